@@ -1,0 +1,25 @@
+"""Explain any clustering of a table with a small decision tree.
+
+>>> from spexplain import SpexClique, datasets
+>>> iris = datasets.load("iris")
+>>> explainer = SpexClique(3, random_state=0).fit(iris.data)
+>>> explainer.n_leaves_
+3
+"""
+
+from spexplain import datasets, graphs, metrics
+from spexplain._version import __version__
+from spexplain.estimators import CART, SpexClique, SpexGraph, SpexKNN
+from spexplain.tree import Tree
+
+__all__ = [
+    "CART",
+    "SpexClique",
+    "SpexGraph",
+    "SpexKNN",
+    "Tree",
+    "__version__",
+    "datasets",
+    "graphs",
+    "metrics",
+]

@@ -1,0 +1,103 @@
+"""Datasets to try the estimators on, each as a :class:`sklearn.utils.Bunch`.
+
+:func:`load` gives any of them by name:
+
+- ``iris``, ``iris-uci``, ``cancer``: the copies that come with scikit-learn;
+- ``two_moons``, ``three_clusters``: made on the spot, see the functions of the same names;
+- ``r15``, ``pathbased``, ``ecoli``, ``beans``: read from a file, which is downloaded once;
+- ``newsgroups``, ``caltech101``, ``cifar10``: embeddings, read from a file that the user provides.
+
+A file is looked for in the folder that the environment variable ``SPEXPLAIN_DATA`` names, and then
+in a cache: the folder that ``SPEXPLAIN_CACHE`` names, or else the usual place of the operating
+system. What neither holds is downloaded into the cache; this needs ``pooch``, which the extra
+``spexplain[datasets]`` installs.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from spexplain.datasets.bundled import BUNDLED
+from spexplain.datasets.files import load_embedding, load_table
+from spexplain.datasets.generators import three_clusters, two_moons
+from spexplain.datasets.registry import EMBEDDINGS, TABLES
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
+
+__all__ = ["load", "three_clusters", "two_moons"]
+
+_GENERATORS = {"two_moons": two_moons, "three_clusters": three_clusters}
+
+
+def load(name: str, *, full: bool = False, **options: Any) -> Bunch:
+    """Load a dataset by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``"iris"``, ``"iris-uci"``, ``"cancer"``, ``"two_moons"``, ``"three_clusters"``,
+        ``"r15"``, ``"pathbased"``, ``"ecoli"``, ``"beans"``, ``"newsgroups"``, ``"caltech101"``
+        and ``"cifar10"``.
+    full : bool, default=False
+        Whether to keep the classes of fewer than ten members, which are left out otherwise. Only
+        ``"ecoli"`` has such classes.
+    **options
+        Parameters of :func:`two_moons` or :func:`three_clusters`, for these two names.
+
+    Returns
+    -------
+    dataset : sklearn.utils.Bunch
+        With the keys
+
+        - ``data``: ndarray of shape (n_samples, n_features), float64 (float32 for embeddings);
+        - ``target``: ndarray of shape (n_samples,), int64, the classes as 0, 1, ...;
+        - ``feature_names``: list of str;
+        - ``target_names``: ndarray of str, the name of each class;
+        - ``DESCR``: what the dataset is, whose it is, and under which licence;
+        - ``spectral``, ``kmeans``: reference labels, int64, where an embedding comes with them.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dataset, if `full` does not apply to it, or if a file does not hold
+        what it should (a wrong checksum included).
+    OSError
+        If a file is not there and cannot be downloaded.
+    ImportError
+        If a download is needed and ``pooch`` is not installed.
+
+    Examples
+    --------
+    >>> from spexplain import datasets
+    >>> iris = datasets.load("iris")
+    >>> iris.data.shape
+    (150, 4)
+    >>> iris.target_names.tolist()
+    ['setosa', 'versicolor', 'virginica']
+    >>> datasets.load("two_moons", n_samples=100).data.shape
+    (100, 2)
+    """
+    known = [*BUNDLED, *_GENERATORS, *TABLES, *EMBEDDINGS]
+    if name not in known:
+        close = get_close_matches(str(name).lower(), known, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"There is no dataset {name!r}{hint}, only {', '.join(known)}.")
+    if full and not (name in TABLES and TABLES[name].min_class_size):
+        complete = ", ".join(repr(table) for table in TABLES if TABLES[table].min_class_size)
+        raise ValueError(
+            f"The dataset {name!r} is always complete: full=True applies to {complete} only."
+        )
+    if name in _GENERATORS:
+        return _GENERATORS[name](**options)
+    if options:
+        raise TypeError(
+            f"The dataset {name!r} has no parameter {next(iter(options))!r}: "
+            f"only {' and '.join(map(repr, _GENERATORS))} take parameters."
+        )
+    if name in BUNDLED:
+        return BUNDLED[name]()
+    if name in TABLES:
+        return load_table(TABLES[name], full=full)
+    return load_embedding(EMBEDDINGS[name])

@@ -1,0 +1,56 @@
+"""The engine contract, and the choice of an engine by name."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from spexplain.objectives import Objective
+from spexplain.records import Cut
+from spexplain.typing import EngineName, Matrix
+
+
+class Search(Protocol):
+    """One fit. The builder hands back the nodes it got from `root` and `split`, and never looks inside."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that cuts may use."""
+
+    def root(self) -> Any:
+        """Return the node of all samples."""
+
+    def size(self, node: Any) -> int:
+        """Return the number of samples in a node."""
+
+    def value(self, node: Any) -> float:
+        """Return what the node adds to the objective while it is a leaf."""
+
+    def best_cuts(self, nodes: Sequence[Any]) -> list[Cut | None]:
+        """Return the best valid cut of each node, or None.
+
+        The lowest score wins; equal scores resolve to the lowest feature, then the lowest
+        threshold. Siblings are asked for together, so that an engine can share work between them.
+        """
+
+    def split(self, node: Any, cut: Cut) -> tuple[Any, Any]:
+        """Return the two parts of a node."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Where arrays live and how features run in parallel; knows no trees."""
+
+    def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
+        """Return the search for the cuts of one table under one objective."""
+
+
+def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) -> Engine:
+    """Return the engine of that name, or the engine itself."""
+    from spexplain.engines.numpy import NumpyEngine
+
+    if engine in ("auto", "numpy"):
+        return NumpyEngine(n_jobs=n_jobs)
+    if not isinstance(engine, str) and isinstance(engine, Engine):
+        return engine
+    raise ValueError(
+        f'engine={engine!r} is not known; use "auto", "numpy" or an object with a `bind` method.'
+    )

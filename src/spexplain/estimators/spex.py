@@ -1,0 +1,236 @@
+"""SpEx: trees whose leaves are cut out of a graph as cleanly as coordinate cuts allow."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from spexplain.engines import Engine
+from spexplain.estimators.base import Explainer
+from spexplain.estimators.documentation import documented
+from spexplain.estimators.reference import Reference
+from spexplain.graphs import CliqueGraph, SparseGraph, knn_graph
+from spexplain.graphs.clique import CliqueWeights
+from spexplain.graphs.sparse import graph_of
+from spexplain.objectives import Objective, spex
+from spexplain.typing import EngineName, Matrix, NoisePolicy, Symmetrization
+
+
+@documented
+class SpexClique(Explainer):
+    """Explain a reference clustering: every cluster is a clique, and the tree cuts as few of its edges as it can.
+
+    A cluster of a single sample has no edges: it never gets a leaf of its own.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Clusters to look for when `fit` gets no labels.
+    <leaves>
+    <reference>
+    clique_weights : {"unit", "inverse_size"}, default="unit"
+        Weight of an edge inside a cluster: 1, or 1/(N-1) in a cluster of N samples, so that small
+        clusters have the same say as large ones.
+    <shared>
+
+    Attributes
+    ----------
+    <attributes>
+
+    Examples
+    --------
+    >>> from spexplain import SpexClique, datasets
+    >>> iris = datasets.load("iris")
+    >>> explainer = SpexClique().fit(iris.data, iris.target_names[iris.target])
+    >>> print(explainer.to_text())
+    x2 ≤ 2.45
+    ├─ yes: leaf 0 (50 rows, 100% setosa)
+    └─ no:  x3 ≤ 1.75
+       ├─ yes: leaf 1 (54 rows, 91% versicolor)
+       └─ no:  leaf 2 (46 rows, 98% virginica)
+    >>> explainer.predict_reference(iris.data[:1])
+    array(['setosa'], ...)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_leaves: int | None = None,
+        reference: Any = "spectral",
+        clique_weights: CliqueWeights = "unit",
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        features: Sequence[int | str] | None = None,
+        noise: NoisePolicy = "ignore",
+        engine: EngineName | Engine = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            n_leaves=n_leaves,
+            reference=reference,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            features=features,
+            noise=noise,
+            engine=engine,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.clique_weights = clique_weights
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        assert reference is not None
+        self._check_choice("clique_weights", ("unit", "inverse_size"))
+        return spex(CliqueGraph.from_labels(reference.codes, self.clique_weights))
+
+
+@documented
+class SpexGraph(Explainer):
+    """Cut any graph over the samples into leaves of small conductance; no reference clustering is needed.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Leaves of the tree, unless `n_leaves` says otherwise.
+    graph : scipy.sparse matrix or array, graph, transformer, callable, or None
+        Symmetric, non-negative adjacency of the samples; or a graph of `spexplain.graphs`; or a
+        transformer such as `sklearn.neighbors.KNeighborsTransformer`, whose neighbours are joined
+        by unit edges; or a function from X to one of these. None: the 10-nearest-neighbour graph of
+        the standardised table.
+    <leaves>
+    <shared>
+
+    Attributes
+    ----------
+    <attributes>
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexGraph
+    >>> X = np.array([[0.0], [1.0], [2.0], [7.0], [8.0]])
+    >>> ring = np.abs(X - X.T) <= 1
+    >>> SpexGraph(2, graph=ring).fit_predict(X)
+    array([0, 0, 0, 1, 1])
+    """
+
+    _needs_reference: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        graph: Any = None,
+        n_leaves: int | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        features: Sequence[int | str] | None = None,
+        noise: NoisePolicy = "ignore",
+        engine: EngineName | Engine = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            n_leaves=n_leaves,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            features=features,
+            noise=noise,
+            engine=engine,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.graph = graph
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        if self.graph is None:
+            return spex(knn_graph(X, min(10, len(X) - 1), n_jobs=self.n_jobs))
+        return spex(graph_of(self.graph, X))
+
+
+@documented
+class SpexKNN(Explainer):
+    """Cut the nearest-neighbour graph of the samples into leaves of small conductance; needs no reference.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Leaves of the tree, unless `n_leaves` says otherwise.
+    <leaves>
+    n_neighbors : int, default=20
+        Neighbours of each sample, itself excluded; at most all others.
+    standardize : bool, default=True
+        Measure distances with every feature brought to variance 1. The tree always speaks of the
+        table as it is.
+    symmetrize : {"sum", "union", "mutual"}, default="sum"
+        Weight of an edge: the number of directions in which it is a nearest-neighbour pair, or 1 if
+        at least one or both hold.
+    <shared>
+
+    Attributes
+    ----------
+    graph_ : SparseGraph
+        The nearest-neighbour graph.
+    <attributes>
+
+    Examples
+    --------
+    >>> from spexplain import SpexKNN, datasets, metrics
+    >>> moons = datasets.load("two_moons")
+    >>> explainer = SpexKNN(2, n_leaves=4).fit(moons.data, moons.target)
+    >>> metrics.agreement(explainer.predict_reference(moons.data), moons.target).ari > 0.9
+    True
+    """
+
+    _needs_reference: ClassVar[bool] = False
+    graph_: SparseGraph
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_leaves: int | None = None,
+        n_neighbors: int = 20,
+        standardize: bool = True,
+        symmetrize: Symmetrization = "sum",
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        features: Sequence[int | str] | None = None,
+        noise: NoisePolicy = "ignore",
+        engine: EngineName | Engine = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            n_leaves=n_leaves,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            features=features,
+            noise=noise,
+            engine=engine,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.n_neighbors = n_neighbors
+        self.standardize = standardize
+        self.symmetrize = symmetrize
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        self._check_integer("n_neighbors", 1)
+        self.graph_ = knn_graph(
+            X,
+            min(self.n_neighbors, len(X) - 1),
+            standardize=self.standardize,
+            symmetrize=self.symmetrize,
+            n_jobs=self.n_jobs,
+        )
+        return spex(self.graph_)

@@ -1,0 +1,22 @@
+"""Graphs over the samples: what a method wants to keep together.
+
+Every graph is frozen data that says, for its vertices (the samples, then perhaps extra ones such as
+centres), how strongly pairs are joined. Weights are fixed-point integers, so every sum that an
+engine takes is exact and no engine can disagree with another.
+"""
+
+from spexplain.graphs.base import Graph
+from spexplain.graphs.clique import CliqueGraph
+from spexplain.graphs.neighbors import knn_graph, nearest_neighbors
+from spexplain.graphs.sparse import EdgeGraph, SparseGraph
+from spexplain.graphs.star import StarGraph
+
+__all__ = [
+    "CliqueGraph",
+    "EdgeGraph",
+    "Graph",
+    "SparseGraph",
+    "StarGraph",
+    "knn_graph",
+    "nearest_neighbors",
+]

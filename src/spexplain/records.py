@@ -1,0 +1,27 @@
+"""The small records that every layer passes: one side of a cut, and the cut itself."""
+
+from math import inf
+from typing import Any, NamedTuple
+
+
+class Side(NamedTuple):
+    """Sums over one side of every candidate cut, or over a whole node.
+
+    The fields are int64 arrays of one shape (one entry a cut), or plain integers for a node. Edge
+    weights are fixed-point integers (see `spexplain.graphs`), so these sums are exact, whatever
+    order, thread or machine added them up.
+    """
+
+    inner: Any  # edge weight with both ends inside, each end counted
+    volume: Any  # edge ends inside, counted in the whole graph
+    size: Any  # vertices that count: samples (noise rows excepted); in star graphs, centres
+
+
+class Cut(NamedTuple):
+    """A test of one feature: rows with ``lower < x[feature] <= threshold`` go left."""
+
+    feature: int
+    threshold: float
+    score: float  # what the search minimised within the node
+    priority: float  # what the builder minimises between leaves
+    lower: float = -inf  # above -inf only for interval tests

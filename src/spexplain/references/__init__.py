@@ -1,0 +1,1 @@
+"""Reference clusterings that scikit-learn lacks."""

@@ -1,0 +1,311 @@
+"""The finished tree: immutable arrays, nodes in birth order, every step a test of one feature."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from spexplain.records import Cut
+from spexplain.typing import Array, Floats, Ints, Matrix
+
+FORMAT = "spexplain.tree"
+VERSION = 1
+LEAF = -1  # feature, left and right of a leaf
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A binary tree of tests ``lower < x[feature] <= threshold``; rows that pass go left.
+
+    Node 0 is the root; split number ``s`` (from 0) made the nodes ``2s + 1`` (left) and ``2s + 2``
+    (right). The first ``2m - 1`` nodes are therefore the tree as it was with ``m`` leaves. Leaf
+    *ids* count the leaves from left to right.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns that rows must have.
+    feature, left, right : array of int, shape (n_nodes,)
+        Tested column and children; -1 in leaves.
+    threshold, lower : array of float, shape (n_nodes,)
+        The test. `lower` is -inf for an ordinary test ``x <= threshold``; both are NaN in leaves.
+    size : array of int, shape (n_nodes,)
+        Training samples in the node.
+    score, value : array of float, shape (n_nodes,)
+        Score of the node's cut (NaN in leaves), and what the node adds to the objective while it is
+        a leaf.
+
+    Examples
+    --------
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=2, size=10).split(0, feature=1, threshold=0.5, sizes=(4, 6))
+    >>> tree.n_leaves, tree.depth
+    (2, 1)
+    >>> tree.apply([[9.0, 0.5], [9.0, 0.6]])
+    array([0, 1])
+    """
+
+    n_features: int
+    feature: Ints
+    threshold: Floats
+    lower: Floats
+    left: Ints
+    right: Ints
+    size: Ints
+    score: Floats
+    value: Floats
+
+    def __post_init__(self) -> None:
+        for name, dtype in _DTYPES.items():
+            array: Array = np.array(getattr(self, name), dtype=dtype)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def root(cls, *, n_features: int, size: int, value: float = np.nan) -> Self:
+        """Return the tree of one leaf."""
+        whole = {"size": [size], "value": [value]}
+        blank = {name: [LEAF] if dtype is np.int64 else [np.nan] for name, dtype in _DTYPES.items()}
+        return cls(n_features=n_features, **(blank | whole))  # type: ignore[arg-type]
+
+    def split(
+        self,
+        node: int,
+        *,
+        feature: int,
+        threshold: float,
+        lower: float = -np.inf,
+        sizes: tuple[int, int] = (0, 0),
+        score: float = np.nan,
+        values: tuple[float, float] = (np.nan, np.nan),
+    ) -> Self:
+        """Return a tree whose leaf `node` has become a test with two new leaves, the youngest nodes."""
+        return self.grown([(node, Cut(feature, threshold, score, score, lower), sizes, values)])
+
+    def grown(self, splits: list[tuple[int, Cut, tuple[int, int], tuple[float, float]]]) -> Self:
+        """Return the tree after the given (node, cut, sizes, values), in this order."""
+        n_old = len(self.feature)
+        arrays: dict[str, Array] = {}
+        for name, dtype in _DTYPES.items():
+            filler = LEAF if dtype is np.int64 else np.nan
+            arrays[name] = np.full(n_old + 2 * len(splits), filler, dtype=dtype)
+            arrays[name][:n_old] = getattr(self, name)
+        for number, (node, cut, sizes, values) in enumerate(splits):
+            young = n_old + 2 * number
+            arrays["feature"][node], arrays["threshold"][node] = cut.feature, cut.threshold
+            arrays["lower"][node], arrays["score"][node] = cut.lower, cut.score
+            arrays["left"][node], arrays["right"][node] = young, young + 1
+            arrays["size"][young : young + 2] = sizes
+            arrays["value"][young : young + 2] = values
+        return type(self)(n_features=self.n_features, **arrays)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self.n_features == other.n_features and all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
+            for name in _DTYPES
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, inner nodes and leaves."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return (self.n_nodes + 1) // 2
+
+    @property
+    def depth(self) -> int:
+        """Number of tests on the longest path."""
+        return int(self.node_depths.max())
+
+    @cached_property
+    def node_depths(self) -> Ints:
+        """Depth of every node; the root has depth 0."""
+        depths = np.zeros(self.n_nodes, dtype=np.int64)
+        for node in np.flatnonzero(self.feature != LEAF):  # birth order: parents come first
+            depths[[self.left[node], self.right[node]]] = depths[node] + 1
+        return depths
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """Node numbers of the leaves from left to right: ``leaves[leaf_id]`` is its node."""
+        found, stack = [], [0]
+        while stack:
+            node = stack.pop()
+            if self.feature[node] == LEAF:
+                found.append(node)
+            else:
+                stack += [int(self.right[node]), int(self.left[node])]
+        return np.array(found, dtype=np.int64)
+
+    def apply(self, X: Matrix) -> Ints:
+        """Return the leaf id of every row; a row gets the same id alone and in any batch."""
+        leaf_id = np.full(self.n_nodes, LEAF, dtype=np.int64)
+        leaf_id[self.leaves] = np.arange(self.n_leaves)
+        return leaf_id[self._route(X)]
+
+    def _route(self, X: Matrix) -> Ints:
+        """Return the node number of every row's leaf."""
+        X = np.asarray(X)
+        node = np.zeros(len(X), dtype=np.int64)
+        moving = np.arange(len(X)) if self.n_nodes > 1 else np.empty(0, dtype=np.int64)
+        while len(moving):
+            at = node[moving]
+            # float32 rows meet float64 thresholds as float64: no rounding of either.
+            x = X[moving, self.feature[at]].astype(np.float64, copy=False)
+            goes_left = (self.lower[at] < x) & (x <= self.threshold[at])
+            node[moving] = np.where(goes_left, self.left[at], self.right[at])
+            moving = moving[self.feature[node[moving]] != LEAF]
+        return node
+
+    def path(self, leaf: int) -> list[tuple[int, bool]]:
+        """Return the tests on the way to leaf id `leaf` as (node, went left) pairs from the root."""
+        parent = {}
+        for node in np.flatnonzero(self.feature != LEAF).tolist():
+            parent[int(self.left[node])] = (node, True)
+            parent[int(self.right[node])] = (node, False)
+        steps, at = [], int(self.leaves[leaf])
+        while at:
+            steps.append(parent[at])
+            at = parent[at][0]
+        return steps[::-1]
+
+    def decision_path(self, X: Matrix) -> sparse.csr_array:
+        """Return the indicator matrix, shape (n_rows, n_nodes), of the nodes that each row visits."""
+        visited = [
+            [0, *(int((self.left if left else self.right)[node]) for node, left in self.path(leaf))]
+            for leaf in range(self.n_leaves)
+        ]
+        leaf_ids = self.apply(X)
+        lengths = np.array([len(nodes) for nodes in visited])[leaf_ids]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indices = np.concatenate([visited[leaf] for leaf in leaf_ids] or [[]]).astype(np.int64)
+        ones = np.ones(len(indices), dtype=np.int64)
+        return sparse.csr_array((ones, indices, indptr), shape=(len(leaf_ids), self.n_nodes))
+
+    def truncate(self, n_leaves: int) -> Self:
+        """Return the tree as it was when it had `n_leaves` leaves.
+
+        Examples
+        --------
+        >>> from spexplain.tree import Tree
+        >>> two = Tree.root(n_features=1, size=9).split(0, feature=0, threshold=2.0)
+        >>> two.split(1, feature=0, threshold=1.0).truncate(2) == two
+        True
+        """
+        if not 1 <= n_leaves <= self.n_leaves:
+            raise ValueError(
+                f"n_leaves={n_leaves} must lie between 1 and the tree's own {self.n_leaves} leaves."
+            )
+        n_nodes = 2 * n_leaves - 1
+        arrays = {name: getattr(self, name)[:n_nodes].copy() for name in _DTYPES}
+        cut_off = arrays["left"] >= n_nodes
+        for name in ("feature", "left", "right"):
+            arrays[name][cut_off] = LEAF
+        for name in ("threshold", "lower", "score"):
+            arrays[name][cut_off] = np.nan
+        return type(self)(n_features=self.n_features, **arrays)
+
+    def renumbered(self, columns: Ints, n_features: int) -> Self:
+        """Return the tree for a wider table in which column ``columns[j]`` is this tree's column j."""
+        arrays = {name: getattr(self, name) for name in _DTYPES}
+        inner = self.feature != LEAF
+        arrays["feature"] = np.where(inner, columns[self.feature], LEAF)
+        return type(self)(n_features=n_features, **arrays)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers, ready for JSON: no NaN or infinity, floats exact."""
+        plain = {name: _plain(getattr(self, name)) for name in _DTYPES}
+        return {"format": FORMAT, "version": VERSION, "n_features": self.n_features, **plain}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the tree that `to_dict` described; anything else is refused in one sentence."""
+        expected = {"format", "version", *(field.name for field in fields(cls))}
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise ValueError(
+                f'This is not a tree: a mapping with "format": "{FORMAT}" is expected.'
+            )
+        if data.get("version") != VERSION:
+            raise ValueError(
+                f"This tree has format version {data.get('version')!r}, but this spexplain reads version "
+                f"{VERSION}; write it again with this version, or update spexplain."
+            )
+        if set(data) != expected:
+            odd = sorted(map(str, set(data) ^ expected))
+            raise ValueError(f"This tree has missing or unknown entries: {', '.join(odd)}.")
+        n_features = data["n_features"]
+        if type(n_features) is not int or n_features < 1:
+            raise ValueError(f"n_features={n_features!r} of this tree must be a positive integer.")
+        arrays = {name: _parsed(name, data[name], dtype) for name, dtype in _DTYPES.items()}
+        lower = arrays["lower"]
+        lower[np.isnan(lower) & (arrays["feature"] != LEAF)] = -np.inf
+        _check_shape(n_features, arrays)
+        return cls(n_features=n_features, **arrays)
+
+
+_DTYPES: dict[str, type] = {
+    "feature": np.int64,
+    "threshold": np.float64,
+    "lower": np.float64,
+    "left": np.int64,
+    "right": np.int64,
+    "size": np.int64,
+    "score": np.float64,
+    "value": np.float64,
+}
+
+
+def _plain(array: Array) -> list[Any]:
+    """Return a list in which NaN and infinities, which JSON lacks, are None."""
+    if array.dtype == np.int64:
+        return list(array.tolist())
+    return [x if np.isfinite(x) else None for x in array.tolist()]
+
+
+def _parsed(name: str, entries: Any, dtype: type) -> Array:
+    """Return one array of a tree; refuse entries of another type."""
+    kinds = {int} if dtype is np.int64 else {int, float, type(None)}
+    if not isinstance(entries, list) or any(type(entry) not in kinds for entry in entries):
+        wanted = "integers" if dtype is np.int64 else "numbers or null"
+        raise ValueError(f"{name} of this tree must be a list of {wanted}.")
+    try:
+        return np.array([np.nan if entry is None else entry for entry in entries], dtype=dtype)
+    except OverflowError:
+        raise ValueError(f"{name} of this tree holds a number that is too large.") from None
+
+
+def _check_shape(n_features: int, arrays: dict[str, Array]) -> None:
+    """Refuse arrays that are not a tree in birth order."""
+    n_nodes = len(arrays["feature"])
+    if n_nodes % 2 == 0 or any(len(array) != n_nodes for array in arrays.values()):
+        raise ValueError("The arrays of this tree must all have the same odd length.")
+    feature, left, right = arrays["feature"], arrays["left"], arrays["right"]
+    inner = feature != LEAF
+    parents = np.flatnonzero(inner)
+    if np.any(feature[inner] < 0) or np.any(feature[inner] >= n_features):
+        raise ValueError(f"feature of this tree must be -1 or a column number below {n_features}.")
+    if not np.all(np.isfinite(arrays["threshold"][inner])):
+        raise ValueError("threshold of this tree must be a finite number in every inner node.")
+    if np.any(arrays["lower"][inner] >= arrays["threshold"][inner]):
+        raise ValueError("lower of this tree must lie below threshold in every inner node.")
+    in_birth_order = (
+        np.array_equal(np.sort(left[inner]), np.arange(1, n_nodes, 2))
+        and np.array_equal(right[inner], left[inner] + 1)
+        and np.all(left[inner] > parents)
+        and np.all(left[~inner] == LEAF)
+        and np.all(right[~inner] == LEAF)
+    )
+    if not in_birth_order:
+        raise ValueError(
+            "left and right of this tree do not describe a binary tree in birth order."
+        )

@@ -1,0 +1,19 @@
+"""Names for the arrays and options that every layer passes."""
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Bools: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+# A table of samples × features, float32 or float64: comparisons with float64 thresholds are exact
+# in both.
+Matrix: TypeAlias = NDArray[np.floating[Any]]
+
+EngineName: TypeAlias = Literal["auto", "numpy"]
+Symmetrization: TypeAlias = Literal["sum", "union", "mutual"]
+NoisePolicy: TypeAlias = Literal["ignore", "cluster"]
+LeafWeight: TypeAlias = Literal["none", "size"]
