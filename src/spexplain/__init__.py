@@ -9,11 +9,30 @@
 
 from spexplain import datasets, graphs, metrics
 from spexplain._version import __version__
-from spexplain.estimators import CART, SpexClique, SpexGraph, SpexKNN
+from spexplain.estimators import (
+    CART,
+    EMN,
+    IMM,
+    ExGreedy,
+    ExKMC,
+    ExShallow,
+    NonUniformCut,
+    RandomCuts,
+    SpexClique,
+    SpexGraph,
+    SpexKNN,
+)
 from spexplain.tree import Tree
 
 __all__ = [
     "CART",
+    "EMN",
+    "IMM",
+    "ExGreedy",
+    "ExKMC",
+    "ExShallow",
+    "NonUniformCut",
+    "RandomCuts",
     "SpexClique",
     "SpexGraph",
     "SpexKNN",

@@ -1,11 +1,13 @@
-"""The only tree builder: split the leaf whose best cut has the best priority, until there are enough leaves."""
+"""The only tree builder: split the leaf whose best cut comes first, until there are enough leaves."""
 
 import heapq
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from spexplain.engines import Search
 from spexplain.records import Cut
-from spexplain.tree import Tree
+from spexplain.tree import LEAF, Tree
 
 
 class _Leaf(NamedTuple):
@@ -18,43 +20,87 @@ class _Leaf(NamedTuple):
     rows: Any
 
 
-def grow(search: Search, *, max_leaves: int, max_depth: int | None = None) -> Tree:
+class _Young(NamedTuple):
+    """A leaf whose best cut has not been asked for yet."""
+
+    node: int
+    depth: int
+    rows: Any
+
+
+def grow(
+    search: Search, *, max_leaves: int, max_depth: int | None = None, start: Tree | None = None
+) -> Tree:
     """Return the tree grown best-first.
 
     Parameters
     ----------
     search : Search
-        Answers for the best cut of a node.
+        Answers for the best cut of a node. If it has a true attribute `depends_on_tree`, all leaves
+        are asked for again after every split.
     max_leaves : int
         Leaves wanted; the tree has fewer if no valid cut is left.
     max_depth : int, optional
         Most tests on a path.
+    start : Tree, optional
+        A tree over the same columns whose leaves are split further; by default a single leaf.
     """
-    root = search.root()
-    tree = Tree.root(n_features=search.n_features, size=search.size(root), value=search.value(root))
     splits: list[tuple[int, Cut, tuple[int, int], tuple[float, float]]] = []
     waiting: list[_Leaf] = []
 
-    def open_leaves(first_node: int, depth: int, rows: list[Any]) -> None:
-        is_last = len(splits) + 1 >= max_leaves
-        if is_last or (max_depth is not None and depth >= max_depth):
-            return
-        for node, (part, cut) in enumerate(
-            zip(rows, search.best_cuts(rows), strict=True), first_node
-        ):
-            if cut is not None:
-                heapq.heappush(waiting, _Leaf(_tie_safe(cut), node, depth, cut, part))
-
-    open_leaves(0, 0, [root])
-    while waiting and len(splits) + 1 < max_leaves:
-        leaf = heapq.heappop(waiting)
-        parts = search.split(leaf.rows, leaf.cut)
+    def split(leaf: _Young, cut: Cut) -> list[_Young]:
+        parts = search.split(leaf.rows, cut)
         sizes = (search.size(parts[0]), search.size(parts[1]))
         values = (search.value(parts[0]), search.value(parts[1]))
-        first_node = 2 * len(splits) + 1
-        splits.append((leaf.node, leaf.cut, sizes, values))
-        open_leaves(first_node, leaf.depth + 1, list(parts))
+        first = 2 * len(splits) + 1
+        splits.append((leaf.node, cut, sizes, values))
+        return [_Young(first + side, leaf.depth + 1, parts[side]) for side in (0, 1)]
+
+    def open_leaves(leaves: list[_Young]) -> None:
+        if len(splits) + 1 >= max_leaves:
+            return
+        open_ = [leaf for leaf in leaves if max_depth is None or leaf.depth < max_depth]
+        cuts = search.best_cuts([leaf.rows for leaf in open_])
+        for leaf, cut in zip(open_, cuts, strict=True):
+            if cut is not None:
+                heapq.heappush(
+                    waiting, _Leaf(_tie_safe(cut), leaf.node, leaf.depth, cut, leaf.rows)
+                )
+
+    root = search.root()
+    tree = Tree.root(n_features=search.n_features, size=search.size(root), value=search.value(root))
+    leaves = {0: _Young(0, 0, root)}
+    for node, cut in [] if start is None else _cuts_of(start):
+        leaves |= {leaf.node: leaf for leaf in split(leaves.pop(node), cut)}
+    open_leaves(list(leaves.values()))
+    while waiting and len(splits) + 1 < max_leaves:
+        best = heapq.heappop(waiting)
+        young = split(_Young(best.node, best.depth, best.rows), best.cut)
+        if getattr(search, "depends_on_tree", False):
+            # The split changes what the cuts of all other leaves are worth: ask again.
+            young += [_Young(leaf.node, leaf.depth, leaf.rows) for leaf in waiting]
+            waiting.clear()
+        open_leaves(young)
     return tree.grown(splits)
+
+
+def _cuts_of(tree: Tree) -> list[tuple[int, Cut]]:
+    """Return the splits of a tree in the order in which they were made."""
+    inner = np.flatnonzero(tree.feature != LEAF)
+    by_birth = inner[np.argsort(tree.left[inner])]
+    return [
+        (
+            int(node),
+            Cut(
+                int(tree.feature[node]),
+                float(tree.threshold[node]),
+                float(tree.score[node]),
+                float(tree.score[node]),
+                float(tree.lower[node]),
+            ),
+        )
+        for node in by_birth
+    ]
 
 
 def _tie_safe(cut: Cut) -> float:

@@ -17,6 +17,28 @@ class Side(NamedTuple):
     size: Any  # vertices that count: samples (noise rows excepted); in star graphs, centres
 
 
+class Pair(NamedTuple):
+    """Sums of two graphs over the same side."""
+
+    graph: Side
+    against: Side
+
+
+class Costs(NamedTuple):
+    """Cost of serving one side of every cut from each single centre."""
+
+    total: Any  # last axis: centres
+
+
+class Service(NamedTuple):
+    """One side of every cut when each sample is served by the nearest centre of its side."""
+
+    cost: Any
+    points: Any  # distinct samples
+    centers: Any
+    repeated: Any  # 1 where a test above the node took this side of the same feature
+
+
 class Cut(NamedTuple):
     """A test of one feature: rows with ``lower < x[feature] <= threshold`` go left."""
 

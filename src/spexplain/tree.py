@@ -136,6 +136,14 @@ class Tree:
         return depths
 
     @cached_property
+    def parents(self) -> Ints:
+        """Node number of every node's parent; -1 for the root."""
+        parents = np.full(self.n_nodes, LEAF, dtype=np.int64)
+        inner = np.flatnonzero(self.feature != LEAF)
+        parents[self.left[inner]] = parents[self.right[inner]] = inner
+        return parents
+
+    @cached_property
     def leaves(self) -> Ints:
         """Node numbers of the leaves from left to right: ``leaves[leaf_id]`` is its node."""
         found, stack = [], [0]
@@ -169,14 +177,11 @@ class Tree:
 
     def path(self, leaf: int) -> list[tuple[int, bool]]:
         """Return the tests on the way to leaf id `leaf` as (node, went left) pairs from the root."""
-        parent = {}
-        for node in np.flatnonzero(self.feature != LEAF).tolist():
-            parent[int(self.left[node])] = (node, True)
-            parent[int(self.right[node])] = (node, False)
         steps, at = [], int(self.leaves[leaf])
         while at:
-            steps.append(parent[at])
-            at = parent[at][0]
+            parent = int(self.parents[at])
+            steps.append((parent, bool(self.left[parent] == at)))
+            at = parent
         return steps[::-1]
 
     def decision_path(self, X: Matrix) -> sparse.csr_array:

@@ -13,7 +13,7 @@ Floats: TypeAlias = NDArray[np.float64]
 # in both.
 Matrix: TypeAlias = NDArray[np.floating[Any]]
 
-EngineName: TypeAlias = Literal["auto", "numpy"]
+EngineName: TypeAlias = Literal["auto", "numpy", "histogram"]
 Symmetrization: TypeAlias = Literal["sum", "union", "mutual"]
 NoisePolicy: TypeAlias = Literal["ignore", "cluster"]
 LeafWeight: TypeAlias = Literal["none", "size"]

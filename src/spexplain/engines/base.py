@@ -1,11 +1,14 @@
 """The engine contract, and the choice of an engine by name."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.typing import EngineName, Matrix
+
+_N_SMALL = 1_000_000  # values of a table below which compiled code does not pay
 
 
 class Search(Protocol):
@@ -43,14 +46,33 @@ class Engine(Protocol):
         """Return the search for the cuts of one table under one objective."""
 
 
+@dataclass(frozen=True)
+class AutoEngine:
+    """The exhaustive engine for small tables, where it starts at once; the compiled one beyond."""
+
+    n_jobs: int | None = None
+
+    def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
+        """Return the search for the cuts of one table under one objective."""
+        name: EngineName = "numpy" if X.size < _N_SMALL else "histogram"
+        engine = resolve_engine(name, n_jobs=self.n_jobs)
+        return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
+
+
 def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) -> Engine:
     """Return the engine of that name, or the engine itself."""
-    from spexplain.engines.numpy import NumpyEngine
-
-    if engine in ("auto", "numpy"):
-        return NumpyEngine(n_jobs=n_jobs)
     if not isinstance(engine, str) and isinstance(engine, Engine):
         return engine
+    if engine == "auto":
+        return AutoEngine(n_jobs=n_jobs)
+    if engine == "numpy":
+        from spexplain.engines.numpy import NumpyEngine
+
+        return NumpyEngine(n_jobs=n_jobs)
+    if engine == "histogram":
+        from spexplain.engines.histogram import HistogramEngine
+
+        return HistogramEngine(n_jobs=n_jobs)
     raise ValueError(
-        f'engine={engine!r} is not known; use "auto", "numpy" or an object with a `bind` method.'
+        f'engine={engine!r} is not known; use "auto", "numpy", "histogram" or an object with a `bind` method.'
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from spexplain.engines.sweeps import Sweep, sweep_of
 from spexplain.objectives import Objective
-from spexplain.records import Cut, Side
+from spexplain.records import Cut
 from spexplain.typing import Bools, Floats, Ints, Matrix
 
 _BLOCK = 1 << 17  # entries of a block's arrays: a few megabytes of temporaries a thread
@@ -80,7 +80,7 @@ class NumpySearch:
     def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
         x = self.columns[cut.feature].astype(np.float64, copy=False)
         goes_left = (cut.lower < x) & (x <= cut.threshold)
-        left, right = self.sweep.split(node.state, node.members, goes_left)
+        left, right = self.sweep.split(node.state, node.members, goes_left, cut)
         is_left = goes_left[node.order]
         return (
             Node(node.order[is_left].reshape(self.n_features, -1), left),
@@ -102,7 +102,7 @@ class NumpySearch:
         n_members = node.order.shape[1]
         if n_members < 2:
             return None
-        step = max(1, _BLOCK // n_members)
+        step = max(1, _BLOCK // self.sweep.entries(node.state, n_members))
         blocks = [slice(start, start + step) for start in range(0, self.n_features, step)]
 
         def search(block: slice) -> Cut | None:
@@ -119,13 +119,14 @@ class NumpySearch:
             return map(function, blocks)
         return _map_in_threads(function, blocks, self.n_threads)
 
-    def _best_in_block(self, node: Node, side: Side, block: slice, min_samples: int) -> Cut | None:
+    def _best_in_block(self, node: Node, side: Any, block: slice, min_samples: int) -> Cut | None:
         order = node.order[block]
         values = np.take_along_axis(self.columns[block], order, axis=1)
         valid = self._valid(values, order, min_samples)
         if not valid.any():
             return None
-        left, right = self.sweep.sides(node.state, side, order)
+        features = np.arange(block.start, block.start + len(order))
+        left, right = self.sweep.sides(node.state, side, order, features)
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = np.asarray(self.objective.score(left, right, side), dtype=np.float64)
         scores = np.where(valid & (scores < np.inf), scores, np.inf)  # NaN compares false
@@ -161,15 +162,13 @@ def midpoint(low: float, high: float) -> float:
     return middle if low <= middle < high else low
 
 
-def count_threads(n_jobs: int | None) -> int:
+def count_threads(n_jobs: Any) -> int:
     """Return the number of threads that `n_jobs` stands for, by joblib's convention."""
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        raise ValueError(
-            "n_jobs=0 has no meaning; use a positive number of threads, or -1 for all."
-        )
-    return n_jobs if n_jobs > 0 else max(1, (cpu_count() or 1) + 1 + n_jobs)
+    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} must be a positive number of threads, or -1 for all.")
+    return int(n_jobs) if n_jobs > 0 else max(1, (cpu_count() or 1) + 1 + int(n_jobs))
 
 
 def _map_in_threads(

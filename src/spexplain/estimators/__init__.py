@@ -1,6 +1,20 @@
 """Estimators: thin scikit-learn shells, one per method; each names its graph and its formula."""
 
 from spexplain.estimators.cart import CART
+from spexplain.estimators.centers import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
+from spexplain.estimators.nonuniform import NonUniformCut
 from spexplain.estimators.spex import SpexClique, SpexGraph, SpexKNN
 
-__all__ = ["CART", "SpexClique", "SpexGraph", "SpexKNN"]
+__all__ = [
+    "CART",
+    "EMN",
+    "IMM",
+    "ExGreedy",
+    "ExKMC",
+    "ExShallow",
+    "NonUniformCut",
+    "RandomCuts",
+    "SpexClique",
+    "SpexGraph",
+    "SpexKNN",
+]

@@ -1,20 +1,19 @@
 """CART as explainable clustering uses it: the usual decision tree on the reference labels, a baseline."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
-from spexplain.engines import Engine
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.documentation import documented
+from spexplain.estimators.checks import check_choice
+from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, gini_cart, volume_cart
-from spexplain.typing import EngineName, LeafWeight, Matrix, NoisePolicy
+from spexplain.typing import LeafWeight, Matrix
 
 Criterion: TypeAlias = Literal["gini", "volume"]
 
 
-@documented
+@explainer
 class CART(Explainer):
     """Explain a reference clustering with a classification tree grown best-first.
 
@@ -22,7 +21,6 @@ class CART(Explainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <leaves>
     <reference>
     criterion : {"gini", "volume"}, default="gini"
         Gini impurity, or its form with volumes of the independent-set graph in place of sizes.
@@ -47,38 +45,19 @@ class CART(Explainer):
         self,
         n_clusters: int = 8,
         *,
-        n_leaves: int | None = None,
         reference: Any = "spectral",
         criterion: Criterion = "gini",
         leaf_weight: LeafWeight = "none",
-        max_depth: int | None = None,
-        min_samples_leaf: int = 1,
-        features: Sequence[int | str] | None = None,
-        noise: NoisePolicy = "ignore",
-        engine: EngineName | Engine = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(
-            n_clusters,
-            n_leaves=n_leaves,
-            reference=reference,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            features=features,
-            noise=noise,
-            engine=engine,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(n_clusters, **shared)
+        self.reference = reference
         self.criterion = criterion
         self.leaf_weight = leaf_weight
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        self._check_choice("criterion", ("gini", "volume"))
-        self._check_choice("leaf_weight", ("none", "size"))
+        check_choice(self, "criterion", ("gini", "volume"))
+        check_choice(self, "leaf_weight", ("none", "size"))
         formula = gini_cart if self.criterion == "gini" else volume_cart
         return formula(CliqueGraph.from_labels(reference.codes), self.leaf_weight)

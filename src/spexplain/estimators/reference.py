@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from spexplain.typing import Array, Ints, NoisePolicy
+from spexplain.typing import Array, Floats, Ints, NoisePolicy
 
 NOISE = -1
 
@@ -22,11 +22,14 @@ class Reference:
         The same as 0..k-1 in sorted order of the labels; -1 for noise.
     classes : array of shape (k,)
         The caller's label of each code.
+    centers : array of float, shape (k, n_features), optional
+        A centre for each code, for the methods that need centres.
     """
 
     labels: Array
     codes: Ints
     classes: Array
+    centers: Floats | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -36,7 +39,7 @@ class Reference:
     @classmethod
     def from_labels(cls, y: Any, *, n_samples: int, noise: NoisePolicy = "ignore") -> Self:
         """Return the reference of labels of any type; refuse missing or misshapen ones."""
-        labels = np.asarray(y)
+        labels = _as_array(y)
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
         if labels.ndim != 1:
@@ -60,17 +63,33 @@ class Reference:
             return cls(labels, codes - 1, classes[1:])
         return cls(labels, codes, classes)
 
-    def majority(self, leaf_ids: Ints, n_leaves: int) -> Array:
-        """Return the commonest label of each leaf, ties to the lowest; -1 where a leaf holds only noise."""
+    def counts(self, leaf_ids: Ints, n_leaves: int) -> Ints:
+        """Return the number of rows of every cluster in every leaf, shape (n_leaves, k); no noise."""
         known = self.codes >= 0
-        table = np.zeros((n_leaves, self.n_clusters), dtype=np.int64)
-        np.add.at(table, (leaf_ids[known], self.codes[known]), 1)
-        winners = self.classes[table.argmax(axis=1)]
-        only_noise = table.sum(axis=1) == 0
+        cells = leaf_ids[known] * self.n_clusters + self.codes[known]
+        flat = np.bincount(cells, minlength=n_leaves * self.n_clusters)
+        return flat.reshape(n_leaves, self.n_clusters).astype(np.int64)
+
+    def majority(self, counts: Ints) -> Array:
+        """Return the commonest label of each leaf, ties to the lowest; -1 where a leaf has no clustered row."""
+        winners = self.classes[counts.argmax(axis=1)]
+        only_noise = counts.sum(axis=1) == 0
         return np.where(only_noise, NOISE, winners) if only_noise.any() else winners
 
 
+def _as_array(y: Any) -> Array:
+    """Return labels as an array; a list of mixed types is not silently turned into text."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "U" and isinstance(y, list | tuple):
+        kept = np.asarray(y, dtype=object)
+        if not all(isinstance(each, str) for each in kept.ravel()):
+            return kept
+    return labels
+
+
 def _has_missing(labels: Array) -> bool:
+    if labels.dtype.kind in "mM":
+        return bool(np.isnat(labels).any())
     if labels.dtype.kind == "f":
         return bool(np.isnan(labels).any())
     if labels.dtype.kind == "O":

@@ -1,20 +1,19 @@
 """SpEx: trees whose leaves are cut out of a graph as cleanly as coordinate cuts allow."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
-from spexplain.engines import Engine
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.documentation import documented
+from spexplain.estimators.checks import check_choice, check_integer
+from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph, SparseGraph, knn_graph
 from spexplain.graphs.clique import CliqueWeights
 from spexplain.graphs.sparse import graph_of
 from spexplain.objectives import Objective, spex
-from spexplain.typing import EngineName, Matrix, NoisePolicy, Symmetrization
+from spexplain.typing import Matrix, Symmetrization
 
 
-@documented
+@explainer
 class SpexClique(Explainer):
     """Explain a reference clustering: every cluster is a clique, and the tree cuts as few of its edges as it can.
 
@@ -24,7 +23,6 @@ class SpexClique(Explainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <leaves>
     <reference>
     clique_weights : {"unit", "inverse_size"}, default="unit"
         Weight of an edge inside a cluster: 1, or 1/(N-1) in a cluster of N samples, so that small
@@ -54,40 +52,21 @@ class SpexClique(Explainer):
         self,
         n_clusters: int = 8,
         *,
-        n_leaves: int | None = None,
         reference: Any = "spectral",
         clique_weights: CliqueWeights = "unit",
-        max_depth: int | None = None,
-        min_samples_leaf: int = 1,
-        features: Sequence[int | str] | None = None,
-        noise: NoisePolicy = "ignore",
-        engine: EngineName | Engine = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(
-            n_clusters,
-            n_leaves=n_leaves,
-            reference=reference,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            features=features,
-            noise=noise,
-            engine=engine,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(n_clusters, **shared)
+        self.reference = reference
         self.clique_weights = clique_weights
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        self._check_choice("clique_weights", ("unit", "inverse_size"))
+        check_choice(self, "clique_weights", ("unit", "inverse_size"))
         return spex(CliqueGraph.from_labels(reference.codes, self.clique_weights))
 
 
-@documented
+@explainer
 class SpexGraph(Explainer):
     """Cut any graph over the samples into leaves of small conductance; no reference clustering is needed.
 
@@ -100,7 +79,6 @@ class SpexGraph(Explainer):
         transformer such as `sklearn.neighbors.KNeighborsTransformer`, whose neighbours are joined
         by unit edges; or a function from X to one of these. None: the 10-nearest-neighbour graph of
         the standardised table.
-    <leaves>
     <shared>
 
     Attributes
@@ -124,28 +102,9 @@ class SpexGraph(Explainer):
         n_clusters: int = 8,
         *,
         graph: Any = None,
-        n_leaves: int | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 1,
-        features: Sequence[int | str] | None = None,
-        noise: NoisePolicy = "ignore",
-        engine: EngineName | Engine = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(
-            n_clusters,
-            n_leaves=n_leaves,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            features=features,
-            noise=noise,
-            engine=engine,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(n_clusters, **shared)
         self.graph = graph
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
@@ -154,7 +113,7 @@ class SpexGraph(Explainer):
         return spex(graph_of(self.graph, X))
 
 
-@documented
+@explainer
 class SpexKNN(Explainer):
     """Cut the nearest-neighbour graph of the samples into leaves of small conductance; needs no reference.
 
@@ -162,7 +121,6 @@ class SpexKNN(Explainer):
     ----------
     n_clusters : int, default=8
         Leaves of the tree, unless `n_leaves` says otherwise.
-    <leaves>
     n_neighbors : int, default=20
         Neighbours of each sample, itself excluded; at most all others.
     standardize : bool, default=True
@@ -181,11 +139,12 @@ class SpexKNN(Explainer):
 
     Examples
     --------
-    >>> from spexplain import SpexKNN, datasets, metrics
-    >>> moons = datasets.load("two_moons")
-    >>> explainer = SpexKNN(2, n_leaves=4).fit(moons.data, moons.target)
-    >>> metrics.agreement(explainer.predict_reference(moons.data), moons.target).ari > 0.9
-    True
+    >>> from spexplain import SpexKNN, datasets
+    >>> iris = datasets.load("iris")
+    >>> print(SpexKNN(2).fit(iris.data).to_text(iris.feature_names))
+    petal length (cm) ≤ 2.45
+    ├─ yes: leaf 0 (50 rows)
+    └─ no:  leaf 1 (100 rows)
     """
 
     _needs_reference: ClassVar[bool] = False
@@ -195,37 +154,18 @@ class SpexKNN(Explainer):
         self,
         n_clusters: int = 8,
         *,
-        n_leaves: int | None = None,
         n_neighbors: int = 20,
         standardize: bool = True,
         symmetrize: Symmetrization = "sum",
-        max_depth: int | None = None,
-        min_samples_leaf: int = 1,
-        features: Sequence[int | str] | None = None,
-        noise: NoisePolicy = "ignore",
-        engine: EngineName | Engine = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
+        **shared: Unpack[Shared],
     ) -> None:
-        super().__init__(
-            n_clusters,
-            n_leaves=n_leaves,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            features=features,
-            noise=noise,
-            engine=engine,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        super().__init__(n_clusters, **shared)
         self.n_neighbors = n_neighbors
         self.standardize = standardize
         self.symmetrize = symmetrize
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        self._check_integer("n_neighbors", 1)
+        check_integer(self, "n_neighbors", 1)
         self.graph_ = knn_graph(
             X,
             min(self.n_neighbors, len(X) - 1),

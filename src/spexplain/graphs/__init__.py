@@ -6,15 +6,21 @@ engine takes is exact and no engine can disagree with another.
 """
 
 from spexplain.graphs.base import Graph
+from spexplain.graphs.centers import CenterCosts, ServingCenters
 from spexplain.graphs.clique import CliqueGraph
 from spexplain.graphs.neighbors import knn_graph, nearest_neighbors
+from spexplain.graphs.pairs import PairGraph, ProductGraph
 from spexplain.graphs.sparse import EdgeGraph, SparseGraph
 from spexplain.graphs.star import StarGraph
 
 __all__ = [
+    "CenterCosts",
     "CliqueGraph",
     "EdgeGraph",
     "Graph",
+    "PairGraph",
+    "ProductGraph",
+    "ServingCenters",
     "SparseGraph",
     "StarGraph",
     "knn_graph",

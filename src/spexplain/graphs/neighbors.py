@@ -53,7 +53,7 @@ def knn_graph(
         raise ValueError(f'symmetrize={symmetrize!r} must be "sum", "union" or "mutual".')
     X = np.asarray(X)
     if standardize:
-        X = X.astype(np.float64)
+        X = _to_unit_range(X.astype(np.float64), axis=0)
         deviation = X.std(axis=0)
         X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     neighbors = nearest_neighbors(X, n_neighbors, n_jobs=n_jobs)
@@ -81,7 +81,7 @@ def nearest_neighbors(X: Matrix, n_neighbors: int, *, n_jobs: int | None = None)
         )
     from sklearn.neighbors import NearestNeighbors
 
-    points: Floats = np.ascontiguousarray(X, dtype=np.float64)
+    points = np.ascontiguousarray(_to_unit_range(np.asarray(X, dtype=np.float64)))
     index = NearestNeighbors(n_jobs=n_jobs).fit(points)
     found = np.empty((n_samples, n_neighbors), dtype=np.int64)
     open_rows, n_candidates = np.arange(n_samples), n_neighbors + 1 + _SPARE
@@ -99,6 +99,12 @@ def nearest_neighbors(X: Matrix, n_neighbors: int, *, n_jobs: int | None = None)
         open_rows = np.concatenate(still_open)
         n_candidates *= 4
     return found
+
+
+def _to_unit_range(X: Floats, axis: int | None = None) -> Floats:
+    """Return X divided by the power of two, an exact step, with which squares neither overflow nor vanish."""
+    exponent = np.frexp(np.abs(X).max(axis=axis))[1]
+    return np.asarray(np.ldexp(X, -exponent))
 
 
 def _nearest_of(X: Floats, rows: Ints, candidates: Ints, n_neighbors: int) -> tuple[Ints, Bools]:

@@ -25,6 +25,9 @@ class EdgeGraph(Graph, Protocol):
     def weights(self) -> Ints:
         """Fixed-point weight of every edge."""
 
+    def sizes_in(self, members: Ints) -> Ints:
+        """Return what every vertex adds to `Side.size` in the node of these members."""
+
 
 @dataclass(frozen=True, eq=False)
 class SparseGraph:
@@ -57,7 +60,9 @@ class SparseGraph:
     unit: float = 1.0
 
     @classmethod
-    def from_adjacency(cls, adjacency: Any, *, n_samples: int | None = None) -> Self:
+    def from_adjacency(
+        cls, adjacency: Any, *, n_samples: int | None = None, name: str = "graph"
+    ) -> Self:
         """Return the graph of a symmetric, non-negative adjacency matrix, sparse or dense.
 
         Parameters
@@ -66,8 +71,10 @@ class SparseGraph:
             Edge weights. The diagonal is ignored.
         n_samples : int, optional
             Number of rows that the matrix must have.
+        name : str, default="graph"
+            What error messages call it.
         """
-        matrix = _checked(adjacency, n_samples)
+        matrix = _checked(adjacency, n_samples, name)
         upper = sparse.triu(matrix, k=1).tocoo()
         upper.eliminate_zeros()
         total = 2.0 * float(upper.data.sum())
@@ -90,6 +97,10 @@ class SparseGraph:
         """Every vertex counts."""
         return np.ones(self.n_samples, dtype=np.int64)
 
+    def sizes_in(self, members: Ints) -> Ints:
+        """Every vertex counts, in every node."""
+        return self.sizes
+
     def to_adjacency(self) -> sparse.csr_array:
         """Return the symmetric adjacency matrix with float weights."""
         weights = np.tile(self.weights * self.unit, 2)
@@ -97,7 +108,7 @@ class SparseGraph:
         return sparse.csr_array((weights, ends), shape=(self.n_samples, self.n_samples))
 
 
-def graph_of(source: Any, X: Matrix) -> Graph:
+def graph_of(source: Any, X: Matrix, name: str = "graph") -> Graph:
     """Return the graph that a user means: a graph, an adjacency, a neighbour transformer, or a function of X."""
     if callable(getattr(source, "fit_transform", None)):
         return _of_transformer(source, X)
@@ -106,12 +117,12 @@ def graph_of(source: Any, X: Matrix) -> Graph:
     if hasattr(source, "n_samples") and hasattr(source, "degrees"):
         if source.n_samples != len(X):
             raise ValueError(
-                f"graph has {source.n_samples} samples, but X has {len(X)} rows; build the graph "
+                f"{name} has {source.n_samples} samples, but X has {len(X)} rows; build the graph "
                 "from the same rows."
             )
         known: Graph = source
         return known
-    return SparseGraph.from_adjacency(source, n_samples=len(X))
+    return SparseGraph.from_adjacency(source, n_samples=len(X), name=name)
 
 
 def _of_transformer(transformer: Any, X: Matrix) -> SparseGraph:
@@ -119,6 +130,11 @@ def _of_transformer(transformer: Any, X: Matrix) -> SparseGraph:
     from sklearn.base import clone
 
     near = sparse.csr_array(clone(transformer).fit_transform(X))
+    if near.shape != (len(X), len(X)):
+        raise ValueError(
+            f"graph={transformer!r} must give a square matrix of neighbours, one row per sample, "
+            f"got shape {near.shape}."
+        )
     near.data = np.ones_like(near.data, dtype=np.float64)
     return SparseGraph.from_adjacency(near + near.T, n_samples=len(X))
 
@@ -131,40 +147,48 @@ def edge_degrees(heads: Ints, tails: Ints, weights: Ints, n_vertices: int) -> In
     return degrees
 
 
-def _checked(adjacency: Any, n_samples: int | None) -> sparse.csr_array:
+def _checked(adjacency: Any, n_samples: int | None, name: str) -> sparse.csr_array:
     """Return the adjacency as CSR floats; refuse what is no undirected graph on the samples."""
     if not hasattr(adjacency, "tocsr"):
-        adjacency = np.asarray(adjacency)
+        kind = type(adjacency).__name__
+        try:
+            adjacency = np.asarray(adjacency)
+        except ValueError:  # lists of unequal length
+            adjacency = np.empty(0, dtype=object)
         if adjacency.ndim != 2 or adjacency.dtype.kind not in "buif":
             raise ValueError(
-                "graph must be a square scipy.sparse matrix (or array) of edge weights, got an object of "
-                f"type {type(adjacency).__name__} with shape {adjacency.shape} and dtype {adjacency.dtype}."
+                f"{name} must be a square scipy.sparse matrix (or array) of edge weights, got an object of "
+                f"type {kind} with shape {adjacency.shape} and dtype {adjacency.dtype}."
             )
     elif adjacency.dtype.kind not in "buif":
-        raise ValueError(f"graph must hold real edge weights, got dtype {adjacency.dtype}.")
+        raise ValueError(f"{name} must hold real edge weights, got dtype {adjacency.dtype}.")
     matrix = sparse.csr_array(adjacency, dtype=np.float64)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
-            f"graph must be square, one row and one column per sample, got shape {matrix.shape}."
+            f"{name} must be square, one row and one column per sample, got shape {matrix.shape}."
         )
     if n_samples is not None and matrix.shape[0] != n_samples:
         raise ValueError(
-            f"graph has {matrix.shape[0]} vertices, but X has {n_samples} rows; build the graph from the same rows."
+            f"{name} has {matrix.shape[0]} vertices, but X has {n_samples} rows; build the graph from the same rows."
         )
     matrix.sum_duplicates()
     if not np.all(np.isfinite(matrix.data)):
-        raise ValueError("graph holds NaN or infinite edge weights; remove or replace them.")
+        raise ValueError(f"{name} holds NaN or infinite edge weights; remove or replace them.")
     if np.any(matrix.data < 0):
         raise ValueError(
-            "graph holds negative edge weights; weights say how strongly two samples belong together and must be "
+            f"{name} holds negative edge weights; weights say how strongly two samples belong together and must be "
             "non-negative."
+        )
+    if matrix.nnz and not np.isfinite(2.0 * matrix.nnz * float(matrix.data.max())):
+        raise ValueError(
+            f"{name} holds edge weights whose sum overflows; divide them by a constant."
         )
     gap = abs(matrix - matrix.T)
     # Kernels computed pair by pair differ from their transpose in the last digits: that is not a
     # direction.
     if gap.nnz and gap.data.max() > 1e-9 * matrix.data.max():
         raise ValueError(
-            "graph is not symmetric, but edges have no direction here; symmetrise it, for example with "
-            "graph.maximum(graph.T) or graph + graph.T."
+            f"{name} is not symmetric, but edges have no direction here; symmetrise it, for example with "
+            f"{name}.maximum({name}.T) or {name} + {name}.T."
         )
     return sparse.csr_array((matrix + matrix.T) / 2) if gap.nnz else matrix

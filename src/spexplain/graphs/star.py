@@ -1,11 +1,14 @@
 """Each sample joined to the centre of its cluster; the centres are extra vertices."""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from spexplain.graphs.sparse import edge_degrees
 from spexplain.typing import Ints, Matrix
+
+Pairs: TypeAlias = Literal["any", "furthest_l1", "furthest_l2"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +21,9 @@ class StarGraph:
         Index of each sample's centre; -1 marks samples without one, which are isolated.
     centers : array of float, shape (n_centers, n_features)
         Coordinates of the centres: vertex ``n_samples + i`` is centre i.
+    pairs : {"any", "furthest_l1", "furthest_l2"}, default="any"
+        Which centres of a node count in `Side.size`: all of them, or only the two that are furthest
+        apart (equal distances: the lowest indices).
 
     Examples
     --------
@@ -30,6 +36,7 @@ class StarGraph:
 
     labels: Ints
     centers: Matrix
+    pairs: Pairs = "any"
     unit: float = 1.0
 
     @property
@@ -67,3 +74,17 @@ class StarGraph:
     def sizes(self) -> Ints:
         """0 for samples, 1 for centres."""
         return np.repeat([0, 1], [self.n_samples, len(self.centers)]).astype(np.int64)
+
+    def sizes_in(self, members: Ints) -> Ints:
+        """0 for samples; 1 for the node's centres that a cut must part."""
+        if self.pairs == "any":
+            return self.sizes
+        sizes = np.zeros(self.n_samples + len(self.centers), dtype=np.int64)
+        inside = np.sort(members[members >= self.n_samples])
+        if len(inside) > 1:
+            points = self.centers[inside - self.n_samples].astype(np.float64)
+            gaps = np.abs(points[:, None, :] - points[None, :, :])
+            distances = np.sum(gaps if self.pairs == "furthest_l1" else gaps**2, axis=2)
+            pair = np.unravel_index(np.argmax(distances), distances.shape)
+            sizes[inside[list(pair)]] = 1
+        return sizes

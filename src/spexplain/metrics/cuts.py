@@ -1,48 +1,11 @@
-"""How good an explanation is: agreement with a clustering, and cuts of a graph."""
+"""How well the parts of a clustering are cut out of a graph."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.graphs import Graph
-from spexplain.typing import Array, Ints
-
-
-class Agreement(NamedTuple):
-    """Likeness of two clusterings of the same rows; 1 is best."""
-
-    ari: float  # adjusted Rand index (Hubert and Arabie)
-    ami: float  # adjusted mutual information, arithmetic mean
-    purity: float  # share of rows in the commonest reference cluster of their own cluster
-
-
-def agreement(labels: Array, reference: Array) -> Agreement:
-    """Compare a clustering with a reference clustering.
-
-    Parameters
-    ----------
-    labels, reference : array of shape (n_samples,)
-        Cluster labels of any type.
-
-    Returns
-    -------
-    Agreement
-
-    Examples
-    --------
-    >>> from spexplain import metrics
-    >>> metrics.agreement([0, 0, 1, 1], ["a", "a", "b", "b"]).ari
-    1.0
-    """
-    from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
-    from sklearn.metrics.cluster import contingency_matrix
-
-    table = contingency_matrix(reference, labels)
-    return Agreement(
-        ari=float(adjusted_rand_score(reference, labels)),
-        ami=float(adjusted_mutual_info_score(reference, labels)),
-        purity=float(table.max(axis=0).sum() / table.sum()),
-    )
+from spexplain.graphs import CliqueGraph, EdgeGraph, SparseGraph, StarGraph
+from spexplain.typing import Array, Floats, Ints
 
 
 def conductance(graph: Any, subset: Array) -> float:
@@ -63,7 +26,7 @@ def conductance(graph: Any, subset: Array) -> float:
     >>> metrics.conductance(path, np.array([True, True, False]))
     0.333...
     """
-    part = _part_sums(graph, np.asarray(subset, dtype=bool).astype(np.int64))
+    part = part_sums(graph, np.asarray(subset, dtype=bool).astype(np.int64))
     return float(part.outer[1] / part.volume[1]) if part.volume[1] else float("nan")
 
 
@@ -88,7 +51,7 @@ def sparsity(graph: Any, subset: Array) -> float:
     inside = np.asarray(subset, dtype=bool)
     if not inside.any():
         raise ValueError("subset holds no sample; sparsity is defined for non-empty sets.")
-    part = _part_sums(graph, inside.astype(np.int64))
+    part = part_sums(graph, inside.astype(np.int64))
     return float(part.outer[1] / np.count_nonzero(inside))
 
 
@@ -110,36 +73,56 @@ def multiway_cut(graph: Any, labels: Array) -> float:
     0.0
     """
     codes = np.unique(np.asarray(labels), return_inverse=True)[1]
-    part = _part_sums(graph, codes)
+    part = part_sums(graph, codes)
     full = part.volume > 0
     return float(np.sum(part.outer[full] / part.volume[full]))
 
 
-class _PartSums(NamedTuple):
-    volume: Any
-    outer: Any  # weight of the edges that leave the part
+class PartSums(NamedTuple):
+    """Sums over every part of the vertices."""
+
+    volume: Floats
+    outer: Floats  # weight of the edges that leave the part
 
 
-def _part_sums(graph: Any, codes: Ints) -> _PartSums:
-    """Return volume and outgoing weight of every part of the samples."""
-    from spexplain.engines.sweeps import sweep_of
-    from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
-
-    known: Graph = (
+def part_sums(graph: Any, codes: Ints) -> PartSums:
+    """Return volume and outgoing weight of the parts 0, 1, ... of the vertices, from exact integers."""
+    known = (
         graph
         if isinstance(graph, CliqueGraph | SparseGraph | StarGraph)
         else SparseGraph.from_adjacency(graph)
     )
-    if len(codes) != len(known.degrees):
+    degrees = known.degrees
+    if len(codes) != len(degrees):
         raise ValueError(
-            f"The clustering has {len(codes)} entries, but the graph has {len(known.degrees)} vertices."
+            f"The clustering has {len(codes)} entries, but the graph has {len(degrees)} vertices."
         )
-    sweep, everything = sweep_of(known), np.arange(len(codes))
-    volumes, outers = [], []
-    for part in range(int(codes.max(initial=-1)) + 1):
-        inside = codes == part
-        state, _ = sweep.split(sweep.root(), everything, inside)
-        side = sweep.node(state, np.flatnonzero(inside))
-        volumes.append(side.volume * known.unit)
-        outers.append((side.volume - side.inner) * known.unit)
-    return _PartSums(np.array(volumes), np.array(outers))
+    n_parts = int(codes.max(initial=-1)) + 1
+    volume = np.zeros(n_parts, dtype=np.int64)
+    np.add.at(volume, codes, degrees)
+    outer = (
+        _outer_of_cliques(known, codes, n_parts)
+        if isinstance(known, CliqueGraph)
+        else _outer_of_edges(known, codes, n_parts)
+    )
+    unit = np.float64(known.unit)
+    return PartSums(volume * unit, outer * unit)
+
+
+def _outer_of_cliques(graph: CliqueGraph, codes: Ints, n_parts: int) -> Ints:
+    """Return the same for cliques: a part with a of the N samples of a cluster cuts a(N - a) edges."""
+    counts = np.zeros((n_parts, graph.n_clusters), dtype=np.int64)
+    clustered = graph.labels >= 0
+    np.add.at(counts, (codes[clustered], graph.labels[clustered]), 1)
+    cut: Ints = (counts * (graph.cluster_sizes - counts)) @ graph.weights
+    return cut
+
+
+def _outer_of_edges(graph: EdgeGraph, codes: Ints, n_parts: int) -> Ints:
+    """Return the weight of the edges with one end in each part."""
+    heads, tails = codes[graph.heads], codes[graph.tails]
+    crossing = heads != tails
+    outer = np.zeros(n_parts, dtype=np.int64)
+    np.add.at(outer, heads[crossing], graph.weights[crossing])
+    np.add.at(outer, tails[crossing], graph.weights[crossing])
+    return outer

@@ -1,0 +1,191 @@
+"""What can be asked of a fitted estimator: leaves of rows, rules, smaller trees, certificates."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from spexplain.certificates import Certificate, certify
+from spexplain.estimators.checks import check_table, column_numbers
+from spexplain.estimators.explained import Explained, PathStep, path_of
+from spexplain.graphs import Graph
+from spexplain.rules import rule_text, tree_text
+from spexplain.tree import Tree
+from spexplain.typing import Array, Ints
+
+
+class FittedTree(ClusterMixin, BaseEstimator):
+    """An estimator whose fit ends in a tree."""
+
+    tree_: Tree
+    n_leaves_: int
+    labels_: Ints
+    objective_: float
+    _grown: Explained  # as grown, before "auto" or a refinement changed it
+    _graph: Graph
+
+    def _set_fitted(self, explained: Explained) -> None:
+        """Set the fitted attributes."""
+        tree, reference = explained.tree, explained.reference
+        self.tree_ = tree
+        self.n_leaves_ = tree.n_leaves
+        self.labels_ = explained.labels
+        self.objective_ = float(tree.value[tree.leaves].sum())
+        for stale in ("reference_labels_", "leaf_reference_"):
+            self.__dict__.pop(stale, None)
+        if reference is not None:
+            self.reference_labels_ = reference.labels
+            self.leaf_reference_ = self._leaf_reference(explained)
+
+    def _leaf_reference(self, explained: Explained) -> Array:
+        """Return the reference label that each leaf stands for: the commonest."""
+        assert explained.reference is not None
+        return explained.reference.majority(explained.counts)
+
+    @property
+    def path_(self) -> list[PathStep]:
+        """The trees of 1, 2, ... leaves that growth passed, before any refinement."""
+        check_is_fitted(self, "_grown")
+        return path_of(self._grown)
+
+    def truncated(self, n_leaves: int) -> Self:
+        """Return a copy of the fitted estimator with the tree as it was with fewer leaves.
+
+        Parameters
+        ----------
+        n_leaves : int
+            Between 1 and the number of leaves that were grown.
+
+        Returns
+        -------
+        explainer : estimator of the same type
+            Fitted; its tree is the grown one, before any refinement.
+        """
+        check_is_fitted(self)
+        smaller = copy(self)
+        smaller._set_fitted(self._grown.truncated(n_leaves))
+        return smaller
+
+    def certificate(self, X: Any) -> Certificate:
+        """Return what is proved about the tree on the graph it was grown for.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The training rows.
+
+        Returns
+        -------
+        certificate : Certificate
+        """
+        check_is_fitted(self)
+        table = check_table(self, X, reset=False)
+        columns = column_numbers(self)
+        return certify(
+            self._graph,
+            table,
+            self.tree_,
+            features=columns.tolist(),
+            feature_names=self._names(None),
+        )
+
+    def predict(self, X: Any) -> Ints:
+        """Return the leaf id of every row: 0 to ``n_leaves_ - 1``, numbered from left to right.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        labels : array of int, shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self.tree_.apply(check_table(self, X, reset=False))
+
+    def predict_reference(self, X: Any) -> Array:
+        """Return the reference label that each row's leaf stands for, in the caller's own label type.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        labels : array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "leaf_reference_"):
+            raise ValueError(
+                f"{type(self).__name__} was fitted without reference labels; pass them to fit as y to have "
+                "leaves named after them."
+            )
+        return np.asarray(self.leaf_reference_[self.predict(X)])
+
+    def rules(self, feature_names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Return one record per leaf: leaf id, rule in words, samples, share, and its reference label with purity.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        records : list of dict
+        """
+        check_is_fitted(self)
+        names, tree = self._names(feature_names), self.tree_
+        sizes = tree.size[tree.leaves]
+        records = [
+            {
+                "leaf": leaf,
+                "rule": rule_text(tree, leaf, names),
+                "size": int(sizes[leaf]),
+                "share": float(sizes[leaf] / tree.size[0]),
+            }
+            for leaf in range(tree.n_leaves)
+        ]
+        if hasattr(self, "leaf_reference_"):
+            own = self.reference_labels_ == self.leaf_reference_[self.labels_]
+            hits = np.bincount(self.labels_[own], minlength=tree.n_leaves)
+            for leaf, record in enumerate(records):
+                record["reference"] = self.leaf_reference_[leaf]
+                record["purity"] = float(hits[leaf] / max(sizes[leaf], 1))
+        return records
+
+    def to_text(self, feature_names: Sequence[str] | None = None) -> str:
+        """Return the tree as an indented drawing.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        text : str
+        """
+        texts = []
+        for record in self.rules():
+            text = f"leaf {record['leaf']} ({record['size']} rows"
+            if "reference" in record:
+                text += f", {record['purity']:.0%} {record['reference']}"
+            texts.append(text + ")")
+        return tree_text(self.tree_, self._names(feature_names), texts)
+
+    def _names(self, given: Sequence[str] | None) -> list[str]:
+        if given is not None:
+            if len(given) != self.n_features_in_:
+                raise ValueError(
+                    f"feature_names has {len(given)} entries, but the table has {self.n_features_in_} columns."
+                )
+            return list(given)
+        if hasattr(self, "feature_names_in_"):
+            return [str(name) for name in self.feature_names_in_]
+        return [f"x{column}" for column in range(self.n_features_in_)]

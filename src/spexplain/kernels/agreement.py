@@ -1,0 +1,144 @@
+"""Sums over the table of leaves × clusters, while rows move from leaf to leaf or a leaf is cut.
+
+An *order* holds the rows of a node sorted by one feature, each as ``2 * row + starts``: `starts` is
+1 where a value larger than that of the row before begins. A *cell* is an entry of the table; its
+last column counts rows of no cluster.
+"""
+
+import numpy as np
+
+from spexplain.kernels.jit import jit
+from spexplain.typing import Array
+
+
+@jit
+def transfer(rows: Array, need: Array, to: int, origin: int) -> int:
+    """Count one row from a leaf to another; return how many more leaves are below their need."""
+    rows[to] += 1
+    change = int(rows[origin] == need[origin]) - int(rows[to] == need[to])
+    rows[origin] -= 1
+    return change
+
+
+@jit
+def best_moves(
+    orders: Array,
+    cells: Array,
+    leaf_of_cell: Array,
+    counts: Array,
+    sizes: Array,
+    rows: Array,
+    need: Array,
+    start: tuple[int, int, int],
+    ratio: tuple[float, float, float, float],
+    least: float,
+    best: Array,
+    places: Array,
+) -> None:
+    """Find, for every order, the gap with the best ratio of two linear forms of the pair sums.
+
+    Walking an order moves its rows one by one from their right leaf to their left leaf. The pair
+    sums are S = Σ C(cell, 2) and B = Σ C(leaf, 2) without rows of no cluster; the score of a gap is
+    (r0·S + r1·B) / (r2 + r3·B). O(1) a row, plus a copy of the table an order.
+
+    Parameters
+    ----------
+    orders : int32 (n_orders, n_rows)
+    cells : int64 (n_all_rows,)
+        ``left cell << 32 | right cell`` of each row.
+    leaf_of_cell : int32 (n_cells,)
+        Leaf of a cell; ``leaf - n_leaves`` (negative) in the column of no cluster.
+    counts, sizes, rows : int64 (n_cells,), (n_leaves,), (n_leaves,)
+        The table, the leaves' clustered rows and all their rows, while all rows are right.
+    need : int64 (n_leaves,)
+        Rows that every leaf must have.
+    start : S, B and the number of leaves below their need, while all rows are right.
+    ratio : r0, r1, r2, r3.
+    least : only better scores count.
+    best, places : float64, int64 (n_orders,)
+        Written: the best score, and the index of the row after its gap; -1 if there is none.
+    """
+    n_orders, n_rows = orders.shape
+    n_leaves = len(sizes)
+    count, size, row_count = counts.copy(), sizes.copy(), rows.copy()
+    r0, r1, r2, r3 = ratio
+    for o in range(n_orders):
+        count[:] = counts
+        size[:] = sizes
+        row_count[:] = rows
+        same, both, short = start
+        top, place = least, -1
+        for p in range(n_rows):
+            entry = orders[o, p]
+            if entry & 1 and short == 0 and p > 0:
+                above, below = r0 * same + r1 * both, r2 + r3 * both
+                if above > top * below and above / below > top:
+                    top, place = above / below, p
+            pair = cells[entry >> 1]
+            into, out = pair >> 32, pair & 0xFFFFFFFF
+            to, origin = leaf_of_cell[into], leaf_of_cell[out]
+            if to >= 0:
+                same += count[into]
+                count[into] += 1
+                count[out] -= 1
+                same -= count[out]
+                both += size[to]
+                size[to] += 1
+                size[origin] -= 1
+                both -= size[origin]
+            else:
+                to += n_leaves
+                origin += n_leaves
+            short += transfer(row_count, need, to, origin)
+        best[o] = top
+        places[o] = place
+
+
+@jit
+def split_sums(
+    orders: Array,
+    first: int,
+    codes: Array,
+    totals: Array,
+    min_rows: int,
+    best: Array,
+    features: Array,
+    places: Array,
+) -> None:
+    """Find, for every size of the smaller side, the cut that keeps most pairs of clusters together.
+
+    Parameters
+    ----------
+    orders : int32 (n_orders, n_rows)
+        Orders by the features `first`, `first` + 1, ...
+    codes : int64 (n_all_rows,)
+        Cluster of each row, k for rows of no cluster.
+    totals : int64 (k + 1,)
+        Rows of the node in each cluster.
+    min_rows : fewest rows on each side.
+    best, features, places : int64 (n_clustered // 2 + 1,)
+        Updated: the largest Σ C(·, 2) over clusters of both sides, -1 if none; its feature, and the
+        index of the row after its gap. Equal sums keep what came first.
+    """
+    n_orders, n_rows = orders.shape
+    k = len(totals) - 1
+    n_clustered = np.sum(totals[:k])
+    whole = np.sum(totals[:k] * (totals[:k] - 1)) // 2
+    left = np.zeros_like(totals)
+    for o in range(n_orders):
+        left[:] = 0
+        same, n_left = whole, 0
+        for p in range(n_rows):
+            entry = orders[o, p]
+            if entry & 1 and p >= min_rows and n_rows - p >= min_rows:
+                side = min(n_left, n_clustered - n_left)
+                if same > best[side]:
+                    best[side] = same
+                    features[side] = first + o
+                    places[side] = p
+            code = codes[entry >> 1]
+            if code < k:
+                # Joins `left` earlier rows of its cluster, leaves `totals - left - 1` later ones.
+                same += 2 * left[code] + 1 - totals[code]
+                left[code] += 1
+                n_left += 1

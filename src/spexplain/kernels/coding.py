@@ -1,0 +1,111 @@
+"""Values to bins, and nodes to parts."""
+
+import numpy as np
+
+from spexplain.kernels.jit import jit
+from spexplain.typing import Array, Floats, Matrix
+
+# Values are brought together feature by feature in a tile that stays in the first-level cache.
+_TILE_FEATURES = 16
+_TILE_ROWS = 256
+
+
+@jit
+def code_features(
+    columns: Matrix,
+    first: int,
+    last: int,
+    edges: Floats,
+    origin: Floats,
+    scale: Floats,
+    cells: Array,
+    codes: Array,
+) -> None:
+    """Write the bins of the features ``first <= f < last`` to ``codes[f, :n_samples]``.
+
+    A feature with positive scale looks up its bin in ``cells[f]``, a table over a regular grid; the
+    others count, by bisection without branches, how many of their 255 sorted ``edges[f]`` are
+    below a value. Both never decrease with the value.
+
+    Shapes: columns (d, n), edges (d, 255), origin and scale (d,), cells (d, n_cells), codes (d, >= n).
+    Cost O((last - first) n).
+    """
+    n_samples = columns.shape[1]
+    top = float(cells.shape[1] - 1)
+    tile = np.empty((_TILE_FEATURES, _TILE_ROWS), dtype=columns.dtype)
+    for f0 in range(first, last, _TILE_FEATURES):
+        width = min(_TILE_FEATURES, last - f0)
+        for i0 in range(0, n_samples, _TILE_ROWS):
+            height = min(_TILE_ROWS, n_samples - i0)
+            for i in range(height):
+                for j in range(width):
+                    tile[j, i] = columns[f0 + j, i0 + i]
+            for j in range(width):
+                f = f0 + j
+                if scale[f] > 0:
+                    low, step = origin[f], scale[f]
+                    for i in range(height):
+                        cell = min(max((np.float64(tile[j, i]) - low) * step, 0.0), top)
+                        codes[f, i0 + i] = cells[f, np.int64(cell)]
+                else:
+                    for i in range(height):
+                        value = np.float64(tile[j, i])
+                        below = 0
+                        for power in range(7, -1, -1):
+                            half = 1 << power
+                            below += half if edges[f, below + half - 1] < value else 0
+                        codes[f, i0 + i] = below
+
+
+@jit
+def spread_of_bins(columns: Matrix, codes: Array, feature: int, low: Floats, high: Floats) -> None:
+    """Write the least and the greatest value of every bin of a feature to `low` and `high`.
+
+    Shapes: columns (d, n), codes (d, >= n), low and high (256,), preset to inf and -inf. Cost O(n).
+    """
+    for i in range(columns.shape[1]):
+        code = codes[feature, i]
+        value = np.float64(columns[feature, i])
+        low[code] = min(low[code], value)
+        high[code] = max(high[code], value)
+
+
+@jit
+def value_of(columns: Matrix, extra: Floats, feature: int, vertex: int) -> float:
+    """Return the value of a sample, or of an extra vertex, as float64."""
+    n_samples = columns.shape[1]
+    if vertex < n_samples:
+        return np.float64(columns[feature, vertex])
+    return np.float64(extra[feature, vertex - n_samples])
+
+
+@jit
+def sides_of(
+    columns: Matrix,
+    extra: Floats,
+    feature: int,
+    lower: float,
+    upper: float,
+    rows: Array,
+    is_left: Array,
+) -> None:
+    """Write to `is_left` which of the rows have ``lower < value <= upper``. Cost O(n_rows)."""
+    for i in range(len(rows)):
+        value = value_of(columns, extra, feature, rows[i])
+        is_left[i] = lower < value <= upper
+
+
+@jit
+def values_around(
+    columns: Matrix, extra: Floats, codes: Array, feature: int, rows: Array, last_bin: int
+) -> tuple[float, float]:
+    """Return the greatest value in bins up to `last_bin` and the least beyond, among the rows. Cost O(n_rows)."""
+    low, high = -np.inf, np.inf
+    for i in range(len(rows)):
+        row = rows[i]
+        value = value_of(columns, extra, feature, row)
+        if codes[feature, row] <= last_bin:
+            low = max(low, value)
+        else:
+            high = min(high, value)
+    return low, high

@@ -1,0 +1,211 @@
+"""Sums over cliques: counting labels replaces walking edges.
+
+`clusters` holds, cluster by cluster, the members of the node, the weight of an edge, the degree of a
+member and what it adds to the size; isolated samples form one more cluster of zeros. Sums are
+written to six fields: inner left, inner right, volume left, size left, members left, samples left.
+"""
+
+import numpy as np
+
+from spexplain.kernels.jit import jit
+from spexplain.kernels.ordering import end_of_run, sort_bins
+from spexplain.typing import Array, Floats, Ints, Matrix
+
+
+@jit
+def fill_histograms(
+    codes: Array, first: int, last: int, rows: Array, labels: Array, histograms: Array
+) -> None:
+    """Add the rows to ``histograms[f - first, bin, label]`` for the features ``first <= f < last``.
+
+    Shapes: codes (d, n), labels (n_rows,): those of the rows, histograms (last - first, n_bins,
+    n_labels). Cost O((last - first) n_rows).
+    """
+    for f in range(first, last):
+        histogram = histograms[f - first]
+        for i in range(len(rows)):
+            histogram[codes[f, rows[i]], labels[i]] += 1
+
+
+@jit
+def scan_histograms(
+    histograms: Array, clusters: Ints, rates: Floats, sums: Ints, caps: Floats
+) -> None:
+    """Write the sums left and right of every bin border to `sums`, and caps of inner weight to `caps`.
+
+    Border b lies before bin b. A member of cluster c has at most (members there - 1) inner edges;
+    ``caps[:, 0]`` is the largest of these numbers times ``rates[c]`` left of a border, ``caps[:, 1]``
+    right of it. Shapes: histograms (n_features, n_bins, n_labels), clusters (4, n_labels), rates
+    (n_labels,), sums (n_features, 6, n_bins + 1), caps (n_features, 2, n_bins + 1). Cost O(size of
+    the histograms).
+    """
+    n_features, n_bins, n_labels = histograms.shape
+    totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
+    left = np.empty(n_labels, dtype=np.int64)
+    node_inner = np.sum(weights * totals * (totals - 1))
+    for f in range(n_features):
+        left[:] = 0
+        joined, rest, volume, size, members, cap = 0, node_inner, 0, 0, 0, 0.0
+        for b in range(n_bins + 1):
+            sums[f, 0, b], sums[f, 1, b], sums[f, 2, b] = joined, rest, volume
+            sums[f, 3, b], sums[f, 4, b], sums[f, 5, b] = size, members, members
+            caps[f, 0, b] = cap
+            for c in range(n_labels if b < n_bins else 0):
+                n = np.int64(histograms[f, b, c])
+                if n > 0:
+                    here = left[c]
+                    joined += weights[c] * n * (2 * here + n - 1)
+                    rest -= weights[c] * n * (2 * (totals[c] - here) - n - 1)
+                    volume += degrees[c] * n
+                    size += counted[c] * n
+                    members += n
+                    left[c] = here + n
+                    cap = max(cap, (here + n - 1) * rates[c])
+        cap = 0.0
+        for b in range(n_bins, -1, -1):
+            for c in range(n_labels if b < n_bins else 0):
+                n = np.int64(histograms[f, b, c])
+                if n > 0:
+                    left[c] -= n
+                    cap = max(cap, (totals[c] - left[c] - 1) * rates[c])
+            caps[f, 1, b] = cap
+
+
+@jit
+def scan_rows(
+    codes: Array,
+    first: int,
+    last: int,
+    rows: Array,
+    labels: Array,
+    clusters: Ints,
+    rates: Floats,
+    sums: Ints,
+    caps: Floats,
+) -> None:
+    """Write what `scan_histograms` writes, without histograms: cheaper for few rows or many labels.
+
+    Shapes: codes (d, n), labels (n_rows,), the others as there. Cost O(n_rows + n_bins) a feature.
+    """
+    n_bins = sums.shape[2] - 1
+    totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
+    starts = np.empty(n_bins + 1, dtype=np.int64)
+    ordered = np.empty(len(rows), dtype=labels.dtype)
+    left = np.empty(len(totals), dtype=np.int64)
+    node_inner = np.sum(weights * totals * (totals - 1))
+    for f in range(last - first):
+        starts[:] = 0
+        for i in range(len(rows)):
+            starts[np.int64(codes[first + f, rows[i]]) + 1] += 1
+        for b in range(n_bins):
+            starts[b + 1] += starts[b]
+        sums[f, 4] = starts
+        sums[f, 5] = starts
+        place = starts[:n_bins].copy()
+        for i in range(len(rows)):
+            b = codes[first + f, rows[i]]
+            ordered[place[b]] = labels[i]
+            place[b] += 1
+        left[:] = 0
+        joined, rest, volume, size, cap = 0, node_inner, 0, 0, 0.0
+        for b in range(n_bins + 1):
+            sums[f, 0, b], sums[f, 1, b] = joined, rest
+            sums[f, 2, b], sums[f, 3, b] = volume, size
+            caps[f, 0, b] = cap
+            for i in range(starts[b], starts[b + 1] if b < n_bins else 0):
+                c = ordered[i]
+                here = left[c]
+                joined += 2 * weights[c] * here
+                rest -= 2 * weights[c] * (totals[c] - here - 1)
+                volume += degrees[c]
+                size += counted[c]
+                left[c] = here + 1
+                cap = max(cap, here * rates[c])
+        cap = 0.0
+        for b in range(n_bins, -1, -1):
+            for i in range(starts[b], starts[b + 1] if b < n_bins else 0):
+                c = ordered[i]
+                left[c] -= 1
+                cap = max(cap, (totals[c] - left[c] - 1) * rates[c])
+            caps[f, 1, b] = cap
+
+
+@jit
+def sweep_labels(
+    columns: Matrix,
+    extra: Floats,
+    codes: Array,
+    features: Array,
+    wanted: Array,
+    rows: Array,
+    labels: Array,
+    clusters: Ints,
+    sums: Ints,
+    around: Floats,
+    which: Array,
+) -> int:
+    """Write the sums left and right of every gap between distinct values within runs of wanted bins.
+
+    ``around[:, g]`` are the values that gap g parts, ``which[g]`` is its place in `features`.
+    Shapes: features (m,), wanted (m, n_bins), labels (n,), clusters (4, n_labels), sums (6, n_gaps),
+    around (2, n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns the
+    number of gaps. Cost O(n_rows) a feature and the sorting of the rows in wanted bins.
+    """
+    n_bins = wanted.shape[1]
+    n_rows, n_labels = len(rows), clusters.shape[1]
+    totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
+    starts = np.empty(n_bins + 1, dtype=np.int64)
+    values, spare_values = np.empty(n_rows), np.empty(n_rows)
+    members, spare_members = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    # Unwanted bins between two wanted ones are moved to the left at once, as one stretch.
+    stretch_of = np.empty(n_bins, dtype=np.int64)
+    stretches = np.empty((n_bins // 2 + 1, n_labels), dtype=np.int64)
+    left = np.empty(n_labels, dtype=np.int64)
+    node_inner = np.sum(weights * totals * (totals - 1))
+    n_gaps = 0
+    for j in range(len(features)):
+        f = features[j]
+        sort_bins(
+            columns, extra, codes, f, rows, wanted[j], starts, values, members, spare_values, spare_members
+        )
+        n_stretches = 0
+        for b in range(n_bins):
+            if not wanted[j, b]:
+                n_stretches += 1 if b == 0 or wanted[j, b - 1] else 0
+                stretch_of[b] = n_stretches - 1
+        if n_stretches > 0:
+            stretches[:n_stretches] = 0
+            for i in range(n_rows):
+                b = codes[f, rows[i]]
+                if not wanted[j, b]:
+                    stretches[stretch_of[b], labels[rows[i]]] += 1
+        left[:] = 0
+        joined, rest, volume, size, n_left, run_stop = 0, node_inner, 0, 0, 0, 0
+        for b in range(n_bins):
+            if not wanted[j, b]:
+                for c in range(n_labels if b == 0 or wanted[j, b - 1] else 0):
+                    n = stretches[stretch_of[b], c]
+                    joined += weights[c] * n * (2 * left[c] + n - 1)
+                    rest -= weights[c] * n * (2 * (totals[c] - left[c]) - n - 1)
+                    volume += degrees[c] * n
+                    size += counted[c] * n
+                    n_left += n
+                    left[c] += n
+                continue
+            if b == 0 or not wanted[j, b - 1]:
+                run_stop = end_of_run(wanted[j], b, starts)
+            for i in range(starts[b], starts[b + 1]):
+                c = labels[members[i]]
+                joined += 2 * weights[c] * left[c]
+                rest -= 2 * weights[c] * (totals[c] - left[c] - 1)
+                volume += degrees[c]
+                size += counted[c]
+                n_left += 1
+                left[c] += 1
+                if i + 1 < run_stop and values[i] < values[i + 1]:
+                    sums[0, n_gaps], sums[1, n_gaps], sums[2, n_gaps] = joined, rest, volume
+                    sums[3, n_gaps], sums[4, n_gaps], sums[5, n_gaps] = size, n_left, n_left
+                    around[0, n_gaps], around[1, n_gaps] = values[i], values[i + 1]
+                    which[n_gaps] = j
+                    n_gaps += 1
+    return n_gaps

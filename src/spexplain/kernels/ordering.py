@@ -1,0 +1,91 @@
+"""Rows of chosen bins in the order of their values."""
+
+import numpy as np
+
+from spexplain.kernels.coding import value_of
+from spexplain.kernels.jit import jit
+from spexplain.typing import Array, Floats, Matrix
+
+_RUN = 16  # below this length, moving entries one by one beats merging
+
+
+@jit
+def sort_pairs(
+    keys: Floats, items: Array, start: int, stop: int, spare_keys: Floats, spare_items: Array
+) -> None:
+    """Sort ``keys[start:stop]`` in place, and `items` along with them. Stable; cost O(m log m)."""
+    for run in range(start, stop, _RUN):
+        for i in range(run + 1, min(run + _RUN, stop)):
+            key, item = keys[i], items[i]
+            j = i - 1
+            while j >= run and keys[j] > key:
+                keys[j + 1], items[j + 1] = keys[j], items[j]
+                j -= 1
+            keys[j + 1], items[j + 1] = key, item
+    width = _RUN
+    while width < stop - start:
+        for low in range(start, stop - width, 2 * width):
+            middle, high = low + width, min(low + 2 * width, stop)
+            if keys[middle - 1] <= keys[middle]:
+                continue
+            spare_keys[low:middle] = keys[low:middle]
+            spare_items[low:middle] = items[low:middle]
+            i, j, k = low, middle, low
+            while i < middle and j < high:
+                if keys[j] < spare_keys[i]:
+                    keys[k], items[k] = keys[j], items[j]
+                    j += 1
+                else:
+                    keys[k], items[k] = spare_keys[i], spare_items[i]
+                    i += 1
+                k += 1
+            keys[k : k + middle - i] = spare_keys[i:middle]
+            items[k : k + middle - i] = spare_items[i:middle]
+        width *= 2
+
+
+@jit
+def sort_bins(
+    columns: Matrix,
+    extra: Floats,
+    codes: Array,
+    feature: int,
+    rows: Array,
+    wanted: Array,
+    starts: Array,
+    values: Floats,
+    members: Array,
+    spare_values: Floats,
+    spare_members: Array,
+) -> None:
+    """Write the rows of the wanted bins, sorted by value, to `members`, and their values to `values`.
+
+    Bin b fills the places ``starts[b]:starts[b + 1]``; `starts` is written too. Shapes: wanted
+    (n_bins,), starts (n_bins + 1,), the others as long as the wanted rows are many. Cost
+    O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
+    """
+    n_bins = len(wanted)
+    starts[:] = 0
+    for i in range(len(rows)):
+        starts[np.int64(codes[feature, rows[i]]) + 1] += 1
+    for b in range(n_bins):
+        starts[b + 1] = starts[b] + (starts[b + 1] if wanted[b] else 0)
+    place = starts[:n_bins].copy()
+    for i in range(len(rows)):
+        row = rows[i]
+        b = codes[feature, row]
+        if wanted[b]:
+            values[place[b]] = value_of(columns, extra, feature, row)
+            members[place[b]] = row
+            place[b] += 1
+    for b in range(n_bins):
+        sort_pairs(values, members, starts[b], starts[b + 1], spare_values, spare_members)
+
+
+@jit
+def end_of_run(wanted: Array, first_bin: int, starts: Array) -> int:
+    """Return the place behind the last member of the run of wanted bins that begins with `first_bin`."""
+    b = first_bin
+    while b < len(wanted) and wanted[b]:
+        b += 1
+    return int(starts[b])

@@ -1,0 +1,18 @@
+"""How good an explanation is: agreement with a clustering, cuts of a graph, its price and its shape."""
+
+from spexplain.metrics.agreement import Agreement, agreement
+from spexplain.metrics.cuts import conductance, multiway_cut, sparsity
+from spexplain.metrics.price import clustering_cost, price_of_explainability
+from spexplain.metrics.shape import weighted_average_depth, weighted_average_explanation_size
+
+__all__ = [
+    "Agreement",
+    "agreement",
+    "clustering_cost",
+    "conductance",
+    "multiway_cut",
+    "price_of_explainability",
+    "sparsity",
+    "weighted_average_depth",
+    "weighted_average_explanation_size",
+]

@@ -1,0 +1,43 @@
+"""Tables and labels as a user hands them over, checked and ready to compute with."""
+
+from typing import Any
+
+import numpy as np
+
+from spexplain.typing import Array, Ints, Matrix
+
+
+def table_of(X: Any) -> Matrix:
+    """Return X as a matrix of floats; refuse anything else in one sentence."""
+    try:
+        table: Array = np.asarray(X)
+        if table.dtype.kind != "f" or table.dtype.itemsize < 4:
+            table = table.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("X holds text or other entries that are not numbers.") from None
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"X must be a table of rows and columns, got shape {table.shape}.")
+    if not np.isfinite(table).all():
+        raise ValueError("X contains NaN or infinity; remove or replace such values.")
+    return table
+
+
+def partition_of(name: str, labels: Any, n_samples: int) -> tuple[Array, Ints]:
+    """Return the distinct labels in sorted order, and the place among them of every row's label."""
+    given = np.asarray(labels)
+    if given.shape != (n_samples,):
+        raise ValueError(
+            f"{name} must hold one label per row of X, {n_samples} in all, got shape {given.shape}."
+        )
+    try:
+        classes, codes = np.unique(given, return_inverse=True)
+    except TypeError:
+        raise ValueError(f"{name} mixes labels that cannot be sorted together.") from None
+    return classes, codes.astype(np.int64)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse an option that is not on the list."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(f'"{choice}"' for choice in choices)
+        raise ValueError(f"{name}={value!r} must be one of {listed}.")

@@ -1,0 +1,119 @@
+"""How much a tree asks of its readers: tests on the way to a leaf, and conditions in its rule."""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from spexplain.metrics.inputs import table_of
+from spexplain.rules import Condition, conditions
+from spexplain.tree import Tree
+from spexplain.typing import Floats
+
+
+def weighted_average_depth(tree: Tree, X: Any = None, *, sizes: Any = None) -> float:
+    """Return the mean number of tests that a row passes before it reaches its leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree, for example ``explainer.tree_``.
+    X : array or data frame of shape (n_rows, n_features), optional
+        Rows to average over; by default the training rows, as counted in ``tree.size``.
+    sizes : array of shape (n_leaves,), optional
+        Instead of `X`: the number of rows, or their weight, in each leaf from left to right.
+
+    Returns
+    -------
+    depth : float
+
+    Examples
+    --------
+    >>> from spexplain import Tree, metrics
+    >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=1.0, sizes=(4, 6))
+    >>> deeper = tree.split(2, feature=0, threshold=2.0, sizes=(3, 3))
+    >>> metrics.weighted_average_depth(deeper)
+    1.6
+    """
+    weights = _leaf_weights(tree, X, sizes)
+    return float(weights @ tree.node_depths[tree.leaves] / weights.sum())
+
+
+def weighted_average_explanation_size(tree: Tree, X: Any = None, *, sizes: Any = None) -> float:
+    """Return the mean number of conditions in the rule that explains a row's cluster.
+
+    Several tests of one feature in the same direction leave one condition, the tightest. An interval
+    test compares with two thresholds and counts as two conditions, or as those of them that still
+    matter beside the other tests of its feature.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree, for example ``explainer.tree_``.
+    X : array or data frame of shape (n_rows, n_features), optional
+        Rows to average over; by default the training rows, as counted in ``tree.size``.
+    sizes : array of shape (n_leaves,), optional
+        Instead of `X`: the number of rows, or their weight, in each leaf from left to right.
+
+    Returns
+    -------
+    size : float
+
+    Examples
+    --------
+    The rules are x ≤ 1, then 1 < x ≤ 2, then x > 2:
+
+    >>> from spexplain import Tree, metrics
+    >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=1.0, sizes=(4, 6))
+    >>> deeper = tree.split(2, feature=0, threshold=2.0, sizes=(3, 3))
+    >>> metrics.weighted_average_explanation_size(deeper)
+    1.3
+    """
+    weights = _leaf_weights(tree, X, sizes)
+    counts = np.array([_count_conditions(tree, leaf) for leaf in range(tree.n_leaves)])
+    return float(weights @ counts / weights.sum())
+
+
+def _leaf_weights(tree: Tree, X: Any, sizes: Any) -> Floats:
+    """Return the weight of every leaf, from left to right."""
+    if X is not None and sizes is not None:
+        raise ValueError("Give either X or sizes, not both.")
+    if X is not None:
+        table = table_of(X)
+        if table.shape[1] != tree.n_features:
+            raise ValueError(
+                f"X has {table.shape[1]} columns, but the tree tests {tree.n_features}."
+            )
+        return np.bincount(tree.apply(table), minlength=tree.n_leaves).astype(np.float64)
+    weights = np.asarray(tree.size[tree.leaves] if sizes is None else sizes, dtype=np.float64)
+    if weights.shape != (tree.n_leaves,):
+        raise ValueError(
+            f"sizes must hold one number per leaf, {tree.n_leaves} in all, got shape {weights.shape}."
+        )
+    if not (np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):
+        raise ValueError(
+            "sizes must be finite, at least 0 and not all 0; a tree without training rows needs X or sizes."
+        )
+    return weights
+
+
+def _count_conditions(tree: Tree, leaf: int) -> int:
+    """Return the number of thresholds that the rule of a leaf needs."""
+    by_feature: dict[int, list[Condition]] = {}
+    for condition in conditions(tree, leaf):
+        by_feature.setdefault(condition.feature, []).append(condition)
+    return sum(_count_thresholds(own) for own in by_feature.values())
+
+
+def _count_thresholds(own: list[Condition]) -> int:
+    """Return the number of ends, infinity apart, of the intervals that one feature may lie in."""
+    allowed = [(each.lower, each.upper) for each in own if each.inside] or [(-inf, inf)]
+    for each in own:
+        if not each.inside:
+            pieces = [
+                piece
+                for low, high in allowed
+                for piece in ((low, min(high, each.lower)), (max(low, each.upper), high))
+            ]
+            allowed = [(low, high) for low, high in pieces if low < high]
+    return sum((low > -inf) + (high < inf) for low, high in allowed)

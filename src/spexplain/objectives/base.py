@@ -1,0 +1,67 @@
+"""What an objective is, and what to do with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from spexplain.graphs import Graph
+from spexplain.records import Side
+from spexplain.typing import Ints
+
+CutScore: TypeAlias = Callable[[Any, Any, Any], Any]  # (left, right, node) → score of the cut
+LeafPriority: TypeAlias = Callable[[Any, Any], Any]  # (score of its best cut, node) → its turn
+LeafValue: TypeAlias = Callable[[Any], Any]  # node → its share of the tree's objective as a leaf
+
+
+def _score_itself(score: Any, node: Any) -> Any:
+    return score
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a tree minimises.
+
+    Parameters
+    ----------
+    name : str
+        How messages and reports call it.
+    graph : Graph
+        The graph whose sums the formula reads.
+    score : callable (left, right, node) -> score
+        Ranks the cuts of one node.
+    value : callable (node) -> float
+        What a leaf adds to the objective of the whole tree.
+    priority : callable (score, node) -> float
+        Ranks the leaves by their best cuts; by default the score itself.
+    flat_if_pure : bool, default=False
+        Whether all cuts of a node with samples of a single cluster score the same on paper.
+        Rounding would decide there; the first valid cut is taken instead.
+    trend : Side, optional
+        How the score answers to each field of both sides: -1 if it falls as the field grows, 1 if
+        it rises, 0 if the field does not matter. Fast engines then skip cuts that cannot win. Where
+        it falls with `inner` and rises with `volume` (or `size`), a side without volume (size) must
+        be inadmissible, and the score must not fall as both grow in proportion. Without a
+        declaration every cut is looked at.
+    start : Objective, optional
+        Its tree is grown first, as far as it goes, and then split further by this one.
+    """
+
+    name: str
+    graph: Graph
+    score: CutScore
+    value: LeafValue
+    priority: LeafPriority = _score_itself
+    flat_if_pure: bool = False
+    trend: Side | None = None
+    start: "Objective | None" = None
+
+
+def on_columns(objective: Objective, columns: Ints) -> Objective:
+    """Return the objective for a table of only these columns: extra vertices lose the others too."""
+    if objective.start is not None:
+        objective = replace(objective, start=on_columns(objective.start, columns))
+    graph = objective.graph
+    if graph.extra is None or len(columns) == graph.extra.shape[1]:
+        return objective
+    kept: Any = replace(graph, centers=graph.extra[:, columns])  # type: ignore[type-var]
+    return replace(objective, graph=kept)

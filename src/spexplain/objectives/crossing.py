@@ -1,0 +1,71 @@
+"""Few parted edges, over something that rewards parting centres or another graph: IMM, EMN, any pair of graphs."""
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from spexplain.graphs import PairGraph, StarGraph
+from spexplain.objectives.base import Objective
+from spexplain.records import Pair, Side
+
+Denominator: TypeAlias = Literal["min", "product"]
+
+
+def crossing(left: Side, right: Side, node: Side) -> Any:
+    """Weight of the edges of the node that a cut parts."""
+    return (node.inner - left.inner - right.inner) // 2
+
+
+# Edges that stay inside are not parted, and more centres on a side make a cut cheaper.
+_FEW_PARTED = Side(inner=-1, volume=0, size=-1)
+
+
+def half_boundary(node: Side) -> Any:
+    """Half the weight that leaves the node: over all leaves, every parted edge counts once."""
+    return (node.volume - node.inner) / 2
+
+
+def imm(graph: StarGraph) -> Objective:
+    """Fewest samples parted from their centre, among cuts that part centres (IMM).
+
+    With ``pairs="any"`` of the graph a cut must part some two centres of the node, with "furthest"
+    the two that are furthest apart (modified IMM). The tree's objective is its number of parted
+    samples, its mistakes.
+    """
+
+    def score(left: Side, right: Side, node: Side) -> Any:
+        parts_centers = np.minimum(np.minimum(left.size, right.size), 1)
+        return crossing(left, right, node) / parts_centers
+
+    return Objective("imm", graph, score, half_boundary, trend=_FEW_PARTED)
+
+
+def emn(graph: StarGraph, denominator: Denominator = "min") -> Objective:
+    """Parted samples per parted centre (EMN): mistakes over the smaller number of centres, or over their product."""
+
+    def score(left: Side, right: Side, node: Side) -> Any:
+        parted = crossing(left, right, node)
+        if denominator == "min":
+            return parted / np.minimum(left.size, right.size)
+        return parted / (left.size * right.size)
+
+    return Objective("emn", graph, score, half_boundary, trend=_FEW_PARTED)
+
+
+def non_uniform_cut(graph: PairGraph) -> Objective:
+    """Ψ_{G,H}: the share of G that a cut parts over the share of H that it parts, within the node.
+
+    Inadmissible where no edge of H is parted. The tree's objective is the weight of the parted
+    edges of G.
+    """
+    first, second = graph.graph, graph.against
+    scale = float(second.degrees.sum()) / float(first.degrees.sum())
+
+    def score(left: Pair, right: Pair, node: Pair) -> Any:
+        parted = crossing(left.graph, right.graph, node.graph)
+        return scale * (parted / crossing(left.against, right.against, node.against))
+
+    def value(node: Pair) -> Any:
+        return half_boundary(node.graph) * first.unit
+
+    return Objective("non-uniform cut", graph, score, value)

@@ -1,0 +1,25 @@
+"""SpEx: leaves of small conductance."""
+
+from typing import Any
+
+from spexplain.graphs import Graph
+from spexplain.objectives.base import Objective
+from spexplain.records import Side
+
+
+def conductance(side: Side) -> Any:
+    """ψ(S) = e(S) / vol(S): the share of edge ends in S whose other end lies outside."""
+    return (side.volume - side.inner) / side.volume
+
+
+def spex(graph: Graph) -> Objective:
+    """Sum of the conductances of the leaves, with volumes of the whole graph (SpEx, algorithm 1)."""
+
+    def score(left: Side, right: Side, node: Side) -> Any:
+        return conductance(left) + conductance(right)
+
+    def priority(score: Any, node: Side) -> Any:
+        return score - conductance(node)
+
+    trend = Side(inner=-1, volume=1, size=0)
+    return Objective("spex", graph, score, conductance, priority, flat_if_pure=True, trend=trend)

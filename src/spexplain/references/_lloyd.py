@@ -1,0 +1,220 @@
+"""Lloyd's alternation from several starts, shared by the clusterers of this folder."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from spexplain.typing import Floats, Ints
+
+Centers = TypeVar("Centers")
+
+# Relative size below which differences of costs and distances are noise. Ignoring it makes ties
+# (which rows to move, when to stop, which start to keep) come out alike on every machine.
+ROUNDING = 1e-12
+
+
+class Assignment(NamedTuple):
+    """Every row's nearest centre, and how far away it is (0 up to rounding is given as 0)."""
+
+    labels: Ints
+    distances: Floats
+
+
+class Problem(Protocol[Centers]):
+    """What a clustering must tell Lloyd's alternation about its centres."""
+
+    n_clusters: int
+
+    def assign(self, starts: Sequence[Centers]) -> list[Assignment]:
+        """Give every row its nearest centre, for all starts in one pass over the data."""
+
+    def update(self, labels: Ints, centers: Centers) -> Centers:
+        """Return the best centres for these labels; an empty cluster keeps its centre."""
+
+    def place(self, centers: Centers, clusters: Ints, rows: Ints) -> Centers:
+        """Return centres in which these clusters sit on these rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run(Generic[Centers]):
+    """One start: its centres, the labels that these centres give, and their cost."""
+
+    centers: Centers
+    labels: Ints
+    cost: float
+    n_iter: int = 0
+    is_done: bool = False
+
+
+def lloyd(
+    problem: Problem[Centers], starts: Sequence[Centers], *, max_iter: int, verbose: int = 0
+) -> Run[Centers]:
+    """Alternate assignment and update from all starts in lockstep; return the cheapest run.
+
+    A run ends when its labels repeat, when its cost does not fall (it then keeps the state
+    before), or after `max_iter` iterations. Equal costs: the first start wins.
+    """
+    runs = _assign_without_empty(problem, list(starts), n_iter=0)
+    for n_iter in range(1, max_iter + 1):
+        active = [i for i, run in enumerate(runs) if not run.is_done]
+        if not active:
+            break
+        centers = [problem.update(runs[i].labels, runs[i].centers) for i in active]
+        for i, run in zip(active, _assign_without_empty(problem, centers, n_iter), strict=True):
+            runs[i] = _next_state(runs[i], run)
+        if verbose:
+            cheapest = min(run.cost for run in runs)
+            print(f"iteration {n_iter}: {len(active)} active starts, least cost {cheapest:.6g}")
+    least = min(run.cost for run in runs)
+    return next(run for run in runs if not _falls(run.cost, least))
+
+
+def _falls(before: float, after: float) -> bool:
+    """Whether a cost falls by more than rounding."""
+    return after < before - ROUNDING * abs(before)
+
+
+def _next_state(old: Run[Centers], new: Run[Centers]) -> Run[Centers]:
+    """Return the state that a run goes on with, marked when it is its last."""
+    if np.array_equal(old.labels, new.labels):
+        # A fixed point: the new centres are the optimal ones of exactly these labels.
+        return Run(new.centers, new.labels, new.cost, new.n_iter, is_done=True)
+    if not _falls(old.cost, new.cost):
+        return Run(old.centers, old.labels, old.cost, new.n_iter, is_done=True)
+    return new
+
+
+def _assign_without_empty(
+    problem: Problem[Centers], starts: list[Centers], n_iter: int
+) -> list[Run[Centers]]:
+    """Assign, moving the centre of each empty cluster onto the row furthest from its centre.
+
+    A moved centre keeps at least its own row, since all other centres are further from it, so
+    each pass settles at least one cluster for good and a start needs at most `n_clusters`
+    passes. Clusters stay empty only when every row coincides with its centre, that is, when
+    there are fewer distinct rows than clusters.
+    """
+    centers = list(starts)
+    results: list[Assignment | None] = [None] * len(starts)
+    pending = list(range(len(starts)))
+    while pending:
+        unsettled = []
+        for i, found in zip(pending, problem.assign([centers[i] for i in pending]), strict=True):
+            results[i] = found
+            clusters = np.flatnonzero(np.bincount(found.labels, minlength=problem.n_clusters) == 0)
+            rows = _furthest(found.distances, clusters.size)
+            if rows.size:
+                centers[i] = problem.place(centers[i], clusters[: rows.size], rows)
+                unsettled.append(i)
+        pending = unsettled
+    return [
+        Run(own, found.labels, float(found.distances.sum()), n_iter)
+        for own, found in zip(centers, results, strict=True)
+        if found is not None
+    ]
+
+
+def _furthest(distances: Floats, count: int) -> Ints:
+    """Return up to `count` rows at a positive distance, furthest first, then lowest index."""
+    longest = distances.max()
+    if count == 0 or longest <= 0:
+        return np.empty(0, dtype=np.int64)
+    order = np.argsort(-np.round(distances / longest, 10), kind="stable")[:count]
+    return order[distances[order] > 0]
+
+
+def members_of(labels: Ints, n_clusters: int) -> list[Ints]:
+    """Return the rows of every cluster, in increasing order."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+
+
+def spawn_generators(random_state: Any, n_starts: int) -> list[np.random.RandomState]:
+    """Return one generator per start, so that more starts leave the earlier ones as they are."""
+    parent = check_random_state(random_state)
+    return [check_random_state(parent.randint(np.iinfo(np.int32).max)) for _ in range(n_starts)]
+
+
+def spread_rows(
+    distances_to: Callable[[Ints], Floats],
+    n_samples: int,
+    n_clusters: int,
+    generators: Sequence[np.random.RandomState],
+) -> Ints:
+    """Draw rows to start from, each with probability proportional to its cost so far.
+
+    Parameters
+    ----------
+    distances_to : callable
+        Maps row indices of shape (n_starts,) to the costs of serving every row from each of
+        them, shape (n_samples, n_starts).
+    n_samples, n_clusters : int
+        Number of rows, and of rows wanted per start.
+    generators : sequence of RandomState
+        One per start.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_starts, n_clusters)
+    """
+    rows = np.empty((len(generators), n_clusters), dtype=np.int64)
+    rows[:, 0] = [rng.randint(n_samples) for rng in generators]
+    nearest = distances_to(rows[:, 0])
+    for j in range(1, n_clusters):
+        rows[:, j] = [_draw(nearest[:, i], rng) for i, rng in enumerate(generators)]
+        np.minimum(nearest, distances_to(rows[:, j]), out=nearest)
+    return rows
+
+
+def _draw(weights: Floats, rng: np.random.RandomState) -> int:
+    """Draw an index with probability proportional to its weight; uniformly if all are 0."""
+    cumulative = np.cumsum(weights)
+    total = cumulative[-1]
+    if total <= 0:
+        return int(rng.randint(weights.size))
+    # The bound guards against a product rounded up to the total, which lies past the end.
+    last = np.searchsorted(cumulative, total, side="left")
+    return int(min(np.searchsorted(cumulative, rng.uniform() * total, side="right"), last))
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return a parameter that must be an integer of at least `least`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def check_number(name: str, value: Any) -> float:
+    """Return a parameter that must be a finite number of at least 0."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, got {value!r}.")
+    number = float(value)
+    if not 0 <= number < np.inf:
+        raise ValueError(f"{name} must be finite and at least 0, got {value!r}.")
+    return number
+
+
+def check_enough_samples(n_samples: int, n_clusters: int) -> None:
+    """Raise when there are fewer rows than clusters."""
+    if n_samples < n_clusters:
+        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
+
+
+def warn_if_fewer_clusters(labels: Ints, n_clusters: int) -> None:
+    """Warn when some clusters had to stay empty."""
+    n_found = np.unique(labels).size
+    if n_found < n_clusters:
+        warnings.warn(
+            f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
+            f"({n_clusters}), because X has too few distinct rows.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,194 @@
+"""Agreement of leaves with clusters: the adjusted Rand index in exact integers, and cuts that raise it."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from spexplain.refine.orders import Orders
+from spexplain.refine.routes import Routes
+from spexplain.typing import Array, Ints
+
+
+@dataclass(frozen=True)
+class RandIndex:
+    """The adjusted Rand index as a function of two sums over the table of leaves × clusters.
+
+    With S = Σ C(n_vi, 2) over its cells, B = Σ C(n_v, 2) over leaves, A the same over clusters and
+    T = C(n, 2), it is (2·T·S − 2·A·B) / (T·A + (T − 2·A)·B): a ratio of linear forms that rises in S
+    and falls in B.
+
+    Parameters
+    ----------
+    n_pairs : int
+        T, pairs of clustered rows.
+    together : int
+        A, pairs within clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.refine.agreement import RandIndex
+    >>> index = RandIndex.of(np.array([0, 0, 1, 1, -1]))
+    >>> index.exact(same=2, both=2), index.exact(same=1, both=3)
+    (Fraction(1, 1), Fraction(0, 1))
+    """
+
+    n_pairs: int
+    together: int
+
+    @classmethod
+    def of(cls, codes: Ints) -> Self:
+        """Return the index for reference clusters 0..k-1; rows of no cluster (-1) do not count."""
+        sizes = np.bincount(codes[codes >= 0])
+        return cls(pairs(int(sizes.sum())), int(pairs(sizes).sum()))
+
+    @property
+    def ratio(self) -> tuple[float, float, float, float]:
+        """Coefficients r of the index (r0·S + r1·B) / (r2 + r3·B)."""
+        pairs, together = float(self.n_pairs), float(self.together)
+        return 2 * pairs, -2 * together, pairs * together, pairs - 2 * together
+
+    def rounded(self, same: Any, both: Any) -> Any:
+        """Return the index as a float, by the expression that the kernels use, too."""
+        r0, r1, r2, r3 = self.ratio
+        below = r2 + r3 * both
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # Nothing below only for two equal clusterings: one cluster, or singletons.
+            return np.where(below == 0, 1.0, np.divide(r0 * same + r1 * both, below))
+
+    def exact(self, same: int, both: int) -> Fraction:
+        """Return the index as a fraction."""
+        below = self.n_pairs * self.together + (self.n_pairs - 2 * self.together) * both
+        if below == 0:
+            return Fraction(1)
+        return Fraction(2 * (self.n_pairs * same - self.together * both), below)
+
+    def of_table(self, table: Ints) -> Fraction:
+        """Return the index of a table of leaves × clusters."""
+        return self.exact(*pair_sums(table))
+
+
+class AgreementGoal:
+    """Re-optimise cuts of a tree for the adjusted Rand index between its leaves and reference clusters."""
+
+    def __init__(self, codes: Ints, routes: Routes, min_samples_leaf: int) -> None:
+        self.index = RandIndex.of(codes)
+        self.routes = routes
+        self.n_columns = int(codes.max(initial=-1)) + 2
+        # The last column of the table counts rows of no cluster.
+        self.codes = np.where(codes < 0, self.n_columns - 1, codes)
+        self.table = self._table()
+        self.need = np.minimum(self.table.sum(axis=1), min_samples_leaf)
+        self.best = self._score(self.table)
+
+    def _table(self) -> Ints:
+        cells = self.routes.labels * self.n_columns + self.codes
+        counts = np.bincount(cells, minlength=self.routes.n_leaves * self.n_columns)
+        return counts.reshape(-1, self.n_columns)
+
+    def _score(self, table: Ints) -> Fraction:
+        return self.index.of_table(table[:, :-1])
+
+    def accept(self) -> bool:
+        """Count anew after a change; say whether the index has risen."""
+        table = self._table()
+        score = self._score(table)
+        if score <= self.best:
+            return False
+        self.table, self.best = table, score
+        return True
+
+    def proposal(self, node: int, orders: Orders, start: int, stop: int) -> tuple[int, int] | None:
+        """Return feature and place of the best other cut of a node, if it seems to raise the index."""
+        first, last = self.routes.leaves[node]
+        left, right = (self.routes.reached(child) - first for child in self.routes.children(node))
+        outside = np.delete(self.table, np.s_[first:last], axis=0)
+        need = self.need[first:last]
+        return self.best_gap(orders, (start, stop), (left, right), need, outside, float(self.best))[1]
+
+    def best_gap(
+        self,
+        orders: Orders,
+        segment: tuple[int, int],
+        routes: tuple[Array, Array],
+        need: Ints,
+        outside: Ints,
+        least: float,
+    ) -> tuple[float, tuple[int, int] | None]:
+        """Find the gap of all orders at which moving rows from their right to their left leaf is best.
+
+        Parameters
+        ----------
+        orders, segment
+            The rows of a node: columns ``segment[0]:segment[1]`` of the orders.
+        routes : pair of arrays of int, shape (n_samples,)
+            Left and right leaf of each row, counted from 0 among the leaves that rows move between.
+        need : array of int, shape (n_moving_leaves,)
+            Rows that these leaves must have.
+        outside : array of int, shape (n_other_leaves, n_columns)
+            Table of all other leaves.
+        least : float
+            Only a higher index counts.
+
+        Returns
+        -------
+        score, place
+            The index, and feature and place of the gap, or None.
+        """
+        from spexplain.kernels.agreement import best_moves
+
+        start, stop = segment
+        rows = orders.rows(start, stop)
+        codes, n_leaves = self.codes[rows], len(need)
+        into, out = (route[rows].astype(np.int64) * self.n_columns + codes for route in routes)
+        cells = np.zeros(len(self.codes), dtype=np.int64)
+        cells[rows] = (into << 32) | out
+        table = np.bincount(out, minlength=n_leaves * self.n_columns).reshape(-1, self.n_columns)
+        leaf_of_cell = np.tile(np.arange(n_leaves, dtype=np.int32)[:, None], (1, self.n_columns))
+        leaf_of_cell[:, -1] -= n_leaves
+        same, both = pair_sums(np.concatenate([outside, table])[:, :-1])
+        n_short = int(np.sum(table.sum(axis=1) < need))
+        best, places = np.empty(len(orders.columns)), np.empty(len(orders.columns), dtype=np.int64)
+
+        def search(features: slice) -> None:
+            best_moves(
+                orders.now[features, start:stop],
+                cells,
+                leaf_of_cell.ravel(),
+                table.ravel(),
+                table[:, :-1].sum(axis=1),
+                table.sum(axis=1),
+                need,
+                (same, both, n_short),
+                self.index.ratio,
+                least,
+                best[features],
+                places[features],
+            )
+
+        orders.map_features(search, stop - start)
+        best[places < 0] = -np.inf
+        feature = int(np.argmax(best))
+        if places[feature] < 0:
+            return -np.inf, None
+        return float(best[feature]), (feature, start + int(places[feature]))
+
+
+def pairs(counts: Any) -> Any:
+    """C(counts, 2)."""
+    return counts * (counts - 1) // 2
+
+
+def pair_sums(table: Ints) -> tuple[int, int]:
+    """Return the pairs within cells and within leaves of a table of leaves × clusters."""
+    return int(pairs(table).sum()), int(pairs(table.sum(axis=1)).sum())
+
+
+def leaf_table(labels: Array, codes: Ints, n_leaves: int) -> Ints:
+    """Return the table of leaves × clusters; rows of no cluster (-1) are left out."""
+    n_clusters = int(codes.max(initial=-1)) + 1
+    known = codes >= 0
+    cells = labels[known].astype(np.int64) * n_clusters + codes[known]
+    return np.bincount(cells, minlength=n_leaves * n_clusters).reshape(n_leaves, n_clusters)

@@ -1,0 +1,176 @@
+"""Sums of the leaves that change when rows of one node move from their right leaf to their left leaf."""
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+
+from spexplain.graphs import CliqueGraph, Graph, PairGraph
+from spexplain.records import Pair, Side
+from spexplain.typing import Array, Bools, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Crossroads:
+    """The vertices of a node and the two leaves that each could reach; leaves count from the node's first."""
+
+    members: Ints
+    left: Ints
+    right: Ints
+    now: Ints
+    n_leaves: int
+    need: Ints  # samples that each leaf must have
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """What kernels write about every move along every order of a block."""
+
+    leaves: Array  # (2, n_orders, n_members): leaf joined and leaf left
+    sums: Ints  # (n_sums, 2, n_orders, n_members): their sums after the move
+    valid: Bools  # (n_orders, n_members): whether the tree may be cut before this vertex
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...], n_sums: int = 3) -> "Moved":
+        """Return records to be written."""
+        return cls(
+            np.empty((2, *shape), dtype=np.int32),
+            np.zeros((n_sums, 2, *shape), dtype=np.int64),
+            np.empty(shape, dtype=np.bool_),
+        )
+
+
+class Sweep(Protocol):
+    """The moves of one node's vertices."""
+
+    @property
+    def start(self) -> Ints:
+        """Sums of the node's leaves while all vertices are right, shape (n_sums, n_leaves)."""
+
+    def walk(self, orders: Array) -> Moved:
+        """Return the sums after every move along every order."""
+
+
+class Moves(Protocol):
+    """How the sums of one kind of graph change when vertices move between leaves."""
+
+    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
+        """Return the sums of every leaf, shape (n_sums, n_leaves)."""
+
+    def record(self, sums: Ints) -> Any:
+        """Return sums as the record that the objective's formulas read."""
+
+    def sweep(self, at: Crossroads) -> Sweep:
+        """Return the moves of one node."""
+
+
+@singledispatch
+def moves_of(graph: Graph) -> Moves:
+    """Return the moves for a graph's type; register further types with ``@moves_of.register``."""
+    raise TypeError(
+        f'Refining the objective of a {type(graph).__name__} is not supported; use refine="agreement" instead.'
+    )
+
+
+class LabelMoves:
+    """Cliques: the sums follow from the table of leaves × clusters."""
+
+    def __init__(self, graph: CliqueGraph) -> None:
+        k = graph.n_clusters
+        self.codes = np.where(graph.labels < 0, k, graph.labels)
+        # Rows of no cluster fill one more column, whose edges weigh nothing.
+        self.per_cluster = np.zeros((3, k + 1), dtype=np.int64)
+        self.per_cluster[0, :k] = graph.weights
+        self.per_cluster[1, :k] = graph.weights * (graph.cluster_sizes - 1)
+        self.per_cluster[2, :k] = 1
+
+    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
+        """Return the sums of every leaf."""
+        return self.table_sums(self.table(labels, self.codes, n_leaves))
+
+    def table(self, labels: Array, codes: Ints, n_leaves: int) -> Ints:
+        """Return the table of leaves × clusters of some rows."""
+        n_columns = self.per_cluster.shape[1]
+        counts = np.bincount(labels * n_columns + codes, minlength=n_leaves * n_columns)
+        return counts.reshape(n_leaves, n_columns)
+
+    def table_sums(self, table: Ints) -> Ints:
+        """Return inner, volume and size of the leaves of a table."""
+        weight, degree, size = self.per_cluster
+        return np.stack([table * (table - 1) @ weight, table @ degree, table @ size])
+
+    def record(self, sums: Ints) -> Side:
+        """Return inner, volume and size."""
+        return Side(*sums)
+
+    def sweep(self, at: Crossroads) -> "LabelSweep":
+        """Return the moves of one node."""
+        return LabelSweep(self, at)
+
+
+class LabelSweep:
+    """The moves of one node, by counting labels."""
+
+    def __init__(self, moves: LabelMoves, at: Crossroads) -> None:
+        n_columns = moves.per_cluster.shape[1]
+        codes = moves.codes[at.members]
+        self.table = moves.table(at.right, codes, at.n_leaves)
+        self.start = moves.table_sums(self.table)
+        self.cells = np.zeros(len(moves.codes), dtype=np.int64)
+        right = at.right * n_columns + codes
+        self.cells[at.members] = ((at.left * n_columns + codes) << 32) | right
+        self.leaf_of_cell = np.repeat(np.arange(at.n_leaves, dtype=np.int32), n_columns)
+        self.per_cell = np.tile(moves.per_cluster, (1, at.n_leaves))
+        self.need = at.need
+
+    def walk(self, orders: Array) -> Moved:
+        """Return the sums after every move along every order."""
+        from spexplain.kernels.refine import label_moves
+
+        moved, rows = Moved.empty(orders.shape), self.table.sum(axis=1)
+        label_moves(
+            orders,
+            self.cells,
+            self.leaf_of_cell,
+            self.per_cell,
+            self.table.ravel(),
+            self.start,
+            rows,
+            self.need,
+            int(np.sum(rows < self.need)),
+            moved.leaves,
+            moved.sums,
+            moved.valid,
+        )
+        return moved
+
+
+class PairMoves:
+    """Two graphs: leaves are valued by the first alone."""
+
+    def __init__(self, graph: PairGraph) -> None:
+        self.first = moves_of(graph.graph)
+
+    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
+        """Return the sums of the first graph for every leaf."""
+        return self.first.leaf_sums(labels, n_leaves)
+
+    def record(self, sums: Ints) -> Pair:
+        """Return the sums of the first graph; those of the second are not followed."""
+        nothing = np.full(sums.shape[1:], np.nan)
+        return Pair(self.first.record(sums), Side(nothing, nothing, nothing))
+
+    def sweep(self, at: Crossroads) -> Sweep:
+        """Return the moves of one node."""
+        return self.first.sweep(at)
+
+
+@moves_of.register
+def _(graph: CliqueGraph) -> Moves:
+    return LabelMoves(graph)
+
+
+@moves_of.register
+def _(graph: PairGraph) -> Moves:
+    return PairMoves(graph)

@@ -1,0 +1,87 @@
+"""Cuts that lower the objective of a whole tree: the sum of the values of its leaves."""
+
+from math import fsum
+
+import numpy as np
+
+from spexplain.objectives import Objective
+from spexplain.refine.moves import Crossroads, Moves, moves_of
+from spexplain.refine.orders import Orders
+from spexplain.refine.routes import Routes
+from spexplain.typing import Array, Floats, Ints
+
+_BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
+_MARGIN = 1e-12  # share of the objective that counts as rounding
+
+
+class ObjectiveGoal:
+    """Re-optimise cuts of a tree for its objective.
+
+    A leaf whose value is undefined (a graph without edge ends there) counts as nothing, but no move
+    may bring a leaf into this state: it would look like a gain.
+    """
+
+    def __init__(self, objective: Objective, routes: Routes, min_samples_leaf: int) -> None:
+        self.objective, self.routes = objective, routes
+        self.moves: Moves = moves_of(objective.graph)
+        self.n_samples = objective.graph.n_samples
+        sizes = np.bincount(routes.labels[: self.n_samples], minlength=routes.n_leaves)
+        self.need = np.minimum(sizes, min_samples_leaf)
+        self.values = self._values()
+        self.may_be_nan = np.isnan(self.values)
+
+    def _values(self) -> Floats:
+        return self._value(self.moves.leaf_sums(self.routes.labels, self.routes.n_leaves))
+
+    def _value(self, sums: Ints) -> Floats:
+        with np.errstate(all="ignore"):
+            values = self.objective.value(self.moves.record(sums))
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), sums.shape[1:])
+
+    def accept(self) -> bool:
+        """Sum up anew after a change; say whether the objective has fallen."""
+        values = self._values()
+        before, after = _total(self.values), _total(values)
+        lost = np.isnan(values) & ~self.may_be_nan
+        if lost.any() or not after < before - _MARGIN * abs(before):
+            return False
+        self.values = values
+        return True
+
+    def proposal(self, node: int, orders: Orders, start: int, stop: int) -> tuple[int, int] | None:
+        """Return feature and place of the best other cut of a node, if it seems to lower the objective."""
+        first, last = self.routes.leaves[node]
+        members = orders.rows(start, stop)
+        left, right = (
+            self.routes.reached(child)[members].astype(np.int64) - first
+            for child in self.routes.children(node)
+        )
+        now = self.routes.labels[members].astype(np.int64) - first
+        at = Crossroads(members, left, right, now, last - first, self.need[first:last])
+        sweep, may_be_nan = self.moves.sweep(at), self.may_be_nan[first:last]
+        starts = self._value(sweep.start).copy()
+        present = _total(self.values[first:last])
+        unit = 1e-11 * (abs(present) + float(np.nansum(np.abs(starts)))) or 1.0
+
+        def search(features: slice) -> tuple[float, int, int]:
+            moved = sweep.walk(orders.now[features, start:stop])
+            totals = _running_totals(moved.leaves, self._value(moved.sums), starts, may_be_nan)
+            # Running sums carry rounding: without their last digits ties resolve to the first.
+            scores = np.where(moved.valid, np.rint(totals / unit) * unit, np.inf)
+            row, place = divmod(int(np.argmin(scores)), scores.shape[1])
+            return float(scores[row, place]), features.start + row, start + place
+
+        score, feature, place = min(orders.map_features(search, stop - start, _BLOCK))
+        return (feature, place) if score < present else None
+
+
+def _total(values: Floats) -> float:
+    return fsum(values[~np.isnan(values)])
+
+
+def _running_totals(leaves: Array, values: Floats, starts: Floats, may_be_nan: Array) -> Floats:
+    from spexplain.kernels.refine import running_totals
+
+    totals = np.empty(leaves.shape[1:])
+    running_totals(leaves, np.ascontiguousarray(values), starts, may_be_nan, totals)
+    return totals

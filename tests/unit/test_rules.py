@@ -1,0 +1,70 @@
+"""Rules in words."""
+
+from math import inf
+
+import pytest
+
+from spexplain.rules import Condition, conditions, rule_text, tree_text
+from spexplain.tree import Tree
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (Condition(0, -inf, 2.45), "age ≤ 2.45"),
+        (Condition(0, 2.45, inf), "age > 2.45"),
+        (Condition(0, 2.45, 4.75), "2.45 < age ≤ 4.75"),
+        (Condition(0, 2.45, 4.75, inside=False), "age ≤ 2.45 or age > 4.75"),
+        (Condition(0, -inf, 1234567.89), "age ≤ 1.23457e+06"),
+        (Condition(0, -inf, -0.1 - 0.2), "age ≤ -0.3"),
+    ],
+)
+def test_condition(condition, text):
+    assert condition.to_text("age") == text
+
+
+def branch(tree, node, feature, threshold, lower=-inf):
+    return tree.split(node, feature=feature, threshold=threshold, lower=lower)
+
+
+TREE = branch(Tree.root(n_features=2, size=9), 0, 0, 4.0)  # nodes 1, 2
+TREE = branch(TREE, 1, 1, 7.0)  # nodes 3, 4
+TREE = branch(TREE, 4, 0, 2.0)  # nodes 5, 6
+TREE = branch(TREE, 2, 0, 9.0, lower=6.0)  # nodes 7, 8
+NAMES = ["age", "pay"]
+
+
+def test_tests_of_one_feature_are_merged():
+    assert [rule_text(TREE, leaf, NAMES) for leaf in range(TREE.n_leaves)] == [
+        "age ≤ 4 and pay ≤ 7",
+        "age ≤ 2 and pay > 7",
+        "2 < age ≤ 4 and pay > 7",
+        "6 < age ≤ 9",
+        "age > 4 and age ≤ 6 or age > 9",
+    ]
+
+
+def test_conditions():
+    assert conditions(TREE, 2) == [Condition(0, 2.0, 4.0), Condition(1, 7.0, inf)]
+    assert conditions(TREE, 4) == [Condition(0, 4.0, inf), Condition(0, 6.0, 9.0, inside=False)]
+
+
+def test_single_leaf():
+    root = Tree.root(n_features=1, size=3)
+    assert rule_text(root, 0, ["age"]) == "all rows"
+    assert tree_text(root, ["age"], ["leaf 0"]) == "leaf 0"
+
+
+def test_drawing():
+    leaves = [f"leaf {leaf}" for leaf in range(TREE.n_leaves)]
+    assert tree_text(TREE, NAMES, leaves).splitlines() == [
+        "age ≤ 4",
+        "├─ yes: pay ≤ 7",
+        "│  ├─ yes: leaf 0",
+        "│  └─ no:  age ≤ 2",
+        "│     ├─ yes: leaf 1",
+        "│     └─ no:  leaf 2",
+        "└─ no:  6 < age ≤ 9",
+        "   ├─ yes: leaf 3",
+        "   └─ no:  leaf 4",
+    ]
