@@ -1,6 +1,7 @@
 """What all tests share: the engines, and how long hypothesis searches."""
 
 import os
+from collections.abc import Iterator
 
 # Test processes share few cores: OpenMP threads that wait for each other cost seconds. This must
 # stand before NumPy and scikit-learn are loaded.
@@ -9,7 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
-from spexplain.engines import Engine, NumpyEngine
+from spexplain.engines import Engine, resolve_engine
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile(
@@ -18,10 +19,18 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # Every engine that is installed: one test body serves all.
-ENGINES: dict[str, Engine] = {"numpy": NumpyEngine()}
+ENGINES = ["numpy", "histogram"]
 
 
-@pytest.fixture(params=ENGINES.values(), ids=ENGINES.keys(), scope="session")
-def engine(request: pytest.FixtureRequest) -> Engine:
-    found: Engine = request.param
-    return found
+@pytest.fixture(params=ENGINES, scope="module")
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    if request.param != "histogram":
+        yield resolve_engine(request.param)
+        return
+    from spexplain.engines import histogram
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Small tables must meet what large ones meet: several values a bin, several blocks, bounds.
+        patch.setattr(histogram, "_N_SMALL", 0)
+        patch.setattr(histogram, "_BLOCK", 1)
+        yield histogram.HistogramEngine(max_bins=3)

@@ -155,6 +155,12 @@ def imm_tree(X: np.ndarray, centers: np.ndarray, labels: np.ndarray) -> Tree:
     return tree
 
 
+def has_lone_centers(X: np.ndarray, tree: Tree, centers: np.ndarray) -> bool:
+    """Whether every leaf that holds rows holds one distinct centre."""
+    own, of_row = tree.apply(centers), tree.apply(X)
+    return all(len(np.unique(centers[own == leaf], axis=0)) == 1 for leaf in np.unique(of_row))
+
+
 def mistake_sum(X: np.ndarray, tree: Tree, centers: np.ndarray, labels: np.ndarray) -> float:
     """Σ over nodes of mistakes times the largest l1 distance of the node's centres, row by row."""
     total, visited = 0.0, tree.decision_path(X).toarray().astype(bool)

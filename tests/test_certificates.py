@@ -20,7 +20,7 @@ from spexplain.certificates import (
     smallest_eigenvalues,
     spectrum,
 )
-from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph, knn_graph
+from spexplain.graphs import CliqueGraph, PairGraph, ProductGraph, SparseGraph, StarGraph, knn_graph
 
 DOCS = Path(__file__).parents[1] / "docs" / "certificates.md"
 SLACK = 1e-9
@@ -136,7 +136,7 @@ def test_every_feature_has_a_cut_below_the_proved_bounds() -> None:
 
 
 def test_best_coordinate_cuts_are_those_of_the_exhaustive_search() -> None:
-    for rng in n_instances(600, 11):
+    for rng in n_instances(400, 11):
         adjacency, X = oracle.random_graph(rng)
         certificate = certify(adjacency, X, Tree.root(n_features=X.shape[1], size=len(X)))
         least = [oracle.least_psi_and_h(adjacency, X, j) for j in range(X.shape[1])]
@@ -153,7 +153,7 @@ def test_best_coordinate_cuts_are_those_of_the_exhaustive_search() -> None:
 
 
 def test_the_certificate_is_a_chain_of_inequalities() -> None:
-    for rng in n_instances(600, 12):
+    for rng in n_instances(400, 12):
         adjacency, X = oracle.random_graph(rng)
         tree = oracle.random_tree(rng, X, int(rng.integers(1, 6)))
         certificate = certify(adjacency, X, tree)
@@ -208,7 +208,7 @@ def test_a_clustering_of_low_cost_has_a_good_cut() -> None:
 
 
 def test_no_cut_of_any_shape_beats_the_second_eigenvalue() -> None:
-    for rng in n_instances(800, 20):
+    for rng in n_instances(300, 20):
         adjacency = oracle.random_adjacency(rng, int(rng.integers(2, 8)))
         values = smallest_eigenvalues(graph_of(adjacency), 2).values
         n_rows = len(adjacency)
@@ -219,15 +219,13 @@ def test_no_cut_of_any_shape_beats_the_second_eigenvalue() -> None:
 
 
 def test_no_partition_beats_the_sum_of_eigenvalues() -> None:
-    for rng in n_instances(1000, 21):
+    for rng in n_instances(500, 21):
         adjacency, X = oracle.random_graph(rng)
-        graph = graph_of(adjacency)
-        for parts in (
-            rng.integers(0, 4, len(X)),
-            oracle.random_tree(rng, X, 4).apply(X),
-        ):
+        found = smallest_eigenvalues(graph_of(adjacency), len(X))
+        of_trees = [oracle.random_tree(rng, X, 4).apply(X) for _ in range(3)]
+        for parts in [*rng.integers(0, 4, (3, len(X))), *of_trees]:
             total, n_parts = oracle.conductance_sum(adjacency, parts)
-            assert smallest_eigenvalues(graph, n_parts).bound(n_parts) <= total + SLACK
+            assert found.bound(n_parts) <= total + SLACK
 
 
 def test_dense_eigenvalues_are_lower_bounds_and_tight() -> None:
@@ -340,7 +338,7 @@ def random_clustering(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray,
 
 
 def test_imm_costs_at_most_what_its_mistakes_and_its_height_allow() -> None:
-    for rng in n_instances(600, 30):
+    for rng in n_instances(400, 30):
         X, centers, labels = random_clustering(rng)
         tree = oracle.imm_tree(X, centers, labels)
         bound = imm_bound(X, tree, centers, labels)
@@ -361,19 +359,18 @@ def test_any_tree_that_parts_the_centres_keeps_the_mistake_bound() -> None:
     for rng in n_instances(1000, 31):
         X, centers, labels = random_clustering(rng)
         tree = oracle.random_tree(rng, centers, len(centers))
-        graph = StarGraph(labels, centers)
-        bound = certify(graph, X, tree).cost
-        if bound is None:
+        if not oracle.has_lone_centers(X[labels >= 0], tree, centers):
             with pytest.raises(ValueError, match="one centre in every leaf"):
                 imm_bound(X, tree, centers, labels)
             continue
+        bound = imm_bound(X, tree, centers, labels)
         n_checked += 1
         n_without_promise += not bound.height_bound_applies
         assert bound.tree_cost <= bound.mistake_bound * (1 + SLACK)
         if bound.height_bound_applies:
             assert bound.tree_cost <= bound.height_bound * (1 + SLACK)
     assert n_checked > 300
-    assert n_without_promise > 30
+    assert n_without_promise > 10
 
 
 def test_interval_tests_send_centres_like_rows() -> None:
@@ -499,6 +496,13 @@ def test_certify_refuses_what_does_not_fit(
     }
     with pytest.raises(error, match=message):
         certify(**(given | change))
+
+
+def test_of_two_graphs_the_one_to_cut_little_of_is_certified() -> None:
+    X = np.random.default_rng(41).normal(size=(30, 2))
+    graph, tree = knn_graph(X, 4), oracle.random_tree(np.random.default_rng(42), X, 3)
+    pair = PairGraph(graph, ProductGraph.from_masses(graph.degrees))
+    assert certify(pair, X, tree) == certify(graph, X, tree)
 
 
 def test_graphs_without_edges_are_refused() -> None:

@@ -48,7 +48,7 @@ def test_every_estimator_is_public_and_documented(cls):
 
 @pytest.mark.parametrize("cls", CLASSES)
 def test_fitted_state(cls):
-    fitted = cls(3).fit(X, Y)
+    fitted = cls(3, random_state=0).fit(X, Y)
     assert fitted.labels_.dtype == np.int64
     assert sorted(set(fitted.labels_)) == list(range(fitted.n_leaves_))
     assert fitted.predict(X).tolist() == fitted.labels_.tolist()
@@ -147,7 +147,7 @@ def test_labels_win_over_the_reference_parameter():
         NAMES,
         NAMES.tolist(),
         NAMES.astype(object),
-        Y == 1,
+        Y == 0,
         Y[:, None],
         pd.Series(NAMES),
         pd.Series(Y, index=range(500, 650), dtype="Int64"),
@@ -218,10 +218,8 @@ def test_leaf_of_noise_alone_stands_for_noise():
     joined = np.abs(X[:, 2:3] - X[:, 2]) < 0.5
     explainer = SpexGraph(2, graph=joined).fit(X, np.where(Y == 0, -1, Y))
     assert explainer.leaf_reference_[explainer.labels_[0]] == -1
-    assert SpexGraph(2, graph=joined).fit(X, np.full(len(X), -1)).leaf_reference_.tolist() == [
-        -1,
-        -1,
-    ]
+    only_noise = SpexGraph(2, graph=joined).fit(X, np.full(len(X), -1))
+    assert only_noise.leaf_reference_.tolist() == [-1, -1]
 
 
 # --- The table ------------------------------------------------------------------------------------

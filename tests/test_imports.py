@@ -30,17 +30,31 @@ spexplain.{estimator}.fit(X, y).predict(X)
 """
 
 
+# What scikit-learn itself loads, if it is there (pandas, since 1.8), is none of our doing.
+SKLEARN = "import sklearn.base, sklearn.neighbors, sklearn.utils.validation"
+BARE = f"import sys; sys.modules.update(dict.fromkeys({sorted(OPTIONAL)}))"
+
+
+def run(code: str) -> str:
+    """Return what a fresh interpreter prints."""
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def optional_imports(code: str) -> set[str]:
-    """Return the optional packages that a fresh interpreter has loaded after this code."""
-    script = f"{code}\nimport sys; print(*(name.split('.')[0] for name in sys.modules))"
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=True
-    )
-    return OPTIONAL & set(run.stdout.split())
+    """Return the optional packages that the code loads, beyond those that scikit-learn does."""
+    report = "import sys; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded, by_sklearn = (set(run(f"{each}\n{report}").split()) for each in (code, SKLEARN))
+    return OPTIONAL & (loaded - by_sklearn)
 
 
 def test_import_of_the_package():
     assert optional_imports("import spexplain") == set()
+
+
+def test_bare_install():
+    # None in sys.modules makes an import fail as if the package were absent.
+    run(f"{BARE}\n{FIT.format(estimator='SpexClique()')}")
 
 
 @pytest.mark.parametrize(
@@ -51,4 +65,6 @@ def test_small_fit(estimator):
 
 
 def test_the_check_can_fail():
-    assert optional_imports("import pandas") == {"pandas"}
+    assert optional_imports("import polars") == {"polars"}
+    with pytest.raises(subprocess.CalledProcessError):
+        run(f"{BARE}\nimport polars")

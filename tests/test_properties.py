@@ -332,15 +332,15 @@ def test_rows_are_routed_one_by_one(tree, column, data):
 
 @pytest.mark.parametrize("n_jobs", [2, 4, -1])
 @given(labelled_tables(), graph_tables())
-def test_number_of_threads(n_jobs, labelled, joined):
+def test_number_of_threads(engine, n_jobs, labelled, joined):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numpy_engine, "_BLOCK", 1)  # one feature a block: threads have work to share
         for X, objective in [
             (labelled[0], spex(CliqueGraph.from_labels(labelled[1]))),
             (joined[0], spex(SparseGraph.from_adjacency(joined[1]))),
         ]:
-            alone = grown(NumpyEngine(), X, objective)
-            assert grown(NumpyEngine(n_jobs=n_jobs), X, objective) == alone
+            alone = grown(engine, X, objective)
+            assert grown(replace(engine, n_jobs=n_jobs), X, objective) == alone
 
 
 # --- What holds of every tree ---------------------------------------------------------------------

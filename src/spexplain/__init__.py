@@ -13,6 +13,7 @@ from spexplain.estimators import (
     CART,
     EMN,
     IMM,
+    BestTree,
     ExGreedy,
     ExKMC,
     ExShallow,
@@ -22,15 +23,19 @@ from spexplain.estimators import (
     SpexGraph,
     SpexKNN,
 )
+from spexplain.references import KernelKMeans, KMedians
 from spexplain.tree import Tree
 
 __all__ = [
     "CART",
     "EMN",
     "IMM",
+    "BestTree",
     "ExGreedy",
     "ExKMC",
     "ExShallow",
+    "KMedians",
+    "KernelKMeans",
     "NonUniformCut",
     "RandomCuts",
     "SpexClique",

@@ -46,7 +46,6 @@ def test_gini(leaf_weight):
     drop = objective.priority(score, NODE)
     assert drop == pytest.approx((score - gini_node) * (10 if leaf_weight == "size" else 1))
     assert objective.value(LEFT) == pytest.approx(0.6 * gini_left)
-    assert objective.value(Side(0, 0, 0)) == 0
 
 
 @pytest.mark.parametrize("leaf_weight", ["none", "size"])

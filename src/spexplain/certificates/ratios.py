@@ -157,7 +157,8 @@ class _CliqueEnergy:
         entries = np.ones(n_members), self.labels, np.arange(n_members + 1)
         self.sums: Any = sparse.csr_array(entries, shape=(n_members, graph.n_clusters)).T
         self.sizes = np.maximum(graph.cluster_sizes, 1)
-        self.firsts = np.unique(self.labels, return_index=True)[1]
+        self.firsts = np.zeros(graph.n_clusters, dtype=np.int64)
+        self.firsts[self.labels] = np.arange(n_members)  # any member will do
         self.weights = graph.weights.astype(np.float64) * graph.cluster_sizes
 
     def __call__(self, columns: Floats) -> Array:

@@ -61,7 +61,7 @@ class AutoEngine:
 
 def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) -> Engine:
     """Return the engine of that name, or the engine itself."""
-    if not isinstance(engine, str) and isinstance(engine, Engine):
+    if not isinstance(engine, str | type) and isinstance(engine, Engine):
         return engine
     if engine == "auto":
         return AutoEngine(n_jobs=n_jobs)

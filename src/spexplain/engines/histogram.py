@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.engines.binning import bin_table
-from spexplain.engines.histogram_bounds import Sums, admissible_scores, has_enough, lower_bounds
+from spexplain.engines.histogram_bounds import (
+    Bins,
+    Sums,
+    admissible_scores,
+    has_enough,
+    lower_bounds,
+    tighter_bounds,
+)
 from spexplain.engines.histogram_counts import Coded, Counts, Gaps, counts_of
 from spexplain.engines.histogram_threads import Threads, blocks_of
 from spexplain.engines.numpy import NumpyEngine, count_threads, midpoint
@@ -141,7 +148,6 @@ class HistogramSearch:
         return Node(node.rows[is_left], left), Node(node.rows[~is_left], right)
 
     def best_cuts(self, nodes: Sequence[Node]) -> list[Cut | None]:
-        large = [node for node in nodes if len(node.rows) > _N_SMALL]
         self.counts.prepare([(node.state, node.rows) for node in nodes], self.table, self.threads)
         return [self._best_cut(node) for node in nodes]
 
@@ -229,6 +235,7 @@ class HistogramSearch:
         """Return the best of the cuts at borders and of those in between that can be better."""
         blocks = blocks_of(self.n_features, _BLOCK)
         best = min(self.threads.map(lambda block: self._bound_block(inside, block), blocks))
+        self.threads.map(lambda block: self._tighten_block(inside, block, best.score), blocks)
         n_features = self.threads.n_threads
         while True:
             worth = self._worth(best)
@@ -249,7 +256,7 @@ class HistogramSearch:
         """Write the bounds of a block of features, and return its best cut at a border."""
         node, side, n_samples, min_samples = inside
         fields, caps = self.fields[block], self.caps[block]
-        has_caps = self.counts.borders(node.state, node.rows, self.table, block, fields, caps)
+        self.counts.borders(node.state, node.rows, self.table, block, fields, caps)
         sums = Sums.of_fields(fields, side)
         valid = has_enough(sums.samples_left, n_samples, min_samples)
         valid &= (sums.n_left > 0) & (sums.n_left < len(node.rows))
@@ -259,14 +266,22 @@ class HistogramSearch:
         is_open &= (sums.samples_left[:, 1:] >= min_samples) & (
             n_samples - sums.samples_left[:, :-1] >= min_samples
         )
-        self.bounds[block] = lower_bounds(
-            self.objective, sums, side, caps if has_caps else None, is_open
-        )
+        self.bounds[block] = lower_bounds(self.objective, self._bins(sums, block), side, is_open)
         row, border = divmod(int(np.argmin(scores)), scores.shape[1])
         score = float(scores[row, border])
         if score == np.inf:
             return _NOTHING
         return _Found(score, block.start + row, int(sums.n_left[row, border]), border - 1)
+
+    def _bins(self, borders: Sums, block: slice) -> Bins:
+        return Bins.between(borders, self.caps[block] if self.counts.has_caps else None)
+
+    def _tighten_block(self, inside: "_Inside", block: slice, best: float) -> None:
+        """Improve the bounds of those bins of a block that can still win."""
+        bounds = self.bounds[block]
+        places = np.nonzero(bounds <= best)
+        bins = self._bins(Sums.of_fields(self.fields[block], inside.side), block).chosen(places)
+        bounds[places] = tighter_bounds(self.objective, bins, inside.side, bounds[places], best)
 
     def _worth(self, best: _Found) -> Bools:
         """Return which bins can hold a better cut, or an equal one that comes earlier."""

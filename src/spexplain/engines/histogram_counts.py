@@ -60,6 +60,7 @@ class Counts(Protocol):
     """
 
     row_major: bool  # whether the codes of a vertex, rather than of a feature, lie side by side
+    has_caps: bool  # whether `borders` writes caps of inner weight
 
     def root(self, rows: Array) -> Any:
         """Return the state of the node of all vertices."""
@@ -78,8 +79,8 @@ class Counts(Protocol):
 
     def borders(
         self, state: Any, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
-    ) -> bool:
-        """Write the sums at the bin borders of a block of features; return whether caps were written too."""
+    ) -> None:
+        """Write the sums at the bin borders of a block of features and, if there are any, their caps."""
 
     def gaps(
         self, state: Any, rows: Array, table: Coded, features: Ints, wanted: Bools, start: Ints, gaps: Gaps
@@ -110,6 +111,7 @@ class LabelCounts:
     """Cliques: counting labels replaces walking edges."""
 
     row_major = False
+    has_caps = True
 
     def __init__(self, graph: CliqueGraph, trend: Side | None) -> None:
         n_clusters = graph.n_clusters
@@ -199,7 +201,7 @@ class LabelCounts:
 
     def borders(
         self, state: _Labelled, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
-    ) -> bool:
+    ) -> None:
         clusters = np.concatenate([state.totals[None], self.clusters])
         n_cells = table.n_bins * clusters.shape[1]
         if state.histograms is not None:
@@ -216,7 +218,6 @@ class LabelCounts:
             scan_rows(
                 table.codes, block.start, block.stop, rows, labels, clusters, self.rates, fields, caps
             )
-        return True
 
     def gaps(
         self,
@@ -246,6 +247,7 @@ class EdgeCounts:
     """Listed edges, as the neighbours of every vertex inside its node."""
 
     row_major = True
+    has_caps = False
 
     def __init__(self, graph: EdgeGraph, trend: Side | None) -> None:
         self.graph = graph
@@ -300,11 +302,10 @@ class EdgeCounts:
 
     def borders(
         self, state: _Joined, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
-    ) -> bool:
+    ) -> None:
         scan_edges(
             table.codes.T, block.start, block.stop, rows, *state, self._vertices(rows), fields
         )
-        return False
 
     def gaps(
         self,

@@ -1,5 +1,6 @@
 """Estimators: thin scikit-learn shells, one per method; each names its graph and its formula."""
 
+from spexplain.estimators.best import BestTree
 from spexplain.estimators.cart import CART
 from spexplain.estimators.centers import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
 from spexplain.estimators.nonuniform import NonUniformCut
@@ -9,6 +10,7 @@ __all__ = [
     "CART",
     "EMN",
     "IMM",
+    "BestTree",
     "ExGreedy",
     "ExKMC",
     "ExShallow",

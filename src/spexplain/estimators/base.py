@@ -1,11 +1,11 @@
 """What all estimators share: one walk from a table to a tree."""
 
+import sys
 import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from sys import stderr
 from typing import Any, ClassVar, Literal, Self
 
 from spexplain.engines import Engine, resolve_engine
@@ -23,7 +23,7 @@ from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
 from spexplain.tree import Tree
-from spexplain.typing import EngineName, Matrix, NoisePolicy
+from spexplain.typing import EngineName, Ints, Matrix, NoisePolicy
 
 
 class Explainer(FittedTree):
@@ -82,6 +82,24 @@ class Explainer(FittedTree):
         self
         """
         return self._fit(X, y)
+
+    def fit_predict(self, X: Any, y: Any = None, **given: Any) -> Ints:
+        """Grow the tree and return the leaf id of every row, `labels_`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The table in whose columns the explanation speaks.
+        y : array of shape (n_samples,), optional
+            Reference labels, as in `fit`.
+        **given
+            What else the estimator's `fit` takes.
+
+        Returns
+        -------
+        labels : array of int, shape (n_samples,)
+        """
+        return self.fit(X, y, **given).labels_
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         """Walk from the table to the tree."""
@@ -153,8 +171,10 @@ class Explainer(FittedTree):
         """Refuse parameters out of range in one sentence."""
         for name in ("n_clusters", "min_samples_leaf"):
             check_integer(self, name, 1)
-        for name in ("n_leaves", "max_depth", "refine_passes"):
-            if getattr(self, name) is not None and getattr(self, name) != "auto":
+        if self.n_leaves is not None and self.n_leaves != "auto":
+            check_integer(self, "n_leaves", 1)
+        for name in ("max_depth", "refine_passes"):
+            if getattr(self, name) is not None:
                 check_integer(self, name, 1)
         check_choice(self, "noise", ("ignore", "cluster"))
         if self.refine is not None:
@@ -188,4 +208,4 @@ class Explainer(FittedTree):
         yield
         if self.verbose:
             seconds = time.perf_counter() - start
-            print(f"[{type(self).__name__}] {name:<9} {seconds:8.3f} s", file=stderr, flush=True)
+            print(f"[{type(self).__name__}] {name:<9} {seconds:8.3f} s", file=sys.stderr, flush=True)

@@ -61,6 +61,8 @@ def _clearer(error: Exception) -> Exception:
         return ValueError("Complex data not supported: X must hold real numbers.")
     if isinstance(error, OverflowError):
         return ValueError(f"X holds a number that is too large for a float ({message}).")
+    if message.startswith("float() argument must be"):
+        return TypeError(f"X must be a table of numbers, but {message}.")
     return error
 
 

@@ -52,7 +52,7 @@ class Explained(NamedTuple):
         cells = np.where(reference.codes < 0, -1, labels * n_clusters + reference.codes)
         origin = X[0].astype(np.float64)  # near the rows, squares lose few digits
         sums, squares = _group_sums(X, origin, cells, counts.size)
-        sums, squares = sums.reshape(*counts.shape, -1), squares.reshape(counts.shape)
+        sums, squares = sums.reshape(*counts.shape, X.shape[1]), squares.reshape(counts.shape)
         if reference.centers is None:
             centers = sums.sum(axis=0) / counts.sum(axis=0)[:, None]
         else:
@@ -152,12 +152,12 @@ def plateau(steps: list[PathStep]) -> int:
     """Return the number of leaves that ``n_leaves="auto"`` takes.
 
     With a reference: the smallest tree to which no number of further leaves adds `AUTO_GAIN` of
-    fidelity per leaf. Without: the tree of at least two leaves before the largest rise of the
-    objective.
+    fidelity per leaf. Without: the tree of at least two leaves at the sharpest bend of the objective,
+    after which a further leaf suddenly costs more than the last one did.
     """
     if np.isnan(steps[-1].fidelity):
-        rises = np.diff([step.objective for step in steps])[1:]
-        return 2 + int(np.argmax(rises)) if len(rises) else steps[-1].n_leaves
+        bends = np.diff([step.objective for step in steps], n=2)
+        return 2 + int(np.argmax(bends)) if len(bends) else steps[-1].n_leaves
     fidelity = np.array([step.fidelity for step in steps])
     for place in range(len(steps) - 1):
         gains = fidelity[place + 1 :] - fidelity[place]

@@ -35,8 +35,8 @@ _SHARED = """
 n_leaves : int or "auto", optional
     Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
     left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
-    which further leaves add less than 1 % of fidelity each; without a reference, the tree before
-    the largest rise of the objective.
+    which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+    sharpest bend of the objective.
 max_depth : int, optional
     Most tests on the way to a leaf.
 min_samples_leaf : int, default=1

@@ -72,6 +72,8 @@ class Reference:
 
     def majority(self, counts: Ints) -> Array:
         """Return the commonest label of each leaf, ties to the lowest; -1 where a leaf has no clustered row."""
+        if not self.n_clusters:
+            return np.full(len(counts), NOISE)
         winners = self.classes[counts.argmax(axis=1)]
         only_noise = counts.sum(axis=1) == 0
         return np.where(only_noise, NOISE, winners) if only_noise.any() else winners
@@ -79,7 +81,12 @@ class Reference:
 
 def _as_array(y: Any) -> Array:
     """Return labels as an array; a list of mixed types is not silently turned into text."""
-    labels = np.asarray(y)
+    try:
+        labels = np.asarray(y)
+    except ValueError:
+        raise ValueError(
+            "y must hold one label per row of X, got lists of unequal length."
+        ) from None
     if labels.dtype.kind == "U" and isinstance(y, list | tuple):
         kept = np.asarray(y, dtype=object)
         if not all(isinstance(each, str) for each in kept.ravel()):

@@ -38,7 +38,7 @@ def to_fixed_point(weights: Floats, total: float) -> tuple[Ints, float]:
     """Return non-negative weights as integers, and the weight of one unit.
 
     Integers are kept as they are. Other weights are multiplied by the power of two that brings
-    `total`, the largest sum that will be taken, just below 2**62: an error of at most 2**-62 of the
+    `total`, the largest sum that will be taken, just below 2**61: an error of at most 2**-61 of the
     total, less than adding floats in any order would cost. A positive weight never becomes zero.
     """
     if total < 2.0**_BITS and np.array_equal(weights, np.floor(weights)):

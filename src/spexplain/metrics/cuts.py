@@ -27,7 +27,8 @@ def conductance(graph: Any, subset: Array) -> float:
     0.333...
     """
     part = part_sums(graph, np.asarray(subset, dtype=bool).astype(np.int64))
-    return float(part.outer[1] / part.volume[1]) if part.volume[1] else float("nan")
+    has_ends = len(part.volume) == 2 and part.volume[1] > 0
+    return float(part.outer[1] / part.volume[1]) if has_ends else float("nan")
 
 
 def sparsity(graph: Any, subset: Array) -> float:

@@ -106,7 +106,9 @@ class AgreementGoal:
         left, right = (self.routes.reached(child) - first for child in self.routes.children(node))
         outside = np.delete(self.table, np.s_[first:last], axis=0)
         need = self.need[first:last]
-        return self.best_gap(orders, (start, stop), (left, right), need, outside, float(self.best))[1]
+        return self.best_gap(orders, (start, stop), (left, right), need, outside, float(self.best))[
+            1
+        ]
 
     def best_gap(
         self,

@@ -60,6 +60,10 @@ class Ground:
         self.orders, self.codes = orders, codes
         self.min_samples_leaf, self.max_depth = min_samples_leaf, max_depth
 
+    def agreement(self, tree: Tree) -> Fraction:
+        """Return the adjusted Rand index of a tree's leaves and the clusters."""
+        return AgreementGoal(self.codes, Routes(tree, self.orders.columns), 1).best
+
     def refined(self, tree: Tree, passes: int | None = None) -> tuple[Tree, Fraction]:
         """Return the tree with its cuts re-optimised, and its agreement."""
         routes = Routes(tree, self.orders.columns)
@@ -75,37 +79,42 @@ class Ground:
             return tree, goal.best
         insertions = sorted(self._insertions(routes, goal), key=lambda new: -new.score)
         insertions = insertions[:_N_INSERTIONS]
-        while found := self._best_exchange(routes, goal, insertions):
+        while (found := self._best_exchange(routes, goal, insertions)) is not None:
             new = found.insertion
             other, numbers = exchanged(
                 routes.tree, found.dropped, new.node, new.test, new_left=new.new_left
             )
-            routes = Routes(other, self.orders.columns)
-            before, goal = goal.best, AgreementGoal(self.codes, routes, self.min_samples_leaf)
-            if goal.best <= before or not self._is_allowed(routes, goal):
+            other_routes = Routes(other, self.orders.columns)
+            other_goal = AgreementGoal(self.codes, other_routes, self.min_samples_leaf)
+            if other_goal.best <= goal.best:
                 break
-            tree = other
+            routes, goal = other_routes, other_goal
             insertions = [
                 each._replace(node=numbers[each.node])
                 for each in insertions
                 if each is not new and each.node in numbers
             ]
-        return tree, goal_of(tree)
+        return routes.tree, goal.best
 
     def _best_exchange(
         self, routes: Routes, goal: AgreementGoal, insertions: list[Insertion]
     ) -> Exchange | None:
         """Return the exchange with the highest agreement, if it seems higher than it is."""
-        drops = (drop for new in insertions for drop in _drops(routes, goal, new))
+        room = self._room(routes)
+        drops = (
+            drop
+            for new in insertions
+            if room[new.node]
+            for drop in _drops(routes, goal, new, self.min_samples_leaf)
+        )
         best = max(drops, key=lambda drop: drop.score, default=None)
         return best if best is not None and best.score > float(goal.best) else None
 
     def _insertions(self, routes: Routes, goal: AgreementGoal) -> Iterator[Insertion]:
         """Give the best new leaf on either side above every node."""
-        heights = _heights(routes)
-        depths = routes.tree.node_depths
+        room = self._room(routes)
         for node, start, stop in self._segments(routes):
-            if self.max_depth is not None and depths[node] + heights[node] >= self.max_depth:
+            if not room[node]:
                 continue
             first, last = routes.leaves[node]
             outside = np.delete(goal.table, np.s_[first:last], axis=0)
@@ -114,12 +123,19 @@ class Ground:
             leave = np.full(len(stay), last - first)
             for new_left in (True, False):
                 ways = (leave, stay) if new_left else (stay, leave)
-                score, at = goal.best_gap(
-                    self.orders, (start, stop), ways, need, outside, -np.inf
-                )
+                score, at = goal.best_gap(self.orders, (start, stop), ways, need, outside, -np.inf)
                 if at is not None:
                     test = Test(at[0], self.orders.threshold(*at))
                     yield Insertion(score, node, test, new_left)
+
+    def _room(self, routes: Routes) -> list[bool]:
+        """Return which nodes may have one more test above them."""
+        depths, heights = routes.tree.node_depths, np.zeros(routes.tree.n_nodes, dtype=np.int64)
+        for node in sorted(routes.tests, reverse=True):  # children are younger
+            heights[node] = 1 + heights[list(routes.children(node))].max()
+        deepest = np.inf if self.max_depth is None else self.max_depth
+        room: list[bool] = (depths + heights + 1 <= deepest).tolist()
+        return room
 
     def _segments(self, routes: Routes) -> Iterator[tuple[int, int, int]]:
         """Give every node with its range of the orders, parents first."""
@@ -136,15 +152,9 @@ class Ground:
                 waiting += [(right, middle, stop), (left, start, middle)]
 
 
-def _heights(routes: Routes) -> dict[int, int]:
-    """Return the number of tests on the longest path below every node."""
-    heights: dict[int, int] = {int(leaf): 0 for leaf in routes.tree.leaves}
-    for node in sorted(routes.tests, reverse=True):
-        heights[node] = 1 + max(heights[child] for child in routes.children(node))
-    return heights
-
-
-def _drops(routes: Routes, goal: AgreementGoal, new: Insertion) -> Iterator[Exchange]:
+def _drops(
+    routes: Routes, goal: AgreementGoal, new: Insertion, min_samples_leaf: int
+) -> Iterator[Exchange]:
     """Give the agreement after an insertion and the drop of each other leaf."""
     n_leaves, n_columns = routes.n_leaves, goal.n_columns
     chipped = _passes(routes, new)
@@ -154,6 +164,8 @@ def _drops(routes: Routes, goal: AgreementGoal, new: Insertion) -> Iterator[Exch
     labels[in_node & chipped] = n_leaves
     table = np.bincount(labels * n_columns + goal.codes, minlength=(n_leaves + 1) * n_columns)
     table = table.reshape(-1, n_columns)
+    if np.any(table.sum(axis=1) < np.append(goal.need, min_samples_leaf)):
+        return
     for leaf, node in enumerate(routes.tree.leaves.tolist()):
         if node == new.node:
             continue

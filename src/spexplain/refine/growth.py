@@ -118,9 +118,7 @@ class AgreementSearch:
         def search(features: slice) -> tuple[Ints, Ints, Ints]:
             found = np.full(n_sizes, -1), np.full(n_sizes, -1), np.full(n_sizes, -1)
             orders = self.orders.now[features, node.start : node.stop]
-            split_sums(
-                orders, features.start, self.codes, totals, self.min_samples_leaf, *found
-            )
+            split_sums(orders, features.start, self.codes, totals, self.min_samples_leaf, *found)
             return found
 
         blocks = self.orders.map_features(search, node.stop - node.start)

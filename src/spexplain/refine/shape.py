@@ -34,6 +34,11 @@ def planted(root: Branch, n_features: int) -> tuple[Tree, dict[int, int]]:
     return Tree.root(n_features=n_features, size=0).grown(splits), numbers
 
 
+def without(tree: Tree, dropped: int) -> Tree:
+    """Return the tree without a leaf, given by its node number; its sibling takes their parent's place."""
+    return exchanged(tree, dropped, _NEW, Test(0, 0.0), new_left=True)[0]
+
+
 def exchanged(
     tree: Tree, dropped: int, above: int, test: Test, *, new_left: bool
 ) -> tuple[Tree, dict[int, int]]:

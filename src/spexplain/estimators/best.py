@@ -1,0 +1,233 @@
+"""The most faithful tree of a given size: several starts, each refined, then leaves exchanged."""
+
+import time
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from spexplain.engines import resolve_engine
+from spexplain.estimators.base import Explainer
+from spexplain.estimators.checks import check_choice, check_integer
+from spexplain.estimators.parameters import Shared, explainer
+from spexplain.estimators.reference import Reference
+from spexplain.graphs import CliqueGraph
+from spexplain.objectives import Objective, spex
+from spexplain.refine import revalued
+from spexplain.refine.exchange import Ground
+from spexplain.refine.orders import sorted_table
+from spexplain.refine.shape import in_order_of_gain, without
+from spexplain.refine.starts import START_NAMES, grown_by_agreement, started
+from spexplain.tree import Tree
+from spexplain.typing import Matrix
+
+ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
+# Up to this many rows × columns × leaves, exchanges from every start take no noticeable time.
+_SMALL = 2_000_000
+
+
+class StartRecord(NamedTuple):
+    """What one start of `BestTree` came to. Agreements are adjusted Rand indices with the reference."""
+
+    start: str
+    n_leaves: int
+    grown: float  # agreement of the grown tree
+    refined: float  # after its cuts were re-optimised
+    agreement: float  # in the end: after leaves were exchanged, where they were
+    objective: float  # sum of the conductances of the leaves in the clique graph, in the end
+    seconds: float
+
+
+class _Candidate(NamedTuple):
+    """A tree on its way."""
+
+    start: str
+    tree: Tree
+    grown: Fraction
+    refined: Fraction
+    agreement: Fraction
+    seconds: float
+
+
+@explainer
+class BestTree(Explainer):
+    """Explain a reference clustering with the most faithful tree of a given size that can be found.
+
+    Trees grown by several methods are refined for the adjusted Rand index with the reference. Then
+    leaves are exchanged: a new leaf is cut off above any node, and the leaf that is missed least is
+    dropped for it, as long as this helps. The best tree is kept; `starts_` reports on all.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Clusters to look for when `fit` gets no labels.
+    <reference>
+    starts : sequence of {"spex", "emn", "cart", "agreement"}
+        Methods that the search starts from, by default all; "agreement" is a tree grown by the
+        adjusted Rand index itself. Leaves that a method cannot give are grown by agreement.
+    exchange : {"auto", "all", "best", "none"}, default="auto"
+        Which refined trees exchange leaves: all, the best one, or none; "auto" means all for small
+        tables.
+    n_restarts : int, default=0
+        How often the best tree loses a random quarter of its leaves, is grown again and searched
+        from there.
+    time_budget : float, optional
+        Seconds after which no further step of the search is begun; until then it goes on with
+        restarts. The tree then depends on the speed of the machine.
+    <shared>
+
+    Attributes
+    ----------
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference; rows of no cluster do not count.
+    starts_ : list of StartRecord
+        Start, leaves, agreement when grown, refined and in the end, objective, seconds.
+    <attributes>
+
+    Examples
+    --------
+    >>> from spexplain import BestTree, SpexClique, datasets, metrics
+    >>> cancer = datasets.load("cancer")
+    >>> best = BestTree(2, reference="kmeans", n_leaves=3, random_state=0).fit(cancer.data)
+    >>> greedy = SpexClique(n_leaves=3).fit(cancer.data, best.reference_labels_)
+    >>> best.agreement_ >= metrics.agreement(greedy.labels_, best.reference_labels_).ari
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        reference: Any = "spectral",
+        starts: Sequence[str] = START_NAMES,
+        exchange: ExchangeFrom = "auto",
+        n_restarts: int = 0,
+        time_budget: float | None = None,
+        **shared: Unpack[Shared],
+    ) -> None:
+        super().__init__(n_clusters, **shared)
+        self.reference = reference
+        self.starts = starts
+        self.exchange = exchange
+        self.n_restarts = n_restarts
+        self.time_budget = time_budget
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        assert reference is not None
+        check_choice(self, "exchange", ("auto", "all", "best", "none"))
+        check_integer(self, "n_restarts", 0)
+        self._check_starts()
+        self._deadline = np.inf
+        if self.time_budget is not None:
+            if not self.time_budget > 0:
+                raise ValueError(f"time_budget={self.time_budget!r} must be a positive number.")
+            self._deadline = time.perf_counter() + self.time_budget
+        return spex(CliqueGraph.from_labels(reference.codes))
+
+    def _check_starts(self) -> None:
+        if isinstance(self.starts, str) or not len(self.starts):
+            raise ValueError(
+                f"starts={self.starts!r} must be a list of some of {', '.join(START_NAMES)}."
+            )
+        for start in self.starts:
+            if start not in START_NAMES:
+                raise ValueError(
+                    f"starts holds {start!r}, but only {', '.join(START_NAMES)} are known."
+                )
+
+    def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
+        graph = objective.graph
+        assert isinstance(graph, CliqueGraph)
+        with sorted_table(X, None, self.n_jobs) as orders:
+            ground = Ground(
+                orders,
+                graph.labels,
+                min_samples_leaf=self.min_samples_leaf,
+                max_depth=self.max_depth,
+            )
+            candidates = list(self._refined_starts(X, ground, n_leaves))
+            if self._exchanges_all(X, n_leaves):
+                candidates = [self._searched(ground, each) for each in candidates]
+            else:
+                at = candidates.index(_best_of(candidates))
+                if self.exchange != "none":
+                    candidates[at] = self._searched(ground, candidates[at])
+            candidates += self._restarts(ground, _best_of(candidates), n_leaves)
+        self.starts_ = [self._record(each, X, objective) for each in candidates]
+        best = _best_of(candidates)
+        self.agreement_ = float(best.agreement)
+        return revalued(in_order_of_gain(best.tree, X, graph.labels), X, objective)
+
+    def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
+        if self.exchange == "auto":
+            return X.size * n_leaves <= _SMALL
+        return self.exchange == "all"
+
+    def _refined_starts(self, X: Matrix, ground: Ground, n_leaves: int) -> Iterator[_Candidate]:
+        """Give every start, grown and refined; the first one even if time is short."""
+        engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
+        for number, start in enumerate(self.starts):
+            if number and self._is_over():
+                return
+            with self._stage(start):
+                begin = time.perf_counter()
+                tree = started(start, X, ground, engine, n_leaves)
+                grown = ground.agreement(tree)
+                tree, refined = ground.refined(tree, self.refine_passes)
+                seconds = time.perf_counter() - begin
+            yield _Candidate(start, tree, grown, refined, refined, seconds)
+
+    def _searched(self, ground: Ground, candidate: _Candidate) -> _Candidate:
+        """Exchange leaves and refine in turn, as long as exchanges help."""
+        begin = time.perf_counter()
+        tree, best = candidate.tree, candidate.agreement
+        with self._stage("exchange"):
+            while not self._is_over():
+                tree, agreement = ground.exchanged(tree)
+                if agreement <= best:
+                    break
+                tree, best = ground.refined(tree, self.refine_passes)
+        seconds = candidate.seconds + time.perf_counter() - begin
+        return candidate._replace(tree=tree, agreement=best, seconds=seconds)
+
+    def _restarts(self, ground: Ground, best: _Candidate, n_leaves: int) -> list[_Candidate]:
+        """Return the best tree found from random changes of the best one so far, if it is better."""
+        random, number, found = check_random_state(self.random_state), 0, best
+        while not self._is_over():
+            if number >= self.n_restarts and self.time_budget is None:
+                break
+            begin = time.perf_counter()
+            tree = found.tree
+            for _ in range(max(1, tree.n_leaves // 4)):
+                if tree.n_leaves > 2:
+                    tree = without(tree, int(random.choice(tree.leaves)))
+            tree = grown_by_agreement(ground, n_leaves, tree)
+            grown = ground.agreement(tree)
+            tree, refined = ground.refined(tree, self.refine_passes)
+            seconds = time.perf_counter() - begin
+            candidate = _Candidate("restart", tree, grown, refined, refined, seconds)
+            found = max(found, self._searched(ground, candidate), key=lambda each: each.agreement)
+            number += 1
+        return [] if found is best else [found]
+
+    def _is_over(self) -> bool:
+        return time.perf_counter() > self._deadline
+
+    def _record(self, candidate: _Candidate, X: Matrix, objective: Objective) -> StartRecord:
+        tree = revalued(candidate.tree, X, objective)
+        return StartRecord(
+            candidate.start,
+            tree.n_leaves,
+            float(candidate.grown),
+            float(candidate.refined),
+            float(candidate.agreement),
+            float(tree.value[tree.leaves].sum()),
+            candidate.seconds,
+        )
+
+
+def _best_of(candidates: list[_Candidate]) -> _Candidate:
+    """Return the most faithful candidate, of equals the first."""
+    return max(candidates, key=lambda each: each.agreement)
