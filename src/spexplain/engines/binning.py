@@ -15,13 +15,14 @@ from spexplain.typing import Array, Bools, Floats, Matrix
 _N_SAMPLE = 4096  # rows whose quantiles are taken
 _N_EDGES = 255  # what eight halvings tell apart
 _N_CELLS = 2048  # of the grid; its table stays in the first-level cache
-_BLOCK = 16  # features that a thread codes at a time
+_BLOCK = 64  # features that a thread codes at a time
+_PADDING = 32  # features that one instruction compares
 
 
 class Binning(NamedTuple):
     """The bins of a table, and those bins that hold a single value and need no closer look."""
 
-    codes: Array  # uint8, shape (n_features, n_vertices)
+    codes: Array  # uint8, shape (>= n_features, n_vertices)
     solid: Bools  # shape (n_features, n_bins)
 
 
@@ -49,11 +50,16 @@ def bin_table(
     threads : Threads
         Share the features.
     row_major : bool
-        Lay the codes of a vertex side by side in memory, rather than those of a feature.
+        Lay the codes of a vertex side by side in memory, rather than those of a feature, and add
+        features of zeros up to a multiple of 32.
     """
     n_features, n_samples = columns.shape
-    shape = n_features, n_samples + extra.shape[1]
-    codes = np.empty(shape, dtype=np.uint8, order="F" if row_major else "C")
+    n_vertices = n_samples + extra.shape[1]
+    n_padded = -(-n_features // _PADDING) * _PADDING
+    if row_major:
+        codes = np.zeros((n_vertices, n_padded), dtype=np.uint8).T
+    else:
+        codes = np.empty((n_features, n_vertices), dtype=np.uint8)
     edges = np.full((n_features, _N_EDGES), np.inf)
     grid = _Grid(
         np.empty(n_features), np.empty(n_features), np.empty((n_features, _N_CELLS), dtype=np.uint8)
@@ -72,9 +78,9 @@ def bin_table(
             spread_of_bins(columns, codes, int(feature), low, high)
             solid[feature] = (low == high)[:n_bins]
 
-    threads.map(code, blocks_of(n_features, _BLOCK))
+    threads.map(code, blocks_of(n_features, min(_BLOCK, -(-n_features // threads.n_threads))))
     if extra.shape[1]:
-        solid[np.arange(n_features)[:, None], codes[:, n_samples:]] = False
+        solid[np.arange(n_features)[:, None], codes[:n_features, n_samples:]] = False
     return Binning(codes, solid)
 
 

@@ -16,9 +16,9 @@ from spexplain.engines.histogram_bounds import (
     Bins,
     Sums,
     admissible_scores,
+    corner_bounds,
     has_enough,
     lower_bounds,
-    tighter_bounds,
 )
 from spexplain.engines.histogram_counts import Coded, Counts, Gaps, counts_of
 from spexplain.engines.histogram_threads import Threads, blocks_of
@@ -26,10 +26,11 @@ from spexplain.engines.numpy import NumpyEngine, count_threads, midpoint
 from spexplain.kernels.coding import sides_of, values_around
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Side
-from spexplain.typing import Array, Bools, Floats, Ints, Matrix
+from spexplain.typing import Array, Bools, Ints, Matrix
 
 _N_SMALL = 400  # members up to which sorting all of a node beats bounding first
 _BLOCK = 32  # features whose borders a thread scores at a time
+_N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 _N_GAPS = 1 << 16  # gaps that a thread sweeps at a time
 
 
@@ -266,7 +267,8 @@ class HistogramSearch:
         is_open &= (sums.samples_left[:, 1:] >= min_samples) & (
             n_samples - sums.samples_left[:, :-1] >= min_samples
         )
-        self.bounds[block] = lower_bounds(self.objective, self._bins(sums, block), side, is_open)
+        bounds = lower_bounds(self.objective, self._bins(sums, block), side)
+        self.bounds[block] = np.where(is_open, bounds, np.inf)
         row, border = divmod(int(np.argmin(scores)), scores.shape[1])
         score = float(scores[row, border])
         if score == np.inf:
@@ -277,11 +279,22 @@ class HistogramSearch:
         return Bins.between(borders, self.caps[block] if self.counts.has_caps else None)
 
     def _tighten_block(self, inside: "_Inside", block: slice, best: float) -> None:
-        """Improve the bounds of those bins of a block that can still win."""
+        """Improve the bounds of those bins of a block that can still win, as long as that rules out some."""
+        node, side = inside.node, inside.side
         bounds = self.bounds[block]
-        places = np.nonzero(bounds <= best)
-        bins = self._bins(Sums.of_fields(self.fields[block], inside.side), block).chosen(places)
-        bounds[places] = tighter_bounds(self.objective, bins, inside.side, bounds[places], best)
+        for n_top in _N_TOP:
+            wanted = bounds <= best
+            features = np.flatnonzero(wanted.any(axis=1))
+            if not len(features):
+                return
+            corners = self.counts.corners(
+                node.state, node.rows, self.table, features + block.start, wanted[features], n_top
+            )
+            if corners is None:
+                return
+            caps = self.caps[block, 0, 1:][wanted], self.caps[block, 1, :-1][wanted]
+            found = corner_bounds(self.objective, corners, caps, side)
+            bounds[wanted] = np.maximum(bounds[wanted], found)
 
     def _worth(self, best: _Found) -> Bools:
         """Return which bins can hold a better cut, or an equal one that comes earlier."""
@@ -292,9 +305,14 @@ class HistogramSearch:
         return worth
 
     def _tasks(self, features: Ints, worth: Bools) -> list[Ints]:
-        """Return the features in parts of about equal work."""
-        n_parts = min(len(features), 2 * self.threads.n_threads)
-        return np.array_split(features, n_parts)
+        """Return the features in parts of about equal work that fit the caches."""
+        n_members = np.diff(self.fields[features, 4], axis=1)
+        n_gaps = np.cumsum(np.sum(n_members, axis=1, where=worth[features]))
+        part = np.maximum(
+            np.arange(len(features)) * 2 * self.threads.n_threads // len(features),
+            n_gaps // _N_GAPS,
+        )
+        return np.split(features, np.flatnonzero(np.diff(part)) + 1)
 
     def _refine(self, inside: "_Inside", features: Ints, worth: Bools) -> _Found:
         """Return the best cut inside the bins that are worth it."""

@@ -9,8 +9,6 @@ from spexplain.records import Side
 from spexplain.typing import Bools, Floats, Ints
 
 _MARGIN = 1e-12  # relative; far above what rounding does to a bound
-_N_PIECES = 4  # parts into which a bin, and then its parts, are divided
-_N_ROUNDS = 3
 
 
 class Sums(NamedTuple):
@@ -24,9 +22,9 @@ class Sums(NamedTuple):
     @classmethod
     def of_fields(cls, fields: Ints, node: Side) -> "Sums":
         """Return the sums from the six fields that the kernels write along the second last axis."""
-        joined, rest, volume, size, n_left, samples = (fields[..., i, :] for i in range(6))
+        joined, rest, volume, size = (fields[..., i, :] for i in range(4))
         right = Side(rest, node.volume - volume, node.size - size)
-        return cls(Side(joined, volume, size), right, n_left, samples)
+        return cls(Side(joined, volume, size), right, fields[..., -2, :], fields[..., -1, :])
 
 
 class Bins(NamedTuple):
@@ -51,12 +49,6 @@ class Bins(NamedTuple):
             return cls(left, right, None, None)
         return cls(left, right, caps[:, 0, 1:], caps[:, 1, :-1])
 
-    def chosen(self, place: Any) -> "Bins":
-        """Return some of the bins."""
-        left, right = ((_at(low, place), _at(high, place)) for low, high in (self.left, self.right))
-        caps = (None if cap is None else cap[place] for cap in (self.left_cap, self.right_cap))
-        return Bins(left, right, *caps)
-
 
 def admissible_scores(objective: Objective, sums: Sums, node: Side, valid: Bools) -> Floats:
     """Return the scores of the cuts; infinity where a cut is invalid or inadmissible."""
@@ -70,60 +62,50 @@ def has_enough(samples_left: Ints, n_samples: int, min_samples: int) -> Bools:
     return np.asarray((samples_left >= min_samples) & (samples_left <= n_samples - min_samples))
 
 
-def lower_bounds(objective: Objective, bins: Bins, node: Side, is_open: Bools) -> Floats:
+def lower_bounds(objective: Objective, bins: Bins, node: Side) -> Floats:
     """Return what no cut strictly inside a bin can fall below, less a margin for rounding.
 
-    Without a declared trend nothing is known, and everything is possible. Bins that are not open
-    hold no valid cut and get infinity.
+    Without a declared trend nothing is known, and everything is possible.
     """
     trend = objective.trend
     if trend is None:
-        return np.where(is_open, -np.inf, np.inf)
+        return np.full(np.shape(bins.left[0].inner), -np.inf)
     left = _optimistic(*bins.left, trend, bins.left_cap)
     right = _optimistic(*bins.right, trend, bins.right_cap)
-    return np.where(is_open, _bound(objective, left, right, node), np.inf)
-
-
-def tighter_bounds(
-    objective: Objective, bins: Bins, node: Side, bounds: Floats, best: float
-) -> Floats:
-    """Return better bounds where inner weight comes with volume (or size) and cannot be had without.
-
-    A cut that takes the share t of a bin's volume to the left gains inner weight there of at most
-    twice the cap times that volume, and loses it on the right. So the range of t is divided into
-    pieces; those whose bound is still below `best` are divided again.
-    """
-    trend = objective.trend
-    if trend is None or trend.inner >= 0 or max(trend.volume, trend.size) <= 0 or not len(bounds):
-        return bounds
-    tightened = np.full(len(bounds), np.inf)
-    number, start, width = np.arange(len(bounds)), np.zeros(len(bounds)), 1.0
-    for last in range(_N_ROUNDS - 1, -1, -1):
-        width /= _N_PIECES
-        number = np.repeat(number, _N_PIECES)
-        start = np.repeat(start, _N_PIECES) + np.tile(
-            np.arange(_N_PIECES) * width, len(start)
-        )
-        part = bins.chosen(number)
-        left = _piece(*part.left, trend, part.left_cap, start, width)
-        right = _piece(*part.right, trend, part.right_cap, 1 - start - width, width)
-        found = np.maximum(_bound(objective, left, right, node), bounds[number])
-        can_win = found <= best
-        if last == 0:
-            can_win[:] = False
-        np.minimum.at(tightened, number[~can_win], found[~can_win])
-        number, start = number[can_win], start[can_win]
-        if not len(number):
-            break
-    return tightened
-
-
-def _bound(objective: Objective, left: Side, right: Side, node: Side) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         bounds = np.asarray(objective.score(left, right, node), dtype=np.float64)
         bounds -= _MARGIN * np.abs(bounds)
     # Not even the optimistic cut is admissible where the bound is NaN.
     return np.where(bounds < np.inf, bounds, np.inf)
+
+
+def corner_bounds(
+    objective: Objective, corners: Ints, caps: tuple[Floats, Floats], node: Side
+) -> Floats:
+    """Return bounds from the bins with their largest clusters wholly on one side or the other.
+
+    The score is concave in the number of samples of one cluster that a cut moves, so it is lowest
+    with none or all of them; what remains of the bin is smaller, and bounded as the whole was.
+
+    Parameters
+    ----------
+    objective : Objective
+        Formula and declared trend.
+    corners : array of shape (n_bins, 2, 4, n_corners)
+        Without and with the remaining clusters: inner left, inner right, volume left and size left.
+    caps : pair of arrays of shape (n_bins,)
+        Caps of the inner weight left and right, as in `Bins`.
+    node : Side
+        Sums over the node.
+    """
+    before, after = (Sums.of_fields(corners[:, i], node) for i in range(2))
+    part = Bins(
+        (before.left, after.left),
+        (after.right, before.right),
+        caps[0][:, None],
+        caps[1][:, None],
+    )
+    return lower_bounds(objective, part, node).min(axis=1)
 
 
 def _at(side: Side, place: Any) -> Side:
@@ -146,19 +128,3 @@ def _optimistic(smaller: Side, larger: Side, trend: Side, cap: Floats | None) ->
     elif trend.inner < 0 and trend.size > 0 and cap is not None:
         inner = np.minimum(inner, cap * size)
     return Side(inner, volume, size)
-
-
-def _piece(
-    smaller: Side, larger: Side, trend: Side, cap: Floats | None, start: Floats, width: float
-) -> Side:
-    """Return the optimistic side of the cuts that add the shares start to start + width of a bin."""
-    has_volume = trend.volume > 0
-    low, high = (side.volume if has_volume else side.size for side in (smaller, larger))
-    most = 1.0 if cap is None else cap
-    # Widened by more than rounding can take away.
-    mass = np.maximum(low + (high - low) * (start * (1 - _MARGIN)), 1)
-    gain = 2 * most * (high - low) * ((start + width) * (1 + _MARGIN))
-    inner = np.minimum(np.minimum(larger.inner, smaller.inner + gain), most * mass)
-    if has_volume:
-        return Side(inner, mass, larger.size if trend.size < 0 else smaller.size)
-    return Side(inner, larger.volume if trend.volume < 0 else smaller.volume, mass)

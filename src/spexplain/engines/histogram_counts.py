@@ -10,7 +10,13 @@ import numpy as np
 from spexplain.engines.histogram_threads import Threads, blocks_of
 from spexplain.graphs import CliqueGraph, EdgeGraph, Graph, SparseGraph, StarGraph
 from spexplain.kernels.edges import keep_neighbors, scan_edges, sweep_edges
-from spexplain.kernels.labels import fill_histograms, scan_histograms, scan_rows, sweep_labels
+from spexplain.kernels.labels import (
+    corner_sums,
+    fill_histograms,
+    scan_histograms,
+    scan_rows,
+    sweep_labels,
+)
 from spexplain.records import Side
 from spexplain.typing import Array, Bools, Floats, Ints, Matrix
 
@@ -27,7 +33,7 @@ class Coded(NamedTuple):
 
     columns: Matrix  # shape (n_features, n_samples)
     extra: Floats  # shape (n_features, n_extra)
-    codes: Array  # uint8, shape (n_features, n_samples + n_extra)
+    codes: Array  # uint8, shape (>= n_features, n_samples + n_extra)
     n_bins: int
 
 
@@ -82,6 +88,14 @@ class Counts(Protocol):
     ) -> None:
         """Write the sums at the bin borders of a block of features and, if there are any, their caps."""
 
+    def corners(
+        self, state: Any, rows: Array, table: Coded, features: Ints, wanted: Bools, n_top: int
+    ) -> Ints | None:
+        """Return the sums of the wanted bins with their largest clusters moved or not, or None.
+
+        Only for formulas with a trend; see `spexplain.kernels.labels.corner_sums`.
+        """
+
     def gaps(
         self, state: Any, rows: Array, table: Coded, features: Ints, wanted: Bools, start: Ints, gaps: Gaps
     ) -> int:
@@ -127,6 +141,9 @@ class LabelCounts:
             rates = 1 / np.maximum(graph.cluster_sizes - 1, 1)
         else:
             rates = graph.weights.astype(np.float64)
+        self.is_concave = (
+            trend is not None and trend.inner < 0 and max(trend.volume, trend.size) > 0
+        )
         # Enlarged by more than rounding can take away.
         self.rates = np.append(rates, 0.0) * (1 + 1e-12)
 
@@ -154,7 +171,7 @@ class LabelCounts:
     def prepare(
         self, nodes: Sequence[tuple[_Labelled, Array]], table: Coded, threads: Threads
     ) -> None:
-        shape = len(table.codes), table.n_bins, self.clusters.shape[1]
+        shape = len(table.columns), table.n_bins, self.clusters.shape[1]
         by_size = sorted(nodes, key=lambda node: len(node[1]))
         for state, rows in by_size:
             parent, state.parent = state.parent, None
@@ -219,6 +236,24 @@ class LabelCounts:
                 table.codes, block.start, block.stop, rows, labels, clusters, self.rates, fields, caps
             )
 
+    def corners(
+        self,
+        state: _Labelled,
+        rows: Array,
+        table: Coded,
+        features: Ints,
+        wanted: Bools,
+        n_top: int,
+    ) -> Ints | None:
+        if not self.is_concave:
+            return None
+        clusters = np.concatenate([state.totals[None], self.clusters])
+        n_wanted = np.count_nonzero(wanted)
+        sums = np.empty((n_wanted, 2, 4, 1 << n_top), dtype=np.int64)
+        labels = self.labels[rows]
+        corner_sums(table.codes, features, wanted, rows, labels, clusters, n_top, sums)
+        return sums
+
     def gaps(
         self,
         state: _Labelled,
@@ -254,10 +289,10 @@ class EdgeCounts:
         self.degrees = graph.degrees
         n_vertices = len(self.degrees)
         self.is_sample = (np.arange(n_vertices) < graph.n_samples).astype(np.int64)
-        # Half as wide where nothing can overflow: twice as many at a time.
-        most = int(self.degrees.max(initial=0))
-        self.dtype = np.int32 if most < 2**30 else np.int64
-        self.number_of = np.zeros(n_vertices, dtype=np.int32)
+        # Bytes for small weights: many at a time.
+        is_small = int(graph.weights.max(initial=0)) < 128
+        self.dtype, self.most = (np.uint8, 127) if is_small else (np.int64, 2**62)
+        self._of_node: tuple[Array, Ints, Array] | None = None
 
     def root(self, rows: Array) -> _Joined:
         heads, tails = self.graph.heads, self.graph.tails
@@ -286,8 +321,8 @@ class EdgeCounts:
 
     def node(self, state: _Joined, rows: Array) -> Side:
         inner = np.sum(state.weights, dtype=np.int64)
-        sizes = self.graph.sizes_in(rows)
-        return Side(inner, np.sum(self.degrees[rows]), np.sum(sizes[rows]))
+        volume, size, _ = np.sum(self._vertices(rows)[0][:, rows], axis=1)
+        return Side(inner, volume, size)
 
     def is_pure(self, state: _Joined) -> bool:
         return False
@@ -297,15 +332,27 @@ class EdgeCounts:
     ) -> None:
         return
 
-    def _vertices(self, rows: Array) -> Ints:
-        return np.stack([self.degrees, self.graph.sizes_in(rows), self.is_sample])
+    def _vertices(self, rows: Array) -> tuple[Ints, Array]:
+        """Return what every vertex adds to the sums in this node, and its place in the rows."""
+        known = self._of_node
+        if known is None or known[0] is not rows:
+            sums = np.stack([self.degrees, self.graph.sizes_in(rows), self.is_sample])
+            number_of = np.zeros(len(self.degrees), dtype=np.int32)
+            number_of[rows] = np.arange(len(rows), dtype=np.int32)
+            known = self._of_node = rows, sums, number_of
+        return known[1:]
 
     def borders(
         self, state: _Joined, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
     ) -> None:
-        scan_edges(
-            table.codes.T, block.start, block.stop, rows, *state, self._vertices(rows), fields
-        )
+        sums, _ = self._vertices(rows)
+        first, last = block.start, block.stop
+        scan_edges(table.codes.T, first, last, rows, *state, self.most, sums, fields)
+
+    def corners(
+        self, state: _Joined, rows: Array, table: Coded, features: Ints, wanted: Bools, n_top: int
+    ) -> None:
+        return
 
     def gaps(
         self,
@@ -317,11 +364,9 @@ class EdgeCounts:
         start: Ints,
         gaps: Gaps,
     ) -> int:
-        number_of = np.zeros(len(self.degrees), dtype=np.int32)
-        number_of[rows] = np.arange(len(rows), dtype=np.int32)
+        sums, number_of = self._vertices(rows)
         return sweep_edges(
-            table.columns, table.extra, table.codes, features, wanted, rows, number_of, *state,
-            self._vertices(rows), start, *gaps,
+            table.columns, table.extra, table.codes.T, features, wanted, rows, number_of, *state, sums, start, *gaps
         )
 
 

@@ -3,6 +3,7 @@
 from spexplain.estimators.best import BestTree
 from spexplain.estimators.cart import CART
 from spexplain.estimators.centers import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
+from spexplain.estimators.kernel import KernelIMM
 from spexplain.estimators.nonuniform import NonUniformCut
 from spexplain.estimators.spex import SpexClique, SpexGraph, SpexKNN
 
@@ -14,6 +15,7 @@ __all__ = [
     "ExGreedy",
     "ExKMC",
     "ExShallow",
+    "KernelIMM",
     "NonUniformCut",
     "RandomCuts",
     "SpexClique",

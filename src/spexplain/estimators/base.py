@@ -19,6 +19,7 @@ from spexplain.estimators.explained import AUTO_LEAVES_PER_CLUSTER, Explained, p
 from spexplain.estimators.fitted import FittedTree
 from spexplain.estimators.reference import Reference
 from spexplain.exceptions import LeafCountWarning
+from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
@@ -64,6 +65,10 @@ class Explainer(FittedTree):
     @abstractmethod
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         """Return the graph and formula of the method."""
+
+    def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
+        """Return the graph that `certificate` speaks about: the objective's own."""
+        return objective.graph
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the tree.
@@ -111,7 +116,7 @@ class Explainer(FittedTree):
             reference = self._reference(X, y, **given)
         with self._stage("graph"):
             objective = self._objective(X, reference)
-        self._graph = objective.graph
+        self._graph = self._certified_graph(objective, reference)
         objective = on_columns(objective, columns)
         n_leaves = self._wanted_leaves(reference)
         with self._stage("tree"):

@@ -26,6 +26,7 @@ from spexplain.typing import Matrix
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
 # Up to this many rows × columns × leaves, exchanges from every start take no noticeable time.
 _SMALL = 2_000_000
+_PASSES = 2
 
 
 class StartRecord(NamedTuple):
@@ -186,9 +187,12 @@ class BestTree(Explainer):
         with self._stage("exchange"):
             while not self._is_over():
                 tree, agreement = ground.exchanged(tree)
-                if agreement <= best:
+                # Few passes between exchanges, as many as help once these have ended.
+                passes = _PASSES if agreement > best else self.refine_passes
+                tree, agreement = ground.refined(tree, passes)
+                if agreement == best:
                     break
-                tree, best = ground.refined(tree, self.refine_passes)
+                best = agreement
         seconds = candidate.seconds + time.perf_counter() - begin
         return candidate._replace(tree=tree, agreement=best, seconds=seconds)
 

@@ -12,7 +12,7 @@ from spexplain.estimators.checks import check_choice, check_integer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
-from spexplain.graphs import CenterCosts, ServingCenters, StarGraph
+from spexplain.graphs import CenterCosts, Graph, ServingCenters, StarGraph
 from spexplain.graphs.centers import CostName, service_costs
 from spexplain.grow import grow
 from spexplain.objectives import (
@@ -79,6 +79,11 @@ class CenterExplainer(Explainer):
         is_in_leaf[explained.tree.apply(centers[first]), first] = True
         counts = np.where(is_in_leaf, explained.counts, -1)
         return np.asarray(reference.classes[counts.argmax(axis=1)])
+
+    def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
+        """Return samples and their centres: the bound on the price of parting them is part of it."""
+        assert reference is not None
+        return self._star(reference)
 
     def _star(self, reference: Reference, pairs: Any = "any") -> StarGraph:
         """Return the star graph; centres that coincide cannot be parted and are taken as one."""

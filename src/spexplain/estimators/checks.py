@@ -92,7 +92,9 @@ def _tells_rows_apart(table: Matrix) -> bool:
 def column_numbers(estimator: Any) -> Ints:
     """Return the columns that cuts may use, in increasing order."""
     features, n_columns = estimator.features, estimator.n_features_in_
-    if features is None:
+    # KernelIMM takes some words here that say which features it makes, not which columns it uses.
+    words = getattr(estimator, "_words_for_features", ())
+    if features is None or (isinstance(features, str) and features in words):
         return np.arange(n_columns)
     if isinstance(features, str) or np.ndim(features) != 1 or not len(features):
         raise ValueError(

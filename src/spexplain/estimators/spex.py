@@ -6,9 +6,9 @@ from spexplain.estimators.base import Explainer
 from spexplain.estimators.checks import check_choice, check_integer
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
-from spexplain.graphs import CliqueGraph, SparseGraph, knn_graph
+from spexplain.graphs import CliqueGraph, Neighbors, SparseGraph, knn_graph
 from spexplain.graphs.clique import CliqueWeights
-from spexplain.graphs.sparse import graph_of
+from spexplain.graphs.sparse import check_vertices, graph_of
 from spexplain.objectives import Objective, spex
 from spexplain.typing import Matrix, Symmetrization
 
@@ -121,20 +121,25 @@ class SpexKNN(Explainer):
     ----------
     n_clusters : int, default=8
         Leaves of the tree, unless `n_leaves` says otherwise.
-    n_neighbors : int, default=20
-        Neighbours of each sample, itself excluded; at most all others.
+    n_neighbors : int or Neighbors, default=20
+        Neighbours of each sample, itself excluded; at most all others. Or neighbours found before
+        (`spexplain.graphs.Neighbors`), to share them with a spectral reference or another fit.
     standardize : bool, default=True
         Measure distances with every feature brought to variance 1. The tree always speaks of the
         table as it is.
     symmetrize : {"sum", "union", "mutual"}, default="sum"
         Weight of an edge: the number of directions in which it is a nearest-neighbour pair, or 1 if
         at least one or both hold.
+    approximate : bool, default=False
+        Search neighbours faster and miss some (extra ``knn``); `recall_` tells how many.
     <shared>
 
     Attributes
     ----------
     graph_ : SparseGraph
         The nearest-neighbour graph.
+    recall_ : float
+        Share of the true neighbours in it: 1, or as measured on some rows if `approximate`.
     <attributes>
 
     Examples
@@ -154,23 +159,31 @@ class SpexKNN(Explainer):
         self,
         n_clusters: int = 8,
         *,
-        n_neighbors: int = 20,
+        n_neighbors: int | Neighbors = 20,
         standardize: bool = True,
         symmetrize: Symmetrization = "sum",
+        approximate: bool = False,
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(n_clusters, **shared)
         self.n_neighbors = n_neighbors
         self.standardize = standardize
         self.symmetrize = symmetrize
+        self.approximate = approximate
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        check_integer(self, "n_neighbors", 1)
-        self.graph_ = knn_graph(
-            X,
-            min(self.n_neighbors, len(X) - 1),
-            standardize=self.standardize,
-            symmetrize=self.symmetrize,
-            n_jobs=self.n_jobs,
-        )
+        if isinstance(self.n_neighbors, Neighbors):
+            neighbors = self.n_neighbors
+        else:
+            check_integer(self, "n_neighbors", 1)
+            neighbors = Neighbors.of(
+                X,
+                min(self.n_neighbors, len(X) - 1),
+                standardize=self.standardize,
+                approximate=self.approximate,
+                n_jobs=self.n_jobs,
+            )
+        self.recall_ = neighbors.recall
+        self.graph_ = neighbors.graph(symmetrize=self.symmetrize)
+        check_vertices("n_neighbors", self.graph_.n_samples, len(X))
         return spex(self.graph_)

@@ -8,7 +8,7 @@ engine takes is exact and no engine can disagree with another.
 from spexplain.graphs.base import Graph
 from spexplain.graphs.centers import CenterCosts, ServingCenters
 from spexplain.graphs.clique import CliqueGraph
-from spexplain.graphs.neighbors import knn_graph, nearest_neighbors
+from spexplain.graphs.neighbors import Neighbors, knn_graph, nearest_neighbors
 from spexplain.graphs.pairs import PairGraph, ProductGraph
 from spexplain.graphs.sparse import EdgeGraph, SparseGraph
 from spexplain.graphs.star import StarGraph
@@ -18,6 +18,7 @@ __all__ = [
     "CliqueGraph",
     "EdgeGraph",
     "Graph",
+    "Neighbors",
     "PairGraph",
     "ProductGraph",
     "ServingCenters",

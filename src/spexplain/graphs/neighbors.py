@@ -1,13 +1,88 @@
-"""Nearest-neighbour graphs, with ties between equidistant neighbours resolved by the lowest index."""
+"""Nearest neighbours and their graphs; ties between equidistant neighbours go to the lowest index."""
+
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 
+from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_searcher
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.typing import Bools, Floats, Ints, Matrix, Symmetrization
 
 _BLOCK = 1 << 22  # floats in the largest temporary array
 _SPARE = 8  # candidates asked for beyond the wanted neighbours, to see ties at the border
+_CHECKED = 500  # rows on which the recall of an approximate search is measured
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The nearest neighbours of every row, found once and shared by all graphs made of them.
+
+    Parameters
+    ----------
+    indices : array of int, shape (n_samples, n_neighbors)
+        Row numbers of the neighbours, nearest first; a row is not its own neighbour.
+    recall : float
+        Share of the true neighbours that were found: 1 for an exact search, measured on a sample of
+        rows for an approximate one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.graphs import Neighbors
+    >>> Neighbors.of(np.array([[0.0], [1.0], [5.0], [7.0]]), 2).indices
+    array([[1, 2],
+           [0, 2],
+           [3, 1],
+           [2, 1]])
+    """
+
+    indices: Ints
+    recall: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        X: Matrix,
+        n_neighbors: int,
+        *,
+        standardize: bool = True,
+        approximate: bool = False,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Return the neighbours by Euclidean distance, of the standardised table unless told not to.
+
+        An approximate search needs faiss (extra ``knn``).
+        """
+        points = standardized(X) if standardize else _to_unit_range(np.asarray(X, dtype=np.float64))
+        if not approximate:
+            return cls(nearest_neighbors(points, n_neighbors, n_jobs=n_jobs))
+        _check_number(n_neighbors, len(points))
+        search = inverted_searcher(points, n_jobs)
+        found, _ = _search(points, np.arange(len(points)), search, n_neighbors, n_neighbors + 1)
+        sample = np.unique(np.linspace(0, len(points) - 1, _CHECKED).astype(np.int64))
+        truth = nearest_neighbors(points, n_neighbors, rows=sample, n_jobs=n_jobs)
+        hits = sum(len(np.intersect1d(a, b)) for a, b in zip(found[sample], truth, strict=True))
+        return cls(found, hits / truth.size)
+
+    def graph(
+        self, n_neighbors: int | None = None, symmetrize: Symmetrization = "sum"
+    ) -> SparseGraph:
+        """Return the symmetrised graph of the first `n_neighbors` neighbours, by default of all."""
+        if symmetrize not in ("sum", "union", "mutual"):
+            raise ValueError(f'symmetrize={symmetrize!r} must be "sum", "union" or "mutual".')
+        near = self.indices[:, :n_neighbors]
+        n_samples, n_near = near.shape
+        indptr = np.arange(n_samples + 1) * n_near
+        directed = sparse.csr_array(
+            (np.ones(near.size), near.ravel(), indptr), shape=(n_samples, n_samples)
+        )
+        if symmetrize == "sum":
+            return SparseGraph.from_adjacency(directed + directed.T)
+        if symmetrize == "union":
+            return SparseGraph.from_adjacency(directed.maximum(directed.T))
+        return SparseGraph.from_adjacency(directed.minimum(directed.T))
 
 
 def knn_graph(
@@ -16,6 +91,7 @@ def knn_graph(
     *,
     standardize: bool = True,
     symmetrize: Symmetrization = "sum",
+    approximate: bool = False,
     n_jobs: int | None = None,
 ) -> SparseGraph:
     """Return the symmetrised graph of nearest neighbours by Euclidean distance.
@@ -31,6 +107,8 @@ def knn_graph(
     symmetrize : {"sum", "union", "mutual"}, default="sum"
         An edge weighs the number of directions in which it is a nearest-neighbour pair ("sum": 1 or
         2), or 1 if at least one ("union") or both ("mutual") hold.
+    approximate : bool, default=False
+        Search faster and miss some neighbours (extra ``knn``); `Neighbors` tells how many.
     n_jobs : int, optional
         Threads of the neighbour search, as in scikit-learn.
 
@@ -49,78 +127,93 @@ def knn_graph(
            [0., 0., 0., 2.],
            [0., 0., 2., 0.]])
     """
-    if symmetrize not in ("sum", "union", "mutual"):
-        raise ValueError(f'symmetrize={symmetrize!r} must be "sum", "union" or "mutual".')
-    X = np.asarray(X)
-    if standardize:
-        X = _to_unit_range(X.astype(np.float64), axis=0)
-        deviation = X.std(axis=0)
-        X = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    neighbors = nearest_neighbors(X, n_neighbors, n_jobs=n_jobs)
-    n_samples = len(X)
-    indptr = np.arange(n_samples + 1) * n_neighbors
-    ones = np.ones(neighbors.size)
-    directed = sparse.csr_array((ones, neighbors.ravel(), indptr), shape=(n_samples, n_samples))
-    if symmetrize == "sum":
-        return SparseGraph.from_adjacency(directed + directed.T)
-    if symmetrize == "union":
-        return SparseGraph.from_adjacency(directed.maximum(directed.T))
-    return SparseGraph.from_adjacency(directed.minimum(directed.T))
+    neighbors = Neighbors.of(
+        X, n_neighbors, standardize=standardize, approximate=approximate, n_jobs=n_jobs
+    )
+    return neighbors.graph(symmetrize=symmetrize)
 
 
-def nearest_neighbors(X: Matrix, n_neighbors: int, *, n_jobs: int | None = None) -> Ints:
-    """Return the exact nearest neighbours of every row, nearest first, shape (n_samples, n_neighbors).
+def standardized(X: Matrix) -> Floats:
+    """Return the table with every column at mean 0 and variance 1; constant columns become 0."""
+    points = _to_unit_range(np.asarray(X, dtype=np.float64), axis=0)
+    points -= points.mean(axis=0)
+    deviation = points.std(axis=0)
+    points /= np.where(deviation > 0, deviation, 1.0)
+    return points
 
-    A row is never its own neighbour, but a duplicate of it may be. Distances that agree to ten
-    digits are ties, and the lowest row index wins them.
+
+def nearest_neighbors(
+    X: Matrix, n_neighbors: int, *, rows: Ints | None = None, n_jobs: int | None = None
+) -> Ints:
+    """Return the exact nearest neighbours of some rows (by default all), nearest first.
+
+    A row is never its own neighbour, but a duplicate of it may be. Distances that agree to ten digits
+    are ties, and the lowest row index wins them. The result does not depend on which library found
+    the candidates.
     """
-    n_samples = len(X)
-    if not 1 <= n_neighbors < n_samples:
-        raise ValueError(
-            f"n_neighbors={n_neighbors} must be at least 1 and below the number of rows, {n_samples}."
+    _check_number(n_neighbors, len(X))
+    points: Floats = np.ascontiguousarray(_to_unit_range(np.asarray(X, dtype=np.float64)))
+    wanted = np.arange(len(points)) if rows is None else rows
+    search = exact_searcher(points, n_jobs)
+    found = np.empty((len(wanted), n_neighbors), dtype=np.int64)
+    still_open, n_candidates = np.arange(len(wanted)), n_neighbors + 1 + _SPARE
+    while len(still_open):
+        n_candidates = min(n_candidates, len(points))
+        found[still_open], settled = _search(
+            points, wanted[still_open], search, n_neighbors, n_candidates
         )
-    from sklearn.neighbors import NearestNeighbors
-
-    points = np.ascontiguousarray(_to_unit_range(np.asarray(X, dtype=np.float64)))
-    index = NearestNeighbors(n_jobs=n_jobs).fit(points)
-    found = np.empty((n_samples, n_neighbors), dtype=np.int64)
-    open_rows, n_candidates = np.arange(n_samples), n_neighbors + 1 + _SPARE
-    while len(open_rows):
-        n_candidates = min(n_candidates, n_samples)
-        step = max(1, _BLOCK // (n_candidates * points.shape[1]))
-        still_open = []
-        for start in range(0, len(open_rows), step):
-            rows = open_rows[start : start + step]
-            candidates = index.kneighbors(points[rows], n_candidates, return_distance=False)
-            found[rows], settled = _nearest_of(points, rows, candidates, n_neighbors)
-            still_open.append(rows[~settled])
-        # Rows whose border falls into a tie need more candidates; with all rows as candidates
-        # everything is settled.
-        open_rows = np.concatenate(still_open)
+        # Rows whose border falls into a tie need more candidates; with all rows everything is settled.
+        still_open = still_open[~settled]
         n_candidates *= 4
     return found
 
 
 def _to_unit_range(X: Floats, axis: int | None = None) -> Floats:
-    """Return X divided by the power of two, an exact step, with which squares neither overflow nor vanish."""
+    """Return X divided by a power of two, an exact step, so that squares neither overflow nor vanish."""
     exponent = np.frexp(np.abs(X).max(axis=axis))[1]
     return np.asarray(np.ldexp(X, -exponent))
 
 
-def _nearest_of(X: Floats, rows: Ints, candidates: Ints, n_neighbors: int) -> tuple[Ints, Bools]:
-    """Return the nearest candidates of each row, and whether a row left out could be as near.
+def _check_number(n_neighbors: int, n_samples: int) -> None:
+    if not 1 <= n_neighbors < n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} must be at least 1 and below the number of rows, {n_samples}."
+        )
 
-    Distances are computed anew, difference by difference: search structures trade digits for speed.
+
+def _search(
+    points: Floats, rows: Ints, search: Searcher, n_neighbors: int, n_candidates: int
+) -> tuple[Ints, Bools]:
+    """Return the nearest candidates of each row, and whether no other row can be as near."""
+    found = np.empty((len(rows), n_neighbors), dtype=np.int64)
+    settled = np.empty(len(rows), dtype=bool)
+    step = max(1, _BLOCK // (n_candidates * points.shape[1]))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        candidates = search.candidates(rows[block], n_candidates)
+        found[block], settled[block] = _nearest_of(
+            points, rows[block], candidates, n_neighbors, search.error
+        )
+    return found, settled
+
+
+def _nearest_of(
+    points: Floats, rows: Ints, candidates: Ints, n_neighbors: int, error: float
+) -> tuple[Ints, Bools]:
+    """Rank candidates by distances computed anew, difference by difference.
+
+    Search structures trade digits for speed: their squared distances may be off by `error`.
     """
-    gaps = X[rows, None, :] - X[candidates]
+    gaps = points[rows, None, :] - points[candidates]
     distances = np.einsum("rcj,rcj->rc", gaps, gaps)
+    distances[candidates < 0] = np.inf  # an approximate search may come back with too few
     furthest = distances.max(axis=1)
     mantissa, exponent = np.frexp(distances)
     distances = np.ldexp(np.rint(np.ldexp(mantissa, 34)), exponent - 34)
     distances[candidates == rows[:, None]] = np.inf
     order = np.lexsort((candidates, distances), axis=1)[:, :n_neighbors]
     last = np.take_along_axis(distances, order[:, -1:], axis=1)[:, 0]
-    settled = last < furthest * (1 - 1e-6)
-    if candidates.shape[1] == len(X):
+    settled = last + 2 * error < furthest * (1 - 1e-9)
+    if candidates.shape[1] == len(points):
         settled[:] = True
     return np.take_along_axis(candidates, order, axis=1), settled

@@ -115,14 +115,18 @@ def graph_of(source: Any, X: Matrix, name: str = "graph") -> Graph:
     if callable(source):
         source = source(X)
     if hasattr(source, "n_samples") and hasattr(source, "degrees"):
-        if source.n_samples != len(X):
-            raise ValueError(
-                f"{name} has {source.n_samples} samples, but X has {len(X)} rows; build the graph "
-                "from the same rows."
-            )
+        check_vertices(name, source.n_samples, len(X))
         known: Graph = source
         return known
     return SparseGraph.from_adjacency(source, n_samples=len(X), name=name)
+
+
+def check_vertices(name: str, n_vertices: int, n_rows: int) -> None:
+    """Refuse a graph over other rows than those of X."""
+    if n_vertices != n_rows:
+        raise ValueError(
+            f"{name} has {n_vertices} vertices, but X has {n_rows} rows; build it from the same rows."
+        )
 
 
 def _of_transformer(transformer: Any, X: Matrix) -> SparseGraph:
@@ -167,10 +171,8 @@ def _checked(adjacency: Any, n_samples: int | None, name: str) -> sparse.csr_arr
         raise ValueError(
             f"{name} must be square, one row and one column per sample, got shape {matrix.shape}."
         )
-    if n_samples is not None and matrix.shape[0] != n_samples:
-        raise ValueError(
-            f"{name} has {matrix.shape[0]} vertices, but X has {n_samples} rows; build the graph from the same rows."
-        )
+    if n_samples is not None:
+        check_vertices(name, matrix.shape[0], n_samples)
     matrix.sum_duplicates()
     if not np.all(np.isfinite(matrix.data)):
         raise ValueError(f"{name} holds NaN or infinite edge weights; remove or replace them.")

@@ -5,14 +5,18 @@ An *order* holds the rows of a node sorted by one feature, each as ``2 * row + s
 last column counts rows of no cluster.
 """
 
+from typing import Any
+
 import numpy as np
 
 from spexplain.kernels.jit import jit
 from spexplain.typing import Array
 
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
 
 @jit
-def transfer(rows: Array, need: Array, to: int, origin: int) -> int:
+def transfer(rows: Array, need: Array, to: Any, origin: Any) -> int:
     """Count one row from a leaf to another; return how many more leaves are below their need."""
     rows[to] += 1
     change = int(rows[origin] == need[origin]) - int(rows[to] == need[to])
@@ -25,6 +29,7 @@ def best_moves(
     orders: Array,
     cells: Array,
     leaf_of_cell: Array,
+    weights: Array,
     counts: Array,
     sizes: Array,
     rows: Array,
@@ -46,8 +51,8 @@ def best_moves(
     orders : int32 (n_orders, n_rows)
     cells : int64 (n_all_rows,)
         ``left cell << 32 | right cell`` of each row.
-    leaf_of_cell : int32 (n_cells,)
-        Leaf of a cell; ``leaf - n_leaves`` (negative) in the column of no cluster.
+    leaf_of_cell : int32 (n_cells,), weights : bool (n_cells,)
+        Leaf of a cell, and whether its rows count: not those of no cluster.
     counts, sizes, rows : int64 (n_cells,), (n_leaves,), (n_leaves,)
         The table, the leaves' clustered rows and all their rows, while all rows are right.
     need : int64 (n_leaves,)
@@ -59,7 +64,6 @@ def best_moves(
         Written: the best score, and the index of the row after its gap; -1 if there is none.
     """
     n_orders, n_rows = orders.shape
-    n_leaves = len(sizes)
     count, size, row_count = counts.copy(), sizes.copy(), rows.copy()
     r0, r1, r2, r3 = ratio
     for o in range(n_orders):
@@ -74,21 +78,18 @@ def best_moves(
                 above, below = r0 * same + r1 * both, r2 + r3 * both
                 if above > top * below and above / below > top:
                     top, place = above / below, p
-            pair = cells[entry >> 1]
-            into, out = pair >> 32, pair & 0xFFFFFFFF
-            to, origin = leaf_of_cell[into], leaf_of_cell[out]
-            if to >= 0:
-                same += count[into]
+            # Unsigned indices spare the check for negative ones: a quarter of the time.
+            pair = np.uint64(cells[np.uint64(entry >> 1)])
+            into, out = pair >> _HALF, pair & _LOW
+            to, origin = np.uint64(leaf_of_cell[into]), np.uint64(leaf_of_cell[out])
+            if weights[into]:
+                n_out, n_origin = count[out] - 1, size[origin] - 1
+                same += count[into] - n_out
+                both += size[to] - n_origin
                 count[into] += 1
-                count[out] -= 1
-                same -= count[out]
-                both += size[to]
+                count[out] = n_out
                 size[to] += 1
-                size[origin] -= 1
-                both -= size[origin]
-            else:
-                to += n_leaves
-                origin += n_leaves
+                size[origin] = n_origin
             short += transfer(row_count, need, to, origin)
         best[o] = top
         places[o] = place
@@ -136,7 +137,7 @@ def split_sums(
                     best[side] = same
                     features[side] = first + o
                     places[side] = p
-            code = codes[entry >> 1]
+            code = codes[np.uint64(entry >> 1)]
             if code < k:
                 # Joins `left` earlier rows of its cluster, leaves `totals - left - 1` later ones.
                 same += 2 * left[code] + 1 - totals[code]

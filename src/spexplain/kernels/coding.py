@@ -6,8 +6,8 @@ from spexplain.kernels.jit import jit
 from spexplain.typing import Array, Floats, Matrix
 
 # Values are brought together feature by feature in a tile that stays in the first-level cache.
-_TILE_FEATURES = 16
-_TILE_ROWS = 256
+_TILE_FEATURES = 64
+_TILE_ROWS = 80  # no power of two: columns of the tile would share the same few places of the cache
 
 
 @jit
@@ -33,28 +33,40 @@ def code_features(
     n_samples = columns.shape[1]
     top = float(cells.shape[1] - 1)
     tile = np.empty((_TILE_FEATURES, _TILE_ROWS), dtype=columns.dtype)
+    cell = np.empty(_TILE_ROWS, dtype=np.int32)
     for f0 in range(first, last, _TILE_FEATURES):
         width = min(_TILE_FEATURES, last - f0)
         for i0 in range(0, n_samples, _TILE_ROWS):
             height = min(_TILE_ROWS, n_samples - i0)
             for i in range(height):
+                row = columns[f0 : f0 + width, i0 + i]
                 for j in range(width):
-                    tile[j, i] = columns[f0 + j, i0 + i]
+                    tile[j, i] = row[j]
             for j in range(width):
-                f = f0 + j
-                if scale[f] > 0:
-                    low, step = origin[f], scale[f]
+                values, out = tile[j], codes[f0 + j, i0 : i0 + height]
+                low, step, table = origin[f0 + j], scale[f0 + j], cells[f0 + j]
+                if step > 0:
+                    # Two loops: the first is vectorised, the second cannot be.
                     for i in range(height):
-                        cell = min(max((np.float64(tile[j, i]) - low) * step, 0.0), top)
-                        codes[f, i0 + i] = cells[f, np.int64(cell)]
+                        place = (np.float64(values[i]) - low) * step
+                        place = place if place > 0.0 else 0.0
+                        place = place if place < top else top
+                        cell[i] = np.int32(place)
+                    for i in range(height):
+                        out[i] = table[cell[i]]
                 else:
                     for i in range(height):
-                        value = np.float64(tile[j, i])
-                        below = 0
-                        for power in range(7, -1, -1):
-                            half = 1 << power
-                            below += half if edges[f, below + half - 1] < value else 0
-                        codes[f, i0 + i] = below
+                        out[i] = bisect(edges[f0 + j], np.float64(values[i]))
+
+
+@jit
+def bisect(edges: Floats, value: float) -> int:
+    """Return how many of 255 sorted edges are below the value, in eight steps without branches."""
+    below = 0
+    for power in range(7, -1, -1):
+        half = 1 << power
+        below += half if edges[below + half - 1] < value else 0
+    return below
 
 
 @jit

@@ -10,6 +10,7 @@ from spexplain.kernels.jit import jit
 from spexplain.kernels.ordering import end_of_run, sort_bins
 from spexplain.typing import Array, Floats, Ints, Matrix
 
+_LANES = 32  # bytes that one instruction compares
 
 @jit
 def keep_neighbors(
@@ -50,41 +51,55 @@ def scan_edges(
     indptr: Array,
     neighbors: Array,
     weights: Array,
+    most: int,
     vertices: Ints,
     sums: Ints,
 ) -> None:
     """Write the sums left and right of every bin border to `sums`, for the features ``first <= f < last``.
 
     Moving a vertex to the left joins it to its neighbours in lower bins and parts it from those in
-    higher ones; half of either within its bin. Features run innermost over contiguous codes, so that
-    one instruction compares many of them. Shapes: codes (n, d), vertices (3, n): degrees, sizes and
-    whether they are samples, sums (last - first, 6, n_bins + 1). Cost O(n_neighbors) a feature.
+    higher ones; half of either within its bin. One instruction compares the codes of many features;
+    to that end codes have columns for a multiple of 32 features, `first` is one, and small weights
+    come as bytes, which hold twice the weight of neighbours of up to `most`. Shapes: codes (n, >= d), vertices (3, n): degrees, sizes and whether they are
+    samples, sums (last - first, 6, n_bins + 1). Cost O(n_neighbors) a feature.
     """
     width, n_bins = last - first, sums.shape[2] - 1
     histograms = np.zeros((width, n_bins, 6), dtype=np.int64)
-    lower = np.empty(width, dtype=weights.dtype)
-    none = weights.dtype.type(0)  # of the same type, so that the sums are not widened
+    number = weights.dtype.type
+    none = number(0)
+    lanes = np.empty(_LANES, dtype=weights.dtype)
+    lower = np.empty(_LANES, dtype=np.int64)
     for i in range(len(rows)):
         x = rows[i]
-        own = codes[x, first:last]
-        lower[:] = 0
-        total = 0
+        total = np.int64(0)
         for j in range(indptr[i], indptr[i + 1]):
-            weight = weights[j]
-            other = codes[neighbors[j], first:last]
-            total += weight
-            for f in range(width):
-                lower[f] += (weight if other[f] < own[f] else none) + (
-                    weight if other[f] <= own[f] else none
-                )
-        for f in range(width):
-            cell = histograms[f, own[f]]
-            cell[0] += lower[f]
-            cell[1] += 2 * total - lower[f]
-            cell[2] += vertices[0, x]
-            cell[3] += vertices[1, x]
-            cell[4] += 1
-            cell[5] += vertices[2, x]
+            total += weights[j]
+        for f0 in range(0, width, _LANES):
+            own = codes[x, first + f0 : first + f0 + _LANES]
+            lower[:] = 0
+            j = indptr[i]
+            while j < indptr[i + 1]:
+                lanes[:] = none
+                counted = np.int64(0)
+                while j < indptr[i + 1] and counted + weights[j] <= most:
+                    weight = weights[j]
+                    counted += weight
+                    other = codes[neighbors[j], first + f0 : first + f0 + _LANES]
+                    for f in range(_LANES):
+                        lanes[f] += number(weight if other[f] < own[f] else none) + number(
+                            weight if other[f] <= own[f] else none
+                        )
+                    j += 1
+                for f in range(_LANES):
+                    lower[f] += lanes[f]
+            for f in range(min(_LANES, width - f0)):
+                cell = histograms[f0 + f, own[f]]
+                cell[0] += lower[f]
+                cell[1] += 2 * total - lower[f]
+                cell[2] += vertices[0, x]
+                cell[3] += vertices[1, x]
+                cell[4] += 1
+                cell[5] += vertices[2, x]
     for f in range(width):
         for field in range(6):
             running = 0
@@ -118,7 +133,7 @@ def sweep_edges(
     """Write the sums left and right of every gap between distinct values within runs of wanted bins.
 
     Runs start from the sums at their first border. ``around[:, g]`` are the values that gap g parts,
-    ``which[g]`` is its place in `features`. Shapes: codes (d, n), features (m,), wanted (m, n_bins),
+    ``which[g]`` is its place in `features`. Shapes: codes (n, >= d), features (m,), wanted (m, n_bins),
     number_of (n,): the place in rows of the node's vertices, borders (m, 6, n_bins + 1), sums (6,
     n_gaps), around (2, n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns
     the number of gaps. Cost O(n_rows) a feature, the sorting of the rows in wanted bins and a visit
@@ -129,12 +144,15 @@ def sweep_edges(
     values, spare_values = np.empty(n_rows), np.empty(n_rows)
     members, spare_members = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     place = np.empty(n_rows, dtype=np.int64)
+    bins = np.empty(len(codes), dtype=np.uint8)  # of this feature, side by side
     now = np.empty(6, dtype=np.int64)
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
+        for i in range(n_rows):
+            bins[rows[i]] = codes[rows[i], f]
         sort_bins(
-            columns, extra, codes, f, rows, wanted[j], starts, values, members, spare_values, spare_members
+            columns, extra, f, bins, rows, wanted[j], starts, values, members, spare_values, spare_members
         )
         for i in range(starts[n_bins]):
             place[number_of[members[i]]] = i
@@ -148,7 +166,7 @@ def sweep_edges(
                 number = number_of[x]
                 for e in range(indptr[number], indptr[number + 1]):
                     y = neighbors[e]
-                    bin_of_y = codes[f, y]
+                    bin_of_y = bins[y]
                     if bin_of_y < b or (bin_of_y == b and place[number_of[y]] < i):
                         now[0] += 2 * weights[e]
                     else:

@@ -165,8 +165,9 @@ def sweep_labels(
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
+        bins = codes[f]
         sort_bins(
-            columns, extra, codes, f, rows, wanted[j], starts, values, members, spare_values, spare_members
+            columns, extra, f, bins, rows, wanted[j], starts, values, members, spare_values, spare_members
         )
         n_stretches = 0
         for b in range(n_bins):
@@ -176,7 +177,7 @@ def sweep_labels(
         if n_stretches > 0:
             stretches[:n_stretches] = 0
             for i in range(n_rows):
-                b = codes[f, rows[i]]
+                b = bins[rows[i]]
                 if not wanted[j, b]:
                     stretches[stretch_of[b], labels[rows[i]]] += 1
         left[:] = 0
@@ -209,3 +210,73 @@ def sweep_labels(
                     which[n_gaps] = j
                     n_gaps += 1
     return n_gaps
+
+
+@jit
+def corner_sums(
+    codes: Array,
+    features: Array,
+    wanted: Array,
+    rows: Array,
+    labels: Array,
+    clusters: Ints,
+    n_top: int,
+    sums: Ints,
+) -> None:
+    """Write, for each wanted bin, the sums with its largest clusters moved to the left or not.
+
+    ``sums[w, 0, :, subset]`` are inner left, inner right, volume left and size left of the border before
+    the bin, with those of the bin's `n_top` largest clusters moved whose bits are set in `subset`;
+    ``sums[w, 1, :, subset]`` the same with all smaller clusters moved too. Shapes: codes (d, n),
+    features (m,), wanted (m, n_bins), labels (n_rows,), clusters (4, n_labels), sums (n_wanted, 2, 4,
+    2 ** n_top). Cost O(n_rows + n_bins n_labels) a feature and O(2 ** n_top) a wanted bin.
+    """
+    n_bins, n_labels = wanted.shape[1], clusters.shape[1]
+    totals, weights = clusters[0], clusters[1]
+    histogram = np.empty((n_bins, n_labels), dtype=np.int32)
+    left = np.empty(n_labels, dtype=np.int64)
+    now, after, moves = (
+        np.empty(4, dtype=np.int64),
+        np.empty(4, dtype=np.int64),
+        np.empty((n_top, 4), dtype=np.int64),
+    )
+    change = np.empty((n_labels, 4), dtype=np.int64)
+    node_inner = np.sum(weights * totals * (totals - 1))
+    w = 0
+    for j in range(len(features)):
+        histogram[:] = 0
+        for i in range(len(rows)):
+            histogram[codes[features[j], rows[i]], labels[i]] += 1
+        left[:] = 0
+        now[:] = 0
+        now[1] = node_inner
+        for b in range(n_bins):
+            after[:] = now
+            for c in range(n_labels):
+                n = np.int64(histogram[b, c])
+                change[c, 0] = weights[c] * n * (2 * left[c] + n - 1)
+                change[c, 1] = -weights[c] * n * (2 * (totals[c] - left[c]) - n - 1)
+                change[c, 2] = clusters[2, c] * n
+                change[c, 3] = clusters[3, c] * n
+                left[c] += n
+                for field in range(4):
+                    after[field] += change[c, field]
+            if wanted[j, b]:
+                for top in range(n_top):
+                    # Isolated samples, the last label, change nothing.
+                    largest = np.argmax(histogram[b, : n_labels - 1])
+                    moves[top] = change[largest]
+                    histogram[b, largest] = 0
+                    change[largest] = 0
+                for subset in range(1 << n_top):
+                    for field in range(4):
+                        low, high = now[field], after[field]
+                        for top in range(n_top):
+                            if subset >> top & 1:
+                                low += moves[top, field]
+                            else:
+                                high -= moves[top, field]
+                        sums[w, 0, field, subset] = low
+                        sums[w, 1, field, subset] = high
+                w += 1
+            now[:] = after

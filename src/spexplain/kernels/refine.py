@@ -23,7 +23,7 @@ def part_orders(orders: Array, start: int, stop: int, goes_left: Array) -> None:
             row, starts = entry >> 1, entry & 1
             left_starts |= starts
             right_starts |= starts
-            left = int(goes_left[row])
+            left = int(goes_left[np.uint64(row)])
             # Writing to both sides and advancing one is faster than a branch that guesses wrong.
             orders[o, n_left] = 2 * row + left_starts
             scratch[n_right] = 2 * row + right_starts

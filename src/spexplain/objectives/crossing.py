@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from spexplain.graphs import PairGraph, StarGraph
+from spexplain.graphs.kernel import SurrogateStar
 from spexplain.objectives.base import Objective
 from spexplain.records import Pair, Side
 
@@ -25,7 +26,7 @@ def half_boundary(node: Side) -> Any:
     return (node.volume - node.inner) / 2
 
 
-def imm(graph: StarGraph) -> Objective:
+def imm(graph: StarGraph | SurrogateStar) -> Objective:
     """Fewest samples parted from their centre, among cuts that part centres (IMM).
 
     With ``pairs="any"`` of the graph a cut must part some two centres of the node, with "furthest"

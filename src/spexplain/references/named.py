@@ -1,6 +1,5 @@
 """Reference clusterings by name: how a table is clustered when the caller brings no labels."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,9 +7,6 @@ import numpy as np
 from spexplain.typing import Array, Matrix
 
 NAMES = ("spectral", "kmeans", "kmedians", "kernel_kmeans")
-SPECTRAL_NEIGHBORS = 20
-# Above this many rows the multigrid eigensolver, if installed, is much faster than Lanczos.
-_LARGE = 20_000
 
 
 def cluster(reference: Any, X: Matrix, n_clusters: int, random_state: Any) -> Array:
@@ -38,10 +34,7 @@ def cluster(reference: Any, X: Matrix, n_clusters: int, random_state: Any) -> Ar
         raise ValueError(
             f"reference={reference!r} must be one of {', '.join(NAMES)}, or a clusterer with fit_predict."
         )
-    with warnings.catch_warnings():
-        # Separate components are no trouble here: a cut between them costs nothing.
-        warnings.filterwarnings("ignore", message="Graph is not fully connected")
-        return np.asarray(clusterer.fit_predict(X))
+    return np.asarray(clusterer.fit_predict(X))
 
 
 def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:
@@ -53,7 +46,9 @@ def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:
     if n_clusters > len(X):
         raise ValueError(f"n_clusters={n_clusters} is more than the {len(X)} rows of X.")
     if name == "spectral":
-        return spectral(len(X), n_clusters, random_state=random_state)
+        from spexplain.references.spectral import SpectralReference
+
+        return SpectralReference(n_clusters, random_state=random_state)
     if name == "kmeans":
         from sklearn.cluster import KMeans
 
@@ -67,33 +62,8 @@ def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:
     return KernelKMeans(n_clusters, random_state=random_state)
 
 
-def spectral(
-    n_samples: int,
-    n_clusters: int,
-    *,
-    n_neighbors: int = SPECTRAL_NEIGHBORS,
-    eigen_solver: str | None = None,
-    random_state: Any = None,
-) -> Any:
-    """Return spectral clustering of standardised data with a nearest-neighbour affinity.
+def spectral(n_samples: int, n_clusters: int, **options: Any) -> Any:
+    """Return the spectral reference (old name, to be removed)."""
+    from spexplain.references.spectral import SpectralReference
 
-    The eigensolver is Lanczos (ARPACK), or multigrid for large tables if pyamg is installed (extra
-    ``spectral``).
-    """
-    from importlib.util import find_spec
-
-    from sklearn.cluster import SpectralClustering
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    if eigen_solver is None:
-        eigen_solver = "amg" if n_samples > _LARGE and find_spec("pyamg") else "arpack"
-    clustering = SpectralClustering(
-        n_clusters,
-        affinity="nearest_neighbors",
-        n_neighbors=min(n_neighbors, n_samples),
-        assign_labels="cluster_qr",
-        eigen_solver=eigen_solver,
-        random_state=random_state,
-    )
-    return make_pipeline(StandardScaler(), clustering)
+    return SpectralReference(n_clusters, **options)

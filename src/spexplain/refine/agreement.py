@@ -148,8 +148,8 @@ class AgreementGoal:
         cells = np.zeros(len(self.codes), dtype=np.int64)
         cells[rows] = (into << 32) | out
         table = np.bincount(out, minlength=n_leaves * self.n_columns).reshape(-1, self.n_columns)
-        leaf_of_cell = np.tile(np.arange(n_leaves, dtype=np.int32)[:, None], (1, self.n_columns))
-        leaf_of_cell[:, -1] -= n_leaves
+        leaf_of_cell = np.repeat(np.arange(n_leaves, dtype=np.int32), self.n_columns)
+        weights = np.tile(np.arange(self.n_columns) < self.n_columns - 1, n_leaves)
         same, both = pair_sums(np.concatenate([outside, table])[:, :-1])
         n_short = int(np.sum(table.sum(axis=1) < need))
         best, places = np.empty(len(orders.columns)), np.empty(len(orders.columns), dtype=np.int64)
@@ -158,7 +158,8 @@ class AgreementGoal:
             best_moves(
                 orders.now[features, start:stop],
                 cells,
-                leaf_of_cell.ravel(),
+                leaf_of_cell,
+                weights,
                 table.ravel(),
                 table[:, :-1].sum(axis=1),
                 table.sum(axis=1),

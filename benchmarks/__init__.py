@@ -1,0 +1,1 @@
+"""Benchmarks: speed beside scikit-learn and NumPy, and fidelity of all methods."""

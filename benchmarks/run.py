@@ -1,0 +1,283 @@
+"""Speed of growing trees, beside scikit-learn's CART and NumPy's argsort in the same run.
+
+    python benchmarks/run.py [--quick]
+
+Times are medians; the reference labels or the graph are given, so only the tree is measured.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from data import Case, embeddings, iris, mixture
+from machine import RESULTS, describe, peak_extra_bytes, save, seconds, table
+
+N_JOBS = -1
+ARGSORT_LIMIT = 10**8  # entries above which argsort is not tried
+
+
+def methods(case: Case, graph: Any) -> dict[str, Callable[[], Any]]:
+    """Return one fit per method; each answers for the tree stage only."""
+    from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexGraph
+
+    X, y, n_leaves = case.X, case.labels, case.n_leaves
+    fits = {
+        "SpexClique": lambda: SpexClique(n_jobs=N_JOBS).fit(X, y),
+        "CART": lambda: CART(n_jobs=N_JOBS).fit(X, y),
+    }
+    if graph is not None:
+        fits |= {
+            "SpexKNN, graph given": lambda: SpexGraph(n_leaves, graph=graph, n_jobs=N_JOBS).fit(X),
+            "IMM": lambda: IMM(n_jobs=N_JOBS).fit(X, y),
+            "EMN": lambda: EMN(n_jobs=N_JOBS).fit(X, y),
+            "ExKMC, 2k leaves": lambda: ExKMC(n_leaves=2 * n_leaves, n_jobs=N_JOBS).fit(X, y),
+        }
+    return fits
+
+
+def measure(
+    case: Case, *, runs: int, slow_runs: int, graph: Any = None
+) -> Iterator[dict[str, Any]]:
+    """Yield a record per method on one table, with both competitors measured beside."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = case.X, case.labels
+    rival = DecisionTreeClassifier(max_leaf_nodes=case.n_leaves, random_state=0)
+    rival_seconds = seconds(lambda: rival.fit(X, y), slow_runs)
+    sort_seconds = seconds(lambda: np.argsort(X, axis=0), slow_runs)
+    for method, fit in methods(case, graph).items():
+        fit()  # compiles
+        record = {
+            "case": case.name,
+            "rows": X.shape[0],
+            "columns": X.shape[1],
+            "leaves": case.n_leaves,
+            "method": method,
+            "seconds": seconds(fit, runs),
+            "sklearn_seconds": rival_seconds,
+            "argsort_seconds": sort_seconds,
+            "extra_over_table": (peak_extra_bytes(fit) or 0) / X.nbytes,
+            "refined_share": refined_share(method, case, graph),
+        }
+        print(as_row(record), flush=True)
+        yield record
+
+
+def refined_share(method: str, case: Case, graph: Any) -> float | None:
+    """Return the share of all bins of all nodes that had to be looked at closely."""
+    from spexplain.engines.histogram import HistogramEngine
+    from spexplain.graphs import CliqueGraph
+    from spexplain.grow import grow
+    from spexplain.objectives import gini_cart, spex
+
+    objectives = {
+        "SpexClique": lambda: spex(CliqueGraph.from_labels(case.labels)),
+        "CART": lambda: gini_cart(CliqueGraph.from_labels(case.labels)),
+        "SpexKNN, graph given": lambda: spex(graph),
+    }
+    if method not in objectives:
+        return None
+    search = HistogramEngine(n_jobs=N_JOBS).bind(case.X, objectives[method]())
+    grow(search, max_leaves=case.n_leaves)
+    return search.n_refined / max(search.n_bounded, 1)
+
+
+HEADER = [
+    "table", "method", "seconds", "scikit-learn CART", "argsort", "CART / ours", "ours / argsort",
+    "extra memory / X", "bins refined",
+]  # fmt: skip
+
+
+def as_row(record: dict[str, Any]) -> list[str]:
+    """Return a record as the cells of a Markdown row."""
+    refined = record["refined_share"]
+    return [
+        record["case"],
+        record["method"],
+        f"{record['seconds']:.3f}",
+        f"{record['sklearn_seconds']:.2f}",
+        f"{record['argsort_seconds']:.2f}",
+        f"{record['sklearn_seconds'] / record['seconds']:.1f}",
+        f"{record['seconds'] / record['argsort_seconds']:.2f}",
+        f"{record['extra_over_table']:.2f}",
+        "" if refined is None else f"{refined:.1%}",
+    ]
+
+
+def doubling(quick: bool) -> list[dict[str, Any]]:
+    """Return the times of SpexClique as rows or columns double, and with more clusters."""
+    from spexplain import SpexClique
+
+    base_n, base_d = (4_000, 64) if quick else (15_000, 128)
+    series = {
+        "rows": [(base_n * 2**i, base_d, 10) for i in range(4)],
+        "columns": [(base_n, base_d * 2**i, 10) for i in range(3)],
+        "clusters": [(base_n, base_d, 10), (base_n, base_d, 100)],
+    }
+    records = []
+    for name, sizes in series.items():
+        for n, d, k in sizes:
+            case = mixture(n, d, k)
+            explainer = SpexClique(n_jobs=N_JOBS, engine="histogram")
+            explainer.fit(case.X, case.labels)
+            spent = seconds(lambda: explainer.fit(case.X, case.labels), 5)  # noqa: B023
+            records.append(
+                {"series": name, "rows": n, "columns": d, "clusters": k, "seconds": spent}
+            )
+            print(records[-1], flush=True)
+    return records
+
+
+def refinement(quick: bool) -> dict[str, float]:
+    """Return the time of one pass of refinement beside the growth of the tree."""
+    from spexplain import SpexClique
+
+    case = mixture(4_000, 64) if quick else mixture(60_000, 512)
+    plain = SpexClique(n_jobs=N_JOBS)
+    once = SpexClique(n_jobs=N_JOBS, refine="agreement", refine_passes=1)
+    for explainer in (plain, once):
+        explainer.fit(case.X, case.labels)
+    growth = seconds(lambda: plain.fit(case.X, case.labels), 3)
+    both = seconds(lambda: once.fit(case.X, case.labels), 3)
+    return {"growth_seconds": growth, "pass_seconds": both - growth}
+
+
+_IMPORTS = "import sklearn.tree, sklearn.cluster"
+_IRIS = (
+    "from spexplain import SpexClique; from sklearn.datasets import load_iris; "
+    "iris = load_iris(); SpexClique().fit(iris.data, iris.target)"
+)
+_LARGE = (
+    "import numpy as np; from spexplain import SpexClique; rng = np.random.default_rng(0); "
+    "SpexClique(engine='histogram').fit(rng.normal(size=(5000, 50)), rng.integers(0, 5, 5000))"
+)
+
+
+def latency() -> dict[str, float]:
+    """Return the seconds of whole processes: imports only, a small fit, a compiled fit cold and warm."""
+
+    def process(code: str, cache: str) -> float:
+        environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+        return seconds(
+            lambda: subprocess.run([sys.executable, "-c", code], check=True, env=environment), 1
+        )
+
+    with tempfile.TemporaryDirectory() as cache:
+        cold = process(_LARGE, cache)
+        repeat = 5
+        return {
+            "imports_of_sklearn": float(
+                np.median([process(_IMPORTS, cache) for _ in range(repeat)])
+            ),
+            "iris": float(
+                np.median([process(f"{_IMPORTS}; {_IRIS}", cache) for _ in range(repeat)])
+            ),
+            "compiled_cold": cold,
+            "compiled_warm": float(np.median([process(_LARGE, cache) for _ in range(repeat)])),
+        }
+
+
+def plot_doubling(records: list[dict[str, Any]]) -> None:
+    """Draw time against rows, beside scikit-learn and argsort on the same tables."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows = [record for record in records if record["series"] == "rows"]
+    sizes = [record["rows"] for record in rows]
+    rivals, sorts = [], []
+    for record in rows:
+        case = mixture(record["rows"], record["columns"], record["clusters"])
+        rival = DecisionTreeClassifier(max_leaf_nodes=case.n_leaves, random_state=0)
+        rivals.append(seconds(lambda: rival.fit(case.X, case.labels), 1))  # noqa: B023
+        sorts.append(seconds(lambda: np.argsort(case.X, axis=0), 1))  # noqa: B023
+    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    axes.loglog(sizes, rivals, "s--", color="#d55e00", label="scikit-learn DecisionTreeClassifier")
+    axes.loglog(sizes, sorts, "^:", color="#999999", label="numpy.argsort(X, axis=0)")
+    axes.loglog(
+        sizes, [record["seconds"] for record in rows], "o-", color="#0072b2", label="SpexClique"
+    )
+    axes.set(xlabel="rows", ylabel="seconds", title=f"{rows[0]['columns']} columns, 10 leaves")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.legend(frameon=False)
+    figure.savefig(RESULTS / "speed.png", dpi=150)
+
+
+def main() -> None:
+    """Measure everything, print it, and write it to benchmarks/results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small tables only, nothing written")
+    quick = parser.parse_args().quick
+    from spexplain.graphs import knn_graph
+
+    records = list(measure(iris(), runs=20, slow_runs=20))
+    middle = mixture(4_000, 64) if quick else mixture(20_000, 128)
+    graph = knn_graph(middle.X, 20, n_jobs=N_JOBS)
+    records += measure(middle, runs=5, slow_runs=3, graph=graph)
+    if not quick:
+        for case in embeddings():
+            records += measure(case, runs=3, slow_runs=1)
+        records += measure(mixture(60_000, 512), runs=3, slow_runs=1)
+    results = {
+        "machine": describe(),
+        "command": "make bench",
+        "trees": records,
+        "doubling": doubling(quick),
+        "refinement": refinement(quick),
+        "latency": latency(),
+    }
+    print(json.dumps(results["refinement"] | results["latency"], indent=1))
+    if not quick:
+        plot_doubling(results["doubling"])
+        save("speed", results, markdown(results))
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """Return the results as a page."""
+    machine = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
+    series = [
+        [each["series"], f"{each['rows']:,}", str(each["columns"]), str(each["clusters"]), f"{each['seconds']:.3f}"]
+        for each in results["doubling"]
+    ]  # fmt: skip
+    refined, waits = results["refinement"], results["latency"]
+    return "\n".join(
+        [
+            "# Speed",
+            "",
+            f"Made by `{results['command']}`. {machine}.",
+            "",
+            "Medians; labels or graph given; all processors. Competitors ran in the same process on the same tables.",
+            "",
+            table(HEADER, [as_row(record) for record in results["trees"]]),
+            "",
+            "![Time against rows](speed.png)",
+            "",
+            "## Doubling (SpexClique)",
+            "",
+            table(["series", "rows", "columns", "clusters", "seconds"], series),
+            "",
+            "## One pass of refinement, 60,000×512, 10 leaves",
+            "",
+            f"Growth {refined['growth_seconds']:.2f} s, one pass {refined['pass_seconds']:.2f} s "
+            f"({refined['pass_seconds'] / refined['growth_seconds']:.1f} × growth).",
+            "",
+            "## First fit in a fresh process, seconds",
+            "",
+            table(list(waits), [[f"{value:.2f}" for value in waits.values()]]),
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()
