@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_ke
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spexplain.references import kernel_kmeans
+from spexplain.references import _kernel
 from spexplain.references._lloyd import lloyd, members_of
 from spexplain.references.kernel_kmeans import KernelKMeans
 
@@ -217,7 +217,7 @@ def test_default_gamma_is_one_over_the_number_of_features():
 
 
 def test_cached_and_recomputed_kernels_agree_bit_for_bit(monkeypatch):
-    monkeypatch.setattr(kernel_kmeans, "_BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr(_kernel, "_BLOCK_ENTRIES", 1000)
     X = np.random.default_rng(3).normal(size=(130, 5))
     cached, blocked = (KernelKMeans(4, random_state=0, cache_size=size).fit(X) for size in (512, 0))
     np.testing.assert_array_equal(cached.labels_, blocked.labels_)
@@ -242,10 +242,10 @@ def test_memory_stays_below_the_kernel_matrix():
 def test_lockstep_equals_separate_starts():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(100, 3))
-    kernel = kernel_kmeans._Kernel.over(X, "rbf", {"gamma": 0.5})
-    problem = kernel_kmeans._Means(kernel, 5, cache_bytes=0)
+    kernel = _kernel.Kernel.over(X, "rbf", {"gamma": 0.5})
+    problem = _kernel.Means(kernel, 5, cache_bytes=0)
     starts = [members_of(rng.permutation(np.arange(100) % 5), 5) for _ in range(6)]
-    clusters = [kernel_kmeans._Clusters(members) for members in starts]
+    clusters = [_kernel.Clusters(members) for members in starts]
     separate = [lloyd(problem, [start], max_iter=100) for start in clusters]
     together = lloyd(problem, clusters, max_iter=100)
     best = min(separate, key=lambda run: round(run.cost, 9))

@@ -7,6 +7,27 @@ from spexplain.typing import Floats, Ints
 
 
 @jit
+def _counts(labels: Ints, k: int) -> Ints:
+    """Return the samples of each of k labels, others left out."""
+    counts = np.zeros(k, dtype=np.int64)
+    for label in labels:
+        if label >= 0:
+            counts[label] += 1
+    return counts
+
+
+@jit
+def _rank(center: Floats, ranked: Ints) -> None:
+    """Write the numbers of the centres in descending order; there are few. Cost O(k²)."""
+    for c in range(len(center)):
+        j = c
+        while j > 0 and center[ranked[j - 1]] < center[c]:
+            ranked[j] = ranked[j - 1]
+            j -= 1
+        ranked[j] = c
+
+
+@jit
 def least_parted(
     values: Floats,
     labels: Ints,
@@ -30,21 +51,13 @@ def least_parted(
     Cost O(m + k²) a bump.
     """
     m, k = len(labels), centers.shape[1]
-    totals, inside = np.zeros(k, dtype=np.int64), np.empty(k, dtype=np.int64)
-    for i in range(m):
-        if labels[i] >= 0:
-            totals[labels[i]] += 1
+    totals, inside = _counts(labels, k), np.empty(k, dtype=np.int64)
     is_inside, ranked = np.empty(k, dtype=np.bool_), np.empty(k, dtype=np.int64)
     descending = np.empty(m)
     for b in range(len(values)):
         value, center = values[b], centers[b]
         parted[b], levels[b] = -1, 0.0
-        for c in range(k):  # centres in descending order: there are few
-            j = c
-            while j > 0 and center[ranked[j - 1]] < center[c]:
-                ranked[j] = ranked[j - 1]
-                j -= 1
-            ranked[j] = c
+        _rank(center, ranked)
         lowest, highest, n_above = center[ranked[k - 1]], center[ranked[0]], 0
         inside[:] = 0
         is_inside[:] = False

@@ -1,15 +1,14 @@
 """The card of a leaf: its rule, what the reference says about its rows, and what is typical of them."""
 
 from collections.abc import Sequence
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from spexplain.summary.boxes import Box, interval_text
 from spexplain.summary.inputs import ReferenceRecord, finite, plain_label
-from spexplain.summary.schema import Condition, Label, Leaf, Part, Profile, Row, Telling
-from spexplain.summary.statistics import QUANTILES, Moments, nearest_rows
+from spexplain.summary.schema import Condition, Label, Part, Profile, Row, Telling
+from spexplain.summary.statistics import QUANTILES, Moments
 from spexplain.typing import Array, Floats, Ints, Matrix
 
 NOISE = -1
@@ -22,7 +21,10 @@ class Described(NamedTuple):
     X: Matrix
     groups: list[Ints]  # row numbers of every leaf
     moments: Moments
-    differences: Floats  # (n_leaves, n_features)
+    means: Floats  # these three: (n_leaves, n_features)
+    stds: Floats
+    differences: Floats
+    scales: Floats  # standard deviations over all rows
     columns: Ints  # features that values of rows are given for
     reference: ReferenceRecord | None
 
@@ -72,7 +74,7 @@ def code_of(label: object, classes: Array, counts: Ints, noise: int) -> int | No
 
 
 def described_features(
-    differences: Floats, tested: Sequence[int], max_features: int
+    differences: Floats, tested: Sequence[Sequence[int]], max_features: int
 ) -> list[Ints]:
     """Return the features of every leaf's profile: those of its rule and the most different, in this order of size."""
     chosen = []
@@ -87,14 +89,16 @@ def described_features(
     return chosen
 
 
-def profile_of(described: Described, leaf: int, features: Ints, names: Sequence[str]) -> list[Profile]:
+def profile_of(
+    described: Described, leaf: int, features: Ints, names: Sequence[str]
+) -> list[Profile]:
     """Return how some features are distributed in a leaf."""
     rows = described.groups[leaf]
     if not len(rows):
         return []
     block = described.X[np.ix_(rows, features)].astype(np.float64)
     quantiles = np.quantile(block, list(QUANTILES.values()), axis=0)
-    means, stds = described.moments.means[leaf], described.moments.stds[leaf]
+    means, stds = described.means[leaf], described.stds[leaf]
     low, high = described.moments.low[leaf], described.moments.high[leaf]
     profile: list[Profile] = []
     for at, feature in enumerate(features.tolist()):
