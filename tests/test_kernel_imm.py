@@ -1,23 +1,24 @@
 """Kernel IMM equals brute force, comes back with the published numbers, and says what it cannot do."""
 
 import os
+import re
 import subprocess
 import sys
 
 import numpy as np
-import oracle_kernel as oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from strategies import labels_for, tables
 
+import oracle_kernel as oracle
 from spexplain import CART, KernelIMM, KernelKMeans, SpexClique, datasets
-from spexplain.engines import surrogates
+from spexplain.engines import levels, surrogates
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs.kernel import KernelBumps, TaylorBumps, feature_space_costs
 from spexplain.kernels import intervals
 from spexplain.metrics import agreement, price_of_explainability
+from strategies import labels_for, tables
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("SPEXPLAIN_DATA"),
@@ -28,11 +29,16 @@ IRIS = datasets.load("iris")
 X, Y = IRIS.data, IRIS.target
 
 
-@pytest.fixture(params=["vectorised", "compiled"], autouse=True)
-def walk(request, monkeypatch):
-    """Both ways of walking down from the peaks of bumps serve every test."""
-    monkeypatch.setattr(surrogates, "_SMALL", 1 << 40 if request.param == "vectorised" else 0)
-    monkeypatch.setattr(surrogates, "_BLOCK", 1 << 6)
+@pytest.fixture(params=["vectorised", "compiled"], scope="module")
+def walk(request):
+    """Walk down from the peaks of bumps in either way; small tables meet several blocks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(surrogates, "_SMALL", 1 << 40 if request.param == "vectorised" else 0)
+        patch.setattr(surrogates, "_BLOCK", 1 << 6)
+        yield
+
+
+both_walks = pytest.mark.usefixtures("walk")
 
 
 @st.composite
@@ -55,6 +61,7 @@ def parts_of(fitted):
 # --- Kernel IMM -----------------------------------------------------------------------------------
 
 
+@both_walks
 @ignores_leaf_counts
 @given(problems(), st.sampled_from(["rbf", "laplacian"]), st.booleans(), st.integers(1, 3))
 def test_equals_plain_imm_on_the_explicit_features(problem, kernel, half_lines, min_samples):
@@ -83,6 +90,7 @@ def mistakes_of(fitted, labels):
     )
 
 
+@both_walks
 @ignores_leaf_counts
 @given(problems(), st.booleans())
 def test_equals_plain_imm_on_explicit_taylor_features(problem, half_lines):
@@ -112,19 +120,23 @@ def test_both_walks_write_the_same(n_bumps, values, min_samples, half_lines, dat
     table = np.array([np.roll(values, shift) for shift in range(n_bumps)])
     peaks = [data.draw(st.integers(0, m - 1)) for _ in range(n_bumps)]
     table = np.array(
-        [[*np.sort(row[:p]), 1.0, *np.sort(row[p + 1 :])[::-1]] for row, p in zip(table, peaks)]
+        [
+            [*np.sort(row[:p]), 1.0, *np.sort(row[p + 1 :])[::-1]]
+            for row, p in zip(table, peaks, strict=True)
+        ]
     )
     labels = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=m, max_size=m)))
     numbers = st.lists(st.sampled_from([0.0, 0.125, 0.3, 0.5, 0.625, 0.9]), min_size=3, max_size=3)
     centers = np.array([data.draw(numbers) for _ in range(n_bumps)])
     written = []
-    for walk in (surrogates.least_parted, intervals.least_parted):
-        parted, levels = np.full(n_bumps, -1), np.zeros(n_bumps)
-        walk(table, labels, centers, 1e-12, min_samples, half_lines, parted, levels)
-        written.append((parted.tolist(), levels.tolist()))
+    for walk in (levels.least_parted, intervals.least_parted):
+        parted, at = np.full(n_bumps, -1), np.zeros(n_bumps)
+        walk(table, labels, centers, 1e-12, min_samples, half_lines, parted, at)
+        written.append((parted.tolist(), at.tolist()))
     assert written[0] == written[1]
 
 
+@both_walks
 def test_threads_and_row_order_do_not_matter():
     fitted = KernelIMM(n_leaves=6).fit(X, Y)
     order = np.random.default_rng(0).permutation(len(X))
@@ -133,6 +145,7 @@ def test_threads_and_row_order_do_not_matter():
     assert shuffled.predict(X).tolist() == fitted.labels_.tolist()
 
 
+@both_walks
 def test_rows_of_one_cluster_on_both_sides_of_another_get_one_interval():
     width = np.array([2.0, 2.2, 2.1, 0.0, 0.1, 4.1, 4.0, 3.9])[:, None]
     fitted = KernelIMM().fit(width, ["in"] * 3 + ["out"] * 5)
@@ -152,6 +165,7 @@ def test_rows_of_one_cluster_on_both_sides_of_another_get_one_interval():
     assert np.isneginf(plain.tree_.lower[0])
 
 
+@both_walks
 def test_an_interval_open_above_is_an_ordinary_test():
     fitted = KernelIMM().fit(np.array([[0.0], [1.0], [5.0], [6.0]]), [1, 1, 0, 0])
     assert fitted.tree_.lower[0] == -np.inf
@@ -159,6 +173,7 @@ def test_an_interval_open_above_is_an_ordinary_test():
     assert fitted.leaf_reference_.tolist() == [1, 0]
 
 
+@both_walks
 def test_coincident_centres_share_a_leaf():
     table = np.array([[0.0], [1.0], [0.0], [1.0], [9.0]])
     with pytest.warns(LeafCountWarning):
@@ -167,6 +182,7 @@ def test_coincident_centres_share_a_leaf():
     assert fitted.leaf_reference_.tolist() == [0, 2]
 
 
+@both_walks
 def test_centres_that_no_rows_lie_between_are_parted_all_the_same():
     # Equal rows in different shares: the centres differ, but only one value lies between them.
     table = np.array([[0.0]] * 3 + [[1.0]] * 3)
@@ -192,13 +208,17 @@ def test_level_sets(surrogate, gamma):
         assert values == pytest.approx(np.full(len(ends), level), rel=1e-6)
 
 
+@both_walks
 def test_far_values_do_not_warn():
-    table = np.array([[0.0, 1e200], [1.0, -1e200], [2.0, 3.0], [1e160, 0.0]])
+    table = np.array([[0.0, 1e100], [1.0, -1e100], [2.0, 3.0], [1e90, 0.0]])
+    for bumps in (KernelBumps(np.array([0.0]), 1.0, 2), TaylorBumps(0.0, 1.0)):
+        assert bumps.at(np.array([1e200]), slice(0, 1)).tolist() == [[0.0]]
     for surrogate in ("kernel", "taylor"):
         fitted = KernelIMM(surrogate=surrogate, n_leaves=2).fit(table, [0, 0, 1, 1])
         assert fitted.predict(table).tolist() == fitted.labels_.tolist()
 
 
+@both_walks
 def test_few_anchors_are_an_approximation_and_all_are_none():
     exact = KernelIMM(gamma=0.5).fit(X, Y)
     assert KernelIMM(gamma=0.5, max_anchors=1000).fit(X, Y).tree_ == exact.tree_
@@ -329,8 +349,9 @@ def test_expansion_starts_from_the_kernel_imm_tree():
         assert larger.n_leaves_ == 6
         assert larger.truncated(3).labels_.tolist() == base.labels_.tolist()
         assert larger.truncated(3).leaf_reference_.tolist() == base.leaf_reference_.tolist()
-        mistakes = [np.count_nonzero(fitted.predict_reference(X) != Y) for fitted in (larger, base)]
-        assert mistakes[0] < mistakes[1]
+        objectives = [step.objective for step in larger.path_[2:]]
+        assert objectives == sorted(objectives, reverse=True)
+        assert len(set(objectives)) == 4
     with pytest.warns(LeafCountWarning):
         assert KernelIMM(gamma=0.5, n_leaves=6, expand=None).fit(X, Y).tree_ == base.tree_
 
@@ -388,9 +409,8 @@ def test_scikit_learn_contract(estimator, check):
     ],
 )
 def test_bad_parameters_are_refused_in_one_sentence(parameters, message):
-    with pytest.raises(ValueError, match=".") as error:
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
         KernelIMM(**parameters).fit(X)
-    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -49,6 +49,13 @@ def test_conditions():
     assert conditions(TREE, 4) == [Condition(0, 4.0, inf), Condition(0, 6.0, 9.0, inside=False)]
 
 
+def test_later_tests_never_widen_a_condition():
+    tree = branch(Tree.root(n_features=1, size=9), 0, 0, 9.0, lower=6.0)
+    tree = branch(tree, 1, 0, 7.0)
+    tree = branch(tree, 3, 0, 20.0)
+    assert conditions(tree, 0) == [Condition(0, 6.0, 7.0)]
+
+
 def test_single_leaf():
     root = Tree.root(n_features=1, size=3)
     assert rule_text(root, 0, ["age"]) == "all rows"

@@ -121,10 +121,10 @@ def _grid_over(edges: Floats) -> _Grid:
     high = np.take_along_axis(edges, np.maximum(n_edges - 1, 0)[:, None], axis=1)[:, 0]
     with np.errstate(all="ignore"):
         scale = (_N_CELLS - 2) / (high - low)
-        usable = np.isfinite(scale) & (scale > 0) & (n_edges > 1)
-        origin = np.where(usable, low, 0.0)
-        scale = np.where(usable, scale, 0.0)
-        places = _cells_of(edges, origin, scale)
+    usable = np.isfinite(scale) & (scale > 0) & (n_edges > 1)
+    origin = np.where(usable, low, 0.0)
+    scale = np.where(usable, scale, 0.0)
+    places = _cells_of(edges, origin, scale)
     exists = edges < np.inf
     told_apart = 1 + np.sum((places[:, 1:] > places[:, :-1]) & exists[:, 1:], axis=1)
     scale[told_apart < 0.9 * n_edges] = 0.0
@@ -137,7 +137,8 @@ def _grid_over(edges: Floats) -> _Grid:
 
 def _cells_of(values: Floats, origin: Floats, scale: Floats) -> Array:
     """Return the cells of values, computed exactly as the kernel does."""
-    cells = (values - origin[:, None]) * scale[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        cells = (values - origin[:, None]) * scale[:, None]
     return np.clip(np.nan_to_num(cells, nan=0.0), 0, _N_CELLS - 1).astype(np.int64)
 
 

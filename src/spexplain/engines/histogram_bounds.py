@@ -105,7 +105,7 @@ def corner_bounds(
         caps[0][:, None],
         caps[1][:, None],
     )
-    return lower_bounds(objective, part, node).min(axis=1)
+    return np.asarray(lower_bounds(objective, part, node).min(axis=1))
 
 
 def _at(side: Side, place: Any) -> Side:

@@ -24,6 +24,4 @@ class Threads:
 
 def blocks_of(n_features: int, width: int) -> list[slice]:
     """Return slices of at most that width that cover all features."""
-    return [
-        slice(first, min(first + width, n_features)) for first in range(0, n_features, width)
-    ]
+    return [slice(first, min(first + width, n_features)) for first in range(0, n_features, width)]

@@ -3,16 +3,17 @@
 Small nodes take the vectorised twin of the compiled walk, which compiles nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.numpy import Node, NumpySearch, count_threads, midpoint
+from spexplain.engines.levels import bounds, bounds_around, least_parted, level_between
+from spexplain.engines.numpy import Node, NumpySearch, count_threads
 from spexplain.engines.sweeps import sweep_of
-from spexplain.graphs.kernel import Bumps, SurrogateStar
+from spexplain.graphs.kernel import SurrogateStar
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Side
 from spexplain.typing import Bools, Floats, Ints, Matrix
@@ -160,7 +161,8 @@ class SurrogateSearch(NumpySearch):
         """Return the places of the samples' centres among those of the node; -1 for centres elsewhere."""
         places = np.full(len(self.sweep.root()) + 1, -1)  # the last serves samples of no cluster
         places[node.state] = np.arange(len(node.state))
-        return places[self.labels[node.order[feature]]]
+        labels: Ints = places[self.labels[node.order[feature]]]
+        return labels
 
     def _between_samples(self, node: Node, features: slice) -> _Test | None:
         """Return the best test of a column at a level between the values of samples."""
@@ -187,7 +189,7 @@ class SurrogateSearch(NumpySearch):
         bump = int(np.argmin(np.where(parted < 0, len(x) + 1, parted)))
         return _Test(int(parted[bump]), feature, bump, float(levels[bump]))
 
-    def _walk(self):  # type: ignore[no-untyped-def]
+    def _walk(self) -> Callable[..., None]:
         if self.is_small:
             return least_parted
         from spexplain.kernels import intervals
@@ -210,7 +212,7 @@ class SurrogateSearch(NumpySearch):
             ascending = np.sort(centers, axis=1)
             lows, highs = ascending[:, :-1], ascending[:, 1:]
             for row, rank in zip(*np.nonzero(highs > lows * (1 + 2 * _MARGIN)), strict=True):
-                level = _level_between(lows[row, rank], highs[row, rank])
+                level = level_between(lows[row, rank], highs[row, rank])
                 inside = values[row] >= level
                 if not self._is_admissible(inside, min_samples):
                     continue
@@ -237,98 +239,15 @@ class SurrogateSearch(NumpySearch):
         inside = np.flatnonzero(bumps.at(x, slice(bump, bump + 1))[0] >= level)
         is_inside = self.centers[feature][bump, node.state] >= level * (1 - _MARGIN)
         if 0 < len(inside) < len(x):
-            lower, upper = _bounds(x, int(inside[0]), int(inside[-1]))
+            lower, upper = bounds(x, int(inside[0]), int(inside[-1]))
         elif self.half_lines:
             # All samples on one side: everything above them is the other.
             lower, upper = -np.inf, float(x[-1] if len(x) else bumps.peaks[bump])
             is_inside = is_inside if len(inside) else ~is_inside
         else:
-            lower, upper = _bounds_around(x, bumps, bump, level, holds_all=len(inside) > 0)
+            lower, upper = bounds_around(x, bumps, bump, level, holds_all=len(inside) > 0)
         if upper == np.inf:
             lower, upper, is_inside = -np.inf, lower, ~is_inside
         cut = SurrogateCut(feature, upper, float(test.parted), float(test.parted), lower)
         cut.left_centers = node.state[is_inside]
         return cut
-
-
-def least_parted(
-    values: Floats,
-    labels: Ints,
-    centers: Floats,
-    margin: float,
-    min_samples: int,
-    half_lines: bool,
-    parted: Ints,
-    levels: Floats,
-) -> None:
-    """Write what the compiled walk of `spexplain.kernels.intervals` writes, by sorting."""
-    known = np.flatnonzero(labels >= 0)
-    n_bumps, n_known = len(values), len(known)
-    if n_known < 2:
-        return
-    order = np.argsort(-values[:, known], axis=1, kind="stable")
-    descending = np.take_along_axis(values[:, known], order, axis=1)
-    highs, lows = descending[:, :-1], descending[:, 1:]
-    middles = lows + (highs - lows) / 2
-    gaps = np.where(middles > lows, middles, highs)
-    below, above = gaps * (1 - margin), gaps * (1 + margin)
-    # A sample is parted from its centre between the gap where one is taken in and that where the
-    # other is: running sums of +1 there and −1 here count the parted ones.
-    taken_in = np.stack([np.sum(each[:, None] < below, axis=1) for each in centers.T], axis=1)
-    place = np.broadcast_to(np.arange(n_known), order.shape)
-    own = np.take_along_axis(taken_in, labels[known][order], axis=1)
-    offsets = np.arange(n_bumps)[:, None] * n_known
-    start, stop = (
-        np.bincount((end + offsets).ravel(), minlength=n_bumps * n_known).reshape(n_bumps, n_known)
-        for end in (np.minimum(place, own), np.maximum(place, own))
-    )
-    n_parted = np.cumsum(start - stop, axis=1)[:, :-1]
-    valid = (highs > lows) & (centers.min(axis=1)[:, None] < below)
-    valid &= above < centers.max(axis=1)[:, None]
-    if min_samples > 1:
-        n_in = np.array(
-            [_count_at_least(row, levels) for row, levels in zip(values, gaps, strict=True)]
-        )
-        valid &= np.minimum(n_in, len(labels) - n_in) >= min_samples
-    if half_lines:
-        valid &= (values[:, :1] >= gaps) | (values[:, -1:] >= gaps)
-    # From the lowest level up, so that the first of equals is the lowest.
-    scores = np.where(valid, n_parted, n_known + 1)[:, ::-1]
-    best = scores.shape[1] - 1 - scores.argmin(axis=1)[:, None]
-    found = np.take_along_axis(valid, best, axis=1)[:, 0]
-    parted[found] = np.take_along_axis(n_parted, best, axis=1)[found, 0]
-    levels[found] = np.take_along_axis(gaps, best, axis=1)[found, 0]
-
-
-def _count_at_least(values: Floats, levels: Floats) -> Ints:
-    return np.asarray(len(values) - np.searchsorted(np.sort(values), levels, side="left"))
-
-
-def _level_between(low: float, high: float) -> float:
-    """Return the level that parts two values: ``low < level <= high``."""
-    middle = float(low + (high - low) / 2)
-    return middle if middle > low else float(high)
-
-
-def _bounds(x: Floats, first: int, last: int) -> tuple[float, float]:
-    """Return the interval of the samples `first` to `last` of a sorted column, open where none are beyond."""
-    lower = midpoint(float(x[first - 1]), float(x[first])) if first > 0 else -np.inf
-    upper = midpoint(float(x[last]), float(x[last + 1])) if last + 1 < len(x) else np.inf
-    return lower, upper
-
-
-def _bounds_around(
-    x: Floats, bumps: Bumps, bump: int, level: float, *, holds_all: bool
-) -> tuple[float, float]:
-    """Return the level set itself, moved by rounding at most so that it holds all samples or none."""
-    peak = float(bumps.peaks[bump])
-    lower, upper = bumps.level_set(bump, level)
-    outer = x if holds_all else np.array([peak])
-    if len(outer):
-        lower = min(lower, float(np.nextafter(outer[0], -np.inf)))
-        upper = max(upper, float(outer[-1]))
-    if not holds_all:
-        before, after = x[x < peak], x[x > peak]
-        lower = max(lower, float(before[-1])) if len(before) else lower
-        upper = min(upper, float(np.nextafter(after[0], -np.inf))) if len(after) else upper
-    return lower, upper

@@ -2,9 +2,10 @@
 
 from spexplain.estimators.best import BestTree
 from spexplain.estimators.cart import CART
-from spexplain.estimators.centers import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
+from spexplain.estimators.centers import EMN, IMM
 from spexplain.estimators.kernel import KernelIMM
 from spexplain.estimators.nonuniform import NonUniformCut
+from spexplain.estimators.service import ExGreedy, ExKMC, ExShallow, RandomCuts
 from spexplain.estimators.spex import SpexClique, SpexGraph, SpexKNN
 
 __all__ = [

@@ -213,4 +213,6 @@ class Explainer(FittedTree):
         yield
         if self.verbose:
             seconds = time.perf_counter() - start
-            print(f"[{type(self).__name__}] {name:<9} {seconds:8.3f} s", file=sys.stderr, flush=True)
+            print(
+                f"[{type(self).__name__}] {name:<9} {seconds:8.3f} s", file=sys.stderr, flush=True
+            )

@@ -1,7 +1,6 @@
 """Kernel IMM: explain kernel k-means by interval tests of single columns."""
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -125,9 +124,8 @@ class KernelIMM(Explainer):
         super()._check_parameters()
         check_choice(self, "kernel", ("rbf", "laplacian"))
         check_choice(self, "surrogate", self._words_for_features)
-        gamma = self.gamma
-        if not isinstance(gamma, Real) or isinstance(gamma, bool) or not 0 < gamma < np.inf:
-            raise ValueError(f"gamma={gamma!r} must be a positive number.")
+        if not _is_positive(self.gamma):
+            raise ValueError(f"gamma={self.gamma!r} must be a positive number.")
         if self.kernel == "laplacian" and self._surrogate_choice() == "taylor":
             name = "surrogate" if self.surrogate == "taylor" else "features"
             raise ValueError(
@@ -248,3 +246,8 @@ class KernelIMM(Explainer):
             np.add.at(totals, explained.labels, self._graph.costs)
             codes = np.where(later, totals.argmin(axis=1), codes)
         return np.asarray(reference.classes[codes])
+
+
+def _is_positive(value: Any) -> bool:
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    return is_number and not isinstance(value, bool) and 0 < value < np.inf

@@ -12,8 +12,6 @@ import numpy as np
 from spexplain.kernels.jit import jit
 from spexplain.typing import Array
 
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-
 
 @jit
 def transfer(rows: Array, need: Array, to: Any, origin: Any) -> int:
@@ -49,8 +47,8 @@ def best_moves(
     Parameters
     ----------
     orders : int32 (n_orders, n_rows)
-    cells : int64 (n_all_rows,)
-        ``left cell << 32 | right cell`` of each row.
+    cells : uint32 or uint64 (n_all_rows,)
+        Left cell in the upper half of the bits, right cell in the lower half, of each row.
     leaf_of_cell : int32 (n_cells,), weights : bool (n_cells,)
         Leaf of a cell, and whether its rows count: not those of no cluster.
     counts, sizes, rows : int64 (n_cells,), (n_leaves,), (n_leaves,)
@@ -66,6 +64,8 @@ def best_moves(
     n_orders, n_rows = orders.shape
     count, size, row_count = counts.copy(), sizes.copy(), rows.copy()
     r0, r1, r2, r3 = ratio
+    half = np.uint64(4 * cells.itemsize)
+    low = (np.uint64(1) << half) - np.uint64(1)
     for o in range(n_orders):
         count[:] = counts
         size[:] = sizes
@@ -80,7 +80,7 @@ def best_moves(
                     top, place = above / below, p
             # Unsigned indices spare the check for negative ones: a quarter of the time.
             pair = np.uint64(cells[np.uint64(entry >> 1)])
-            into, out = pair >> _HALF, pair & _LOW
+            into, out = pair >> half, pair & low
             to, origin = np.uint64(leaf_of_cell[into]), np.uint64(leaf_of_cell[out])
             if weights[into]:
                 n_out, n_origin = count[out] - 1, size[origin] - 1

@@ -12,6 +12,7 @@ from spexplain.typing import Array, Floats, Ints, Matrix
 
 _LANES = 32  # bytes that one instruction compares
 
+
 @jit
 def keep_neighbors(
     rows: Array,
@@ -60,8 +61,8 @@ def scan_edges(
     Moving a vertex to the left joins it to its neighbours in lower bins and parts it from those in
     higher ones; half of either within its bin. One instruction compares the codes of many features;
     to that end codes have columns for a multiple of 32 features, `first` is one, and small weights
-    come as bytes, which hold twice the weight of neighbours of up to `most`. Shapes: codes (n, >= d), vertices (3, n): degrees, sizes and whether they are
-    samples, sums (last - first, 6, n_bins + 1). Cost O(n_neighbors) a feature.
+    come as bytes, which hold twice the weight of neighbours of up to `most`. Shapes: codes (n, >= d),
+    vertices (3, n): degrees, sizes and whether they are samples, sums (last - first, 6, n_bins + 1). Cost O(n_neighbors) a feature.
     """
     width, n_bins = last - first, sums.shape[2] - 1
     histograms = np.zeros((width, n_bins, 6), dtype=np.int64)
@@ -117,6 +118,7 @@ def sweep_edges(
     columns: Matrix,
     extra: Floats,
     codes: Array,
+    shift: int,
     features: Array,
     wanted: Array,
     rows: Array,
@@ -132,7 +134,7 @@ def sweep_edges(
 ) -> int:
     """Write the sums left and right of every gap between distinct values within runs of wanted bins.
 
-    Runs start from the sums at their first border. ``around[:, g]`` are the values that gap g parts,
+    The bin of a vertex is its code shifted to the right. Runs start from the sums at their first border. ``around[:, g]`` are the values that gap g parts,
     ``which[g]`` is its place in `features`. Shapes: codes (n, >= d), features (m,), wanted (m, n_bins),
     number_of (n,): the place in rows of the node's vertices, borders (m, 6, n_bins + 1), sums (6,
     n_gaps), around (2, n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns
@@ -150,9 +152,20 @@ def sweep_edges(
     for j in range(len(features)):
         f = features[j]
         for i in range(n_rows):
-            bins[rows[i]] = codes[rows[i], f]
+            bins[rows[i]] = codes[rows[i], f] >> shift
         sort_bins(
-            columns, extra, f, bins, rows, wanted[j], starts, values, members, spare_values, spare_members
+            columns,
+            extra,
+            f,
+            bins,
+            0,
+            rows,
+            wanted[j],
+            starts,
+            values,
+            members,
+            spare_values,
+            spare_members,
         )
         for i in range(starts[n_bins]):
             place[number_of[members[i]]] = i

@@ -23,5 +23,3 @@ def sum_groups(X: Any, origin: Floats, groups: Ints, sums: Floats, squares: Floa
             sums[group, column] += x
             total += x * x
         squares[group] += total
-
-

@@ -3,6 +3,7 @@
 `clusters` holds, cluster by cluster, the members of the node, the weight of an edge, the degree of a
 member and what it adds to the size; isolated samples form one more cluster of zeros. Sums are
 written to six fields: inner left, inner right, volume left, size left, members left, samples left.
+The bin of a vertex is its code shifted to the right: each `shift` halves the number of bins.
 """
 
 import numpy as np
@@ -51,7 +52,7 @@ def scan_histograms(
             sums[f, 3, b], sums[f, 4, b], sums[f, 5, b] = size, members, members
             caps[f, 0, b] = cap
             for c in range(n_labels if b < n_bins else 0):
-                n = np.int64(histograms[f, b, c])
+                n = int(histograms[f, b, c])
                 if n > 0:
                     here = left[c]
                     joined += weights[c] * n * (2 * here + n - 1)
@@ -64,7 +65,7 @@ def scan_histograms(
         cap = 0.0
         for b in range(n_bins, -1, -1):
             for c in range(n_labels if b < n_bins else 0):
-                n = np.int64(histograms[f, b, c])
+                n = int(histograms[f, b, c])
                 if n > 0:
                     left[c] -= n
                     cap = max(cap, (totals[c] - left[c] - 1) * rates[c])
@@ -74,6 +75,7 @@ def scan_histograms(
 @jit
 def scan_rows(
     codes: Array,
+    shift: int,
     first: int,
     last: int,
     rows: Array,
@@ -96,14 +98,14 @@ def scan_rows(
     for f in range(last - first):
         starts[:] = 0
         for i in range(len(rows)):
-            starts[np.int64(codes[first + f, rows[i]]) + 1] += 1
+            starts[(codes[first + f, rows[i]] >> shift) + 1] += 1
         for b in range(n_bins):
             starts[b + 1] += starts[b]
         sums[f, 4] = starts
         sums[f, 5] = starts
         place = starts[:n_bins].copy()
         for i in range(len(rows)):
-            b = codes[first + f, rows[i]]
+            b = codes[first + f, rows[i]] >> shift
             ordered[place[b]] = labels[i]
             place[b] += 1
         left[:] = 0
@@ -135,6 +137,7 @@ def sweep_labels(
     columns: Matrix,
     extra: Floats,
     codes: Array,
+    shift: int,
     features: Array,
     wanted: Array,
     rows: Array,
@@ -167,7 +170,18 @@ def sweep_labels(
         f = features[j]
         bins = codes[f]
         sort_bins(
-            columns, extra, f, bins, rows, wanted[j], starts, values, members, spare_values, spare_members
+            columns,
+            extra,
+            f,
+            bins,
+            shift,
+            rows,
+            wanted[j],
+            starts,
+            values,
+            members,
+            spare_values,
+            spare_members,
         )
         n_stretches = 0
         for b in range(n_bins):
@@ -177,7 +191,7 @@ def sweep_labels(
         if n_stretches > 0:
             stretches[:n_stretches] = 0
             for i in range(n_rows):
-                b = bins[rows[i]]
+                b = bins[rows[i]] >> shift
                 if not wanted[j, b]:
                     stretches[stretch_of[b], labels[rows[i]]] += 1
         left[:] = 0
@@ -215,6 +229,7 @@ def sweep_labels(
 @jit
 def corner_sums(
     codes: Array,
+    shift: int,
     features: Array,
     wanted: Array,
     rows: Array,
@@ -246,14 +261,14 @@ def corner_sums(
     for j in range(len(features)):
         histogram[:] = 0
         for i in range(len(rows)):
-            histogram[codes[features[j], rows[i]], labels[i]] += 1
+            histogram[codes[features[j], rows[i]] >> shift, labels[i]] += 1
         left[:] = 0
         now[:] = 0
         now[1] = node_inner
         for b in range(n_bins):
             after[:] = now
             for c in range(n_labels):
-                n = np.int64(histogram[b, c])
+                n = int(histogram[b, c])
                 change[c, 0] = weights[c] * n * (2 * left[c] + n - 1)
                 change[c, 1] = -weights[c] * n * (2 * (totals[c] - left[c]) - n - 1)
                 change[c, 2] = clusters[2, c] * n

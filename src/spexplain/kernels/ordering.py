@@ -1,6 +1,5 @@
 """Rows of chosen bins in the order of their values."""
 
-import numpy as np
 
 from spexplain.kernels.coding import value_of
 from spexplain.kernels.jit import jit
@@ -49,7 +48,8 @@ def sort_bins(
     columns: Matrix,
     extra: Floats,
     feature: int,
-    bins: Array,
+    codes: Array,
+    shift: int,
     rows: Array,
     wanted: Array,
     starts: Array,
@@ -60,20 +60,20 @@ def sort_bins(
 ) -> None:
     """Write the rows of the wanted bins, sorted by value, to `members`, and their values to `values`.
 
-    Bin b fills the places ``starts[b]:starts[b + 1]``; `starts` is written too. Shapes: bins (n,):
-    those of all vertices, wanted (n_bins,), starts (n_bins + 1,), the others as long as the wanted rows are many. Cost
+    Bin b fills the places ``starts[b]:starts[b + 1]``; `starts` is written too. The bin
+    of a vertex is its code shifted to the right. Shapes: codes (n,), wanted (n_bins,), starts (n_bins + 1,), the others as long as the wanted rows are many. Cost
     O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
     """
     n_bins = len(wanted)
     starts[:] = 0
     for i in range(len(rows)):
-        starts[np.int64(bins[rows[i]]) + 1] += 1
+        starts[(codes[rows[i]] >> shift) + 1] += 1
     for b in range(n_bins):
         starts[b + 1] = starts[b] + (starts[b + 1] if wanted[b] else 0)
     place = starts[:n_bins].copy()
     for i in range(len(rows)):
         row = rows[i]
-        b = bins[row]
+        b = codes[row] >> shift
         if wanted[b]:
             values[place[b]] = value_of(columns, extra, feature, row)
             members[place[b]] = row

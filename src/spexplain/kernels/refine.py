@@ -54,20 +54,22 @@ def label_moves(
     Parameters
     ----------
     orders : int32 (n_orders, n_rows)
-    cells : int64 (n_all_rows,)
-        ``left cell << 32 | right cell`` of each row.
+    cells : uint32 or uint64 (n_all_rows,)
+        Left cell in the upper half of the bits, right cell in the lower half, of each row.
     leaf_of_cell : int32 (n_cells,)
     per_cell : int64 (3, n_cells)
         Weight of an edge, degree and size of a row of the cell's cluster.
     counts : int64 (n_cells,), sums : int64 (3, n_leaves), rows : int64 (n_leaves,)
         Rows of each cell; inner, volume and size of each leaf; rows of each leaf; all rows right.
     need : int64 (n_leaves,), n_short : leaves that have fewer rows than they need.
-    leaves : int32 (2, n_orders, n_rows), moved : int64 (3, 2, n_orders, n_rows)
-        Written: the leaves, and their inner, volume and size.
+    leaves : int32 (2, n_orders, n_rows), moved : float64 (3, 2, n_orders, n_rows)
+        Written: the leaves, and their inner, volume and size: exact below 2**53, rounded above.
     valid : bool (n_orders, n_rows)
         Written: whether the gap *before* this row is a cut that leaves every leaf its rows.
     """
     count, total, row_count = counts.copy(), sums.copy(), rows.copy()
+    half = np.uint64(4 * cells.itemsize)
+    low = (np.uint64(1) << half) - np.uint64(1)
     for o in range(orders.shape[0]):
         count[:] = counts
         total[:] = sums
@@ -76,9 +78,9 @@ def label_moves(
         for p in range(orders.shape[1]):
             entry = orders[o, p]
             valid[o, p] = entry & 1 and short == 0 and p > 0
-            pair = cells[entry >> 1]
-            into, out = pair >> 32, pair & 0xFFFFFFFF
-            to, origin = leaf_of_cell[into], leaf_of_cell[out]
+            pair = np.uint64(cells[np.uint64(entry >> 1)])
+            into, out = pair >> half, pair & low
+            to, origin = np.uint64(leaf_of_cell[into]), np.uint64(leaf_of_cell[out])
             weight = 2 * per_cell[0, into]
             count[out] -= 1
             total[0, to] += weight * count[into]
@@ -211,43 +213,55 @@ def cost_moves(
 
 
 @jit
-def running_totals(
-    leaves: Array, values: Array, starts: Array, may_be_nan: Array, totals: Array
+def best_totals(
+    leaves: Array,
+    values: Array,
+    valid: Array,
+    starts: Array,
+    may_be_nan: Array,
+    least: float,
+    unit: float,
+    best: Array,
+    places: Array,
 ) -> None:
-    """Add up the values of all leaves before every move. O(1) a move.
+    """Add up the values of all leaves along every order, and find the lowest sum at a valid gap. O(1) a move.
 
     Parameters
     ----------
     leaves : int32 (2, n_orders, n_rows), values : float64 (2, n_orders, n_rows)
         The leaves that a move touches (-1: none) and their values after it.
+    valid : bool (n_orders, n_rows)
+        Whether the gap before a row may be a cut.
     starts : float64 (n_leaves,)
         Values before the first move. NaN counts as nothing.
     may_be_nan : bool (n_leaves,)
-        Leaves whose value may be NaN.
-    totals : float64 (n_orders, n_rows)
-        Written: the sum before the move; infinite while another leaf's value is NaN.
+        Leaves whose value may be NaN; while that of another leaf is, no gap is valid.
+    least, unit : only sums below `least` count; of sums that differ by less than `unit`, the first.
+    best, places : float64, int64 (n_orders,)
+        Written: the lowest sum, and the index of the row after its gap; -1 if there is none.
     """
-    value, is_bad = starts.copy(), np.isnan(starts) & ~may_be_nan
-    for o in range(totals.shape[0]):
-        value[:] = starts
+    value, is_bad = starts.copy(), np.isnan(starts)
+    for o in range(valid.shape[0]):
         total, n_bad = 0.0, 0
         for leaf in range(len(starts)):
-            is_bad[leaf] = np.isnan(value[leaf]) and not may_be_nan[leaf]
-            n_bad += is_bad[leaf]
-            if np.isnan(value[leaf]):
-                value[leaf] = 0.0
+            is_bad[leaf] = np.isnan(starts[leaf]) and not may_be_nan[leaf]
+            n_bad += int(is_bad[leaf])
+            value[leaf] = 0.0 if np.isnan(starts[leaf]) else starts[leaf]
             total += value[leaf]
-        for p in range(totals.shape[1]):
-            totals[o, p] = np.inf if n_bad else total
+        lowest, place = least, -1
+        for p in range(valid.shape[1]):
+            if valid[o, p] and total < lowest - unit and n_bad == 0:
+                lowest, place = total, p
             if leaves[0, o, p] < 0:
                 continue
             for side in range(2):
                 leaf, new = leaves[side, o, p], values[side, o, p]
-                missing = np.isnan(new)
-                if missing:
-                    new = 0.0
-                n_bad -= is_bad[leaf]
-                is_bad[leaf] = missing and not may_be_nan[leaf]
-                n_bad += is_bad[leaf]
+                bad = False
+                if np.isnan(new):
+                    new, bad = 0.0, not may_be_nan[leaf]
+                n_bad += int(bad) - int(is_bad[leaf])
+                is_bad[leaf] = bad
                 total += new - value[leaf]
                 value[leaf] = new
+        best[o] = lowest
+        places[o] = place

@@ -145,8 +145,7 @@ class AgreementGoal:
         rows = orders.rows(start, stop)
         codes, n_leaves = self.codes[rows], len(need)
         into, out = (route[rows].astype(np.int64) * self.n_columns + codes for route in routes)
-        cells = np.zeros(len(self.codes), dtype=np.int64)
-        cells[rows] = (into << 32) | out
+        cells = packed(len(self.codes), rows, into, out, n_leaves * self.n_columns)
         table = np.bincount(out, minlength=n_leaves * self.n_columns).reshape(-1, self.n_columns)
         leaf_of_cell = np.repeat(np.arange(n_leaves, dtype=np.int32), self.n_columns)
         weights = np.tile(np.arange(self.n_columns) < self.n_columns - 1, n_leaves)
@@ -177,6 +176,14 @@ class AgreementGoal:
         if places[feature] < 0:
             return -np.inf, None
         return float(best[feature]), (feature, start + int(places[feature]))
+
+
+def packed(n_rows: int, rows: Ints, into: Ints, out: Ints, n_cells: int) -> Array:
+    """Return left and right cell of some rows in one number each, as narrow as their count allows."""
+    half, dtype = (16, np.uint32) if n_cells <= 1 << 16 else (32, np.uint64)
+    cells = np.zeros(n_rows, dtype=dtype)
+    cells[rows] = (into << half) | out
+    return cells
 
 
 def pairs(counts: Any) -> Any:

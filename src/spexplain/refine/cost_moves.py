@@ -20,7 +20,7 @@ class CostMoves:
         np.add.at(sums, labels, self.costs)
         return sums.T
 
-    def record(self, sums: Ints) -> Costs:
+    def record(self, sums: Array) -> Costs:
         """Return the costs with the centres on the last axis."""
         return Costs(np.moveaxis(sums, 0, -1))
 
@@ -45,7 +45,7 @@ class CostSweep:
         """Return the sums after every move along every order."""
         from spexplain.kernels.refine import cost_moves
 
-        moved = Moved.empty(orders.shape, len(self.start))
+        moved = Moved(orders.shape, len(self.start))
         cost_moves(
             orders,
             self.routes,

@@ -38,7 +38,7 @@ class EdgeMoves:
             np.add.at(sums[field + 1], labels[known], self.per_vertex[field, known])
         return sums
 
-    def record(self, sums: Ints) -> Side:
+    def record(self, sums: Array) -> Side:
         """Return inner, volume and size."""
         return Side(*sums)
 
@@ -67,7 +67,7 @@ class EdgeSweep:
         """Return the sums after every move along every order."""
         from spexplain.kernels.refine import edge_moves
 
-        moved = Moved.empty(orders.shape)
+        moved = Moved(orders.shape)
         edge_moves(
             orders,
             self.routes,

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 from functools import singledispatch
+from threading import local
 from typing import Any, Protocol
 
 import numpy as np
 
 from spexplain.graphs import CliqueGraph, Graph, PairGraph
 from spexplain.records import Pair, Side
-from spexplain.typing import Array, Bools, Ints
+from spexplain.refine.agreement import packed
+from spexplain.typing import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,22 +25,32 @@ class Crossroads:
     need: Ints  # samples that each leaf must have
 
 
-@dataclass(frozen=True, eq=False)
 class Moved:
-    """What kernels write about every move along every order of a block."""
+    """What kernels write about every move along every order of a block.
 
-    leaves: Array  # (2, n_orders, n_members): leaf joined and leaf left
-    sums: Ints  # (n_sums, 2, n_orders, n_members): their sums after the move
-    valid: Bools  # (n_orders, n_members): whether the tree may be cut before this vertex
+    Big arrays are dear to get from the system again and again: a thread uses its own ones anew.
+    """
 
-    @classmethod
-    def empty(cls, shape: tuple[int, ...], n_sums: int = 3) -> "Moved":
-        """Return records to be written."""
-        return cls(
-            np.empty((2, *shape), dtype=np.int32),
-            np.zeros((n_sums, 2, *shape), dtype=np.int64),
-            np.empty(shape, dtype=np.bool_),
+    def __init__(self, shape: tuple[int, ...], n_sums: int = 3) -> None:
+        n_orders, n_members = shape
+        size = n_orders * n_members
+        self.leaves: Array = _buffer("leaves", 2 * size, np.int32).reshape(2, *shape)
+        self.sums: Floats = _buffer("sums", 2 * n_sums * size, np.float64).reshape(
+            n_sums, 2, *shape
         )
+        self.valid: Bools = _buffer("valid", size, np.bool_).reshape(shape)
+
+
+_own = local()
+
+
+def _buffer(name: str, size: int, dtype: type) -> Array:
+    """Return the thread's array of that name, of unknown content."""
+    known: Array | None = getattr(_own, name, None)
+    if known is None or len(known) < size:
+        known = np.zeros(size, dtype=dtype)
+        setattr(_own, name, known)
+    return known[:size]
 
 
 class Sweep(Protocol):
@@ -58,7 +70,7 @@ class Moves(Protocol):
     def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
         """Return the sums of every leaf, shape (n_sums, n_leaves)."""
 
-    def record(self, sums: Ints) -> Any:
+    def record(self, sums: Array) -> Any:
         """Return sums as the record that the objective's formulas read."""
 
     def sweep(self, at: Crossroads) -> Sweep:
@@ -100,7 +112,7 @@ class LabelMoves:
         weight, degree, size = self.per_cluster
         return np.stack([table * (table - 1) @ weight, table @ degree, table @ size])
 
-    def record(self, sums: Ints) -> Side:
+    def record(self, sums: Array) -> Side:
         """Return inner, volume and size."""
         return Side(*sums)
 
@@ -117,9 +129,9 @@ class LabelSweep:
         codes = moves.codes[at.members]
         self.table = moves.table(at.right, codes, at.n_leaves)
         self.start = moves.table_sums(self.table)
-        self.cells = np.zeros(len(moves.codes), dtype=np.int64)
-        right = at.right * n_columns + codes
-        self.cells[at.members] = ((at.left * n_columns + codes) << 32) | right
+        left, right = (way * n_columns + codes for way in (at.left, at.right))
+        n_cells = at.n_leaves * n_columns
+        self.cells = packed(len(moves.codes), at.members, left, right, n_cells)
         self.leaf_of_cell = np.repeat(np.arange(at.n_leaves, dtype=np.int32), n_columns)
         self.per_cell = np.tile(moves.per_cluster, (1, at.n_leaves))
         self.need = at.need
@@ -128,7 +140,7 @@ class LabelSweep:
         """Return the sums after every move along every order."""
         from spexplain.kernels.refine import label_moves
 
-        moved, rows = Moved.empty(orders.shape), self.table.sum(axis=1)
+        moved, rows = Moved(orders.shape), self.table.sum(axis=1)
         label_moves(
             orders,
             self.cells,
@@ -156,7 +168,7 @@ class PairMoves:
         """Return the sums of the first graph for every leaf."""
         return self.first.leaf_sums(labels, n_leaves)
 
-    def record(self, sums: Ints) -> Pair:
+    def record(self, sums: Array) -> Pair:
         """Return the sums of the first graph; those of the second are not followed."""
         nothing = np.full(sums.shape[1:], np.nan)
         return Pair(self.first.record(sums), Side(nothing, nothing, nothing))

@@ -8,7 +8,7 @@ from spexplain.objectives import Objective
 from spexplain.refine.moves import Crossroads, Moves, moves_of
 from spexplain.refine.orders import Orders
 from spexplain.refine.routes import Routes
-from spexplain.typing import Array, Floats, Ints
+from spexplain.typing import Array, Floats
 
 _BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
 _MARGIN = 1e-12  # share of the objective that counts as rounding
@@ -33,7 +33,7 @@ class ObjectiveGoal:
     def _values(self) -> Floats:
         return self._value(self.moves.leaf_sums(self.routes.labels, self.routes.n_leaves))
 
-    def _value(self, sums: Ints) -> Floats:
+    def _value(self, sums: Array) -> Floats:
         with np.errstate(all="ignore"):
             values = self.objective.value(self.moves.record(sums))
         return np.broadcast_to(np.asarray(values, dtype=np.float64), sums.shape[1:])
@@ -50,6 +50,8 @@ class ObjectiveGoal:
 
     def proposal(self, node: int, orders: Orders, start: int, stop: int) -> tuple[int, int] | None:
         """Return feature and place of the best other cut of a node, if it seems to lower the objective."""
+        from spexplain.kernels.refine import best_totals
+
         first, last = self.routes.leaves[node]
         members = orders.rows(start, stop)
         left, right = (
@@ -63,25 +65,30 @@ class ObjectiveGoal:
         present = _total(self.values[first:last])
         unit = 1e-11 * (abs(present) + float(np.nansum(np.abs(starts)))) or 1.0
 
-        def search(features: slice) -> tuple[float, int, int]:
-            moved = sweep.walk(orders.now[features, start:stop])
-            totals = _running_totals(moved.leaves, self._value(moved.sums), starts, may_be_nan)
-            # Running sums carry rounding: without their last digits ties resolve to the first.
-            scores = np.where(moved.valid, np.rint(totals / unit) * unit, np.inf)
-            row, place = divmod(int(np.argmin(scores)), scores.shape[1])
-            return float(scores[row, place]), features.start + row, start + place
+        best, places = np.empty(len(orders.columns)), np.empty(len(orders.columns), dtype=np.int64)
 
-        score, feature, place = min(orders.map_features(search, stop - start, _BLOCK))
-        return (feature, place) if score < present else None
+        def search(features: slice) -> None:
+            moved = sweep.walk(orders.now[features, start:stop])
+            best_totals(
+                moved.leaves,
+                np.ascontiguousarray(self._value(moved.sums)),
+                moved.valid,
+                starts,
+                may_be_nan,
+                present,
+                unit,
+                best[features],
+                places[features],
+            )
+
+        orders.map_features(search, stop - start, _BLOCK)
+        lowest, found = present, None
+        for feature in np.flatnonzero(places >= 0).tolist():
+            # Sums carry rounding: of those that tie on paper the first is taken.
+            if best[feature] < lowest - unit:
+                lowest, found = best[feature], (feature, start + int(places[feature]))
+        return found
 
 
 def _total(values: Floats) -> float:
     return fsum(values[~np.isnan(values)])
-
-
-def _running_totals(leaves: Array, values: Floats, starts: Floats, may_be_nan: Array) -> Floats:
-    from spexplain.kernels.refine import running_totals
-
-    totals = np.empty(leaves.shape[1:])
-    running_totals(leaves, np.ascontiguousarray(values), starts, may_be_nan, totals)
-    return totals

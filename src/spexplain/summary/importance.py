@@ -33,11 +33,13 @@ def feature_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
     >>> from spexplain.tree import Tree
     >>> tree = Tree.root(n_features=3, size=8).split(0, feature=2, threshold=0.0, sizes=(4, 4))
     >>> feature_importances(tree.split(1, feature=0, threshold=0.0, sizes=(2, 2)))
-    array([0.2, 0. , 0.8])
+    array([0.4, 0. , 0.6])
     """
     inner = tree.feature != LEAF
     earned = node_importances(tree, node_counts)[inner]
-    return np.bincount(tree.feature[inner], weights=earned, minlength=tree.n_features)
+    importances = np.zeros(tree.n_features)
+    np.add.at(importances, tree.feature[inner], earned)
+    return importances
 
 
 def node_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:

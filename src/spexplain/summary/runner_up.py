@@ -90,8 +90,18 @@ def _best_without(search: NumpySearch, rows: Node, feature: int) -> Cut | None:
 
 
 def _score(search: NumpySearch, rows: Node, test: Cut) -> float:
-    """Return the score of a given cut."""
-    parts = search.split(rows, test)
-    left, right, node = (search.sweep.node(each.state, each.members) for each in (*parts, rows))
+    """Return the score of a given cut, NaN where it is undefined."""
+    node = search.sweep.node(rows.state, rows.members)
+    order = rows.order[[test.feature]]
+    if np.isfinite(test.lower):
+        parts = search.split(rows, test)
+        left, right = (search.sweep.node(each.state, each.members) for each in parts)
+    else:
+        # The sums of all gaps, not of the parts: some formulas look at the tests above the node.
+        left, right = search.sweep.sides(rows.state, node, order, np.array([test.feature]))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(search.objective.score(left, right, node))
+        scores = np.ravel(search.objective.score(left, right, node))
+    if np.isfinite(test.lower):
+        return float(scores[0])
+    n_left = int(np.count_nonzero(search.columns[test.feature, order] <= test.threshold))
+    return float(scores[n_left - 1]) if 0 < n_left < order.size else np.nan

@@ -33,9 +33,9 @@ class Moments(NamedTuple):
             for block in _blocks(X, rows):
                 low[group] = np.minimum(low[group], block.min(axis=0))
                 high[group] = np.maximum(high[group], block.max(axis=0))
-                block -= origin
-                sums[group] += block.sum(axis=0)
-                squares[group] += np.einsum("ij,ij->j", block, block)
+                gaps = block - origin
+                sums[group] += gaps.sum(axis=0)
+                squares[group] += np.einsum("ij,ij->j", gaps, gaps)
         counts = np.array([len(rows) for rows in groups], dtype=np.int64)
         return cls(origin, counts, sums, squares, low, high)
 
@@ -55,9 +55,14 @@ class Moments(NamedTuple):
 
     def total(self) -> "Moments":
         """Return the sums of all rows as one group."""
-        parts = (np.sum(each, axis=0, keepdims=True) for each in self[1:4])
-        low, high = self.low.min(axis=0, keepdims=True), self.high.max(axis=0, keepdims=True)
-        return Moments(self.origin, *parts, low, high)
+        return Moments(
+            self.origin,
+            self.counts.sum(keepdims=True),
+            self.sums.sum(axis=0, keepdims=True),
+            self.squares.sum(axis=0, keepdims=True),
+            self.low.min(axis=0, keepdims=True),
+            self.high.max(axis=0, keepdims=True),
+        )
 
     def differences(self) -> Floats:
         """Return mean inside less mean outside, in standard deviations of all rows.

@@ -9,12 +9,12 @@ _N_PARTS = 4  # clusters of a leaf that are named
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks and other control characters.
+    r"""Return a text without line breaks and other control characters.
 
     Examples
     --------
     >>> from spexplain.summary.text import one_line
-    >>> one_line("pay\\n(per\\tyear)")
+    >>> one_line("pay\n(per\tyear)")
     'pay (per year)'
     """
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,0 +1,124 @@
+"""Sums over listed edges for the histogram engine."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.engines.histogram_counts import Coded, Gaps
+from spexplain.engines.histogram_threads import Threads
+from spexplain.graphs import EdgeGraph
+from spexplain.kernels.edges import keep_neighbors, scan_edges, sweep_edges
+from spexplain.records import Side
+from spexplain.typing import Array, Bools, Floats, Ints
+
+
+class _Joined(NamedTuple):
+    """The neighbours, inside a node, of its rows."""
+
+    indptr: Ints
+    neighbors: Array
+    weights: Array
+
+
+class EdgeCounts:
+    """Listed edges, as the neighbours of every vertex inside its node."""
+
+    row_major = True
+    has_caps = False
+    takes_shift = False
+
+    def __init__(self, graph: EdgeGraph) -> None:
+        self.graph = graph
+        self.degrees = graph.degrees
+        n_vertices = len(self.degrees)
+        self.is_sample = (np.arange(n_vertices) < graph.n_samples).astype(np.int64)
+        # Bytes for small weights: many at a time.
+        is_small = int(graph.weights.max(initial=0)) < 128
+        self.dtype = np.dtype(np.uint8 if is_small else np.int64)
+        self.most = 127 if is_small else 2**62
+        self._of_node: tuple[Array, Ints, Array] | None = None
+
+    def root(self, rows: Array) -> _Joined:
+        heads, tails = self.graph.heads, self.graph.tails
+        ends, others = np.concatenate([heads, tails]), np.concatenate([tails, heads])
+        order = np.argsort(ends, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(rows)))])
+        weights = np.tile(self.graph.weights.astype(self.dtype), 2)
+        return _Joined(indptr, others[order].astype(np.int32), weights[order])
+
+    def split(self, state: _Joined, rows: Array, is_left: Bools) -> tuple[_Joined, _Joined]:
+        part_of = np.full(len(self.degrees), -1, dtype=np.int8)
+        part_of[rows] = is_left
+        left, right = (
+            self._part(state, rows, part_of, part, int(np.count_nonzero(is_left == part)))
+            for part in (1, 0)
+        )
+        return left, right
+
+    def _part(self, state: _Joined, rows: Array, part_of: Array, part: int, n_rows: int) -> _Joined:
+        indptr = np.empty(n_rows + 1, dtype=np.int64)
+        neighbors, weights = np.empty_like(state.neighbors), np.empty_like(state.weights)
+        keep_neighbors(rows, *state, part_of, part, indptr, neighbors, weights)
+        return _Joined(indptr, neighbors[: indptr[-1]].copy(), weights[: indptr[-1]].copy())
+
+    def node(self, state: _Joined, rows: Array) -> Side:
+        inner = np.sum(state.weights, dtype=np.int64)
+        volume, size, _ = np.sum(self._vertices(rows)[0][:, rows], axis=1)
+        return Side(inner, volume, size)
+
+    def is_pure(self, state: _Joined) -> bool:
+        return False
+
+    def prepare(
+        self, nodes: Sequence[tuple[_Joined, Array]], table: Coded, threads: Threads
+    ) -> None:
+        return
+
+    def _vertices(self, rows: Array) -> tuple[Ints, Array]:
+        """Return what every vertex adds to the sums in this node, and its place in the rows."""
+        known = self._of_node
+        if known is None or known[0] is not rows:
+            sums = np.stack([self.degrees, self.graph.sizes_in(rows), self.is_sample])
+            number_of = np.zeros(len(self.degrees), dtype=np.int32)
+            number_of[rows] = np.arange(len(rows), dtype=np.int32)
+            known = self._of_node = rows, sums, number_of
+        return known[1:]
+
+    def borders(
+        self, state: _Joined, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
+    ) -> None:
+        sums, _ = self._vertices(rows)
+        first, last = block.start, block.stop
+        scan_edges(table.codes.T, first, last, rows, *state, self.most, sums, fields)
+
+    def corners(
+        self, state: _Joined, rows: Array, table: Coded, features: Ints, wanted: Bools, n_top: int
+    ) -> None:
+        return
+
+    def gaps(
+        self,
+        state: _Joined,
+        rows: Array,
+        table: Coded,
+        features: Ints,
+        wanted: Bools,
+        start: Ints,
+        gaps: Gaps,
+    ) -> int:
+        sums, number_of = self._vertices(rows)
+        return sweep_edges(
+            table.columns,
+            table.extra,
+            table.codes.T,
+            table.shift,
+            features,
+            wanted,
+            rows,
+            number_of,
+            *state,
+            sums,
+            start,
+            *gaps,
+        )

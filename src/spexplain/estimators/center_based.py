@@ -1,0 +1,129 @@
+"""What the methods that part the centres of a clustering share: the centres, and a leaf for each."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from spexplain.estimators.base import Explainer
+from spexplain.estimators.checks import check_choice
+from spexplain.estimators.explained import Explained
+from spexplain.estimators.reference import Reference
+from spexplain.graphs import Graph, StarGraph
+from spexplain.graphs.centers import CostName, service_costs
+from spexplain.objectives import Objective
+from spexplain.typing import Array, Floats, Ints, Matrix
+
+
+class CenterExplainer(Explainer):
+    """Part the centres of a clustering; every leaf stands for the centre in it."""
+
+    objective: CostName = "kmeans"
+
+    def fit(self, X: Any, y: Any = None, centers: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The table in whose columns the explanation speaks.
+        y : array of shape (n_samples,), optional
+            Reference labels of any type. Without them each row belongs to the nearest of `centers`,
+            or the clustering is computed by `reference`.
+        centers : array of shape (n_clusters, n_features), optional
+            Centres in the order of the sorted labels, or, if the labels are integers from 0, in
+            their order; by default the means (k-medians: medians) of the clusters.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, centers=centers)
+
+    def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
+        check_choice(self, "objective", ("kmeans", "kmedians"))
+        centers = given.get("centers")
+        if centers is None:
+            reference = super()._reference(X, y)
+            assert reference is not None
+            return replace(reference, centers=cluster_centers(X, reference, self.objective))
+        centers = _checked_centers(centers, X.shape[1])
+        if y is None:
+            codes = np.argmin(service_costs(X, centers, self.objective), axis=1)
+            return Reference(codes, codes, np.arange(len(centers)), centers)
+        reference = Reference.from_labels(y, n_samples=len(X), noise=self.noise)
+        return _with_centers(reference, centers)
+
+    def _leaf_reference(self, explained: Explained) -> Array:
+        """Return the label of the centre in each leaf; of several, the one with most rows there."""
+        reference = explained.reference
+        assert reference is not None
+        centers = centers_of(reference)
+        first = first_of_equals(centers)
+        is_in_leaf = np.zeros(explained.counts.shape, dtype=bool)
+        is_in_leaf[explained.tree.apply(centers[first]), first] = True
+        counts = np.where(is_in_leaf, explained.counts, -1)
+        return np.asarray(reference.classes[counts.argmax(axis=1)])
+
+    def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
+        """Return samples and their centres: the bound on the price of parting them is part of it."""
+        assert reference is not None
+        return self._star(reference)
+
+    def _star(self, reference: Reference, pairs: Any = "any") -> StarGraph:
+        """Return the star graph; centres that coincide cannot be parted and are taken as one."""
+        centers = centers_of(reference)
+        first = first_of_equals(centers)
+        distinct, place = np.unique(first, return_inverse=True)
+        labels = np.where(reference.codes < 0, -1, place[reference.codes])
+        return StarGraph(labels, centers[distinct], pairs)
+
+
+def cluster_centers(X: Matrix, reference: Reference, cost: CostName) -> Floats:
+    """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
+    middle = np.median if cost == "kmedians" else np.mean
+    return np.array(
+        [
+            middle(X[reference.codes == code].astype(np.float64), axis=0)
+            for code in range(reference.n_clusters)
+        ]
+    )
+
+
+def first_of_equals(centers: Floats) -> Ints:
+    """Return for every centre the lowest index of a centre at the same place."""
+    _, first, place = np.unique(centers, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[place.reshape(-1)], dtype=np.int64)
+
+
+def centers_of(reference: Reference) -> Floats:
+    """Return the centres of a reference that has them."""
+    assert reference.centers is not None
+    return reference.centers
+
+
+def _checked_centers(centers: Any, n_features: int) -> Floats:
+    array = np.asarray(centers, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != n_features or not np.all(np.isfinite(array)):
+        raise ValueError(
+            f"centers must hold finite numbers, one row per cluster and {n_features} columns as X has, "
+            f"got shape {array.shape}."
+        )
+    if len(array) < 2:
+        raise ValueError("centers holds fewer than two centres; there is nothing to tell apart.")
+    return array
+
+
+def _with_centers(reference: Reference, centers: Floats) -> Reference:
+    """Return the reference with given centres, matched by sorted label or by number."""
+    if reference.n_clusters == len(centers):
+        return replace(reference, centers=centers)
+    classes = reference.classes
+    if classes.dtype.kind in "iu" and classes.min() >= 0 and classes.max() < len(centers):
+        # Labels are row numbers of `centers`; some centres have no samples.
+        codes = np.where(reference.codes < 0, -1, classes[reference.codes])
+        return replace(reference, codes=codes, classes=np.arange(len(centers)), centers=centers)
+    raise ValueError(
+        f"centers has {len(centers)} rows, but y has {reference.n_clusters} clusters; give one row per "
+        "cluster, or label rows with the numbers of their centres."
+    )

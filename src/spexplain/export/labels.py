@@ -1,0 +1,69 @@
+"""Labels as plain Python values: what other languages can be told about a cluster's name."""
+
+from math import isfinite
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from spexplain.typing import Array
+
+LabelKind: TypeAlias = Literal["leaf", "reference"]
+PlainType: TypeAlias = Literal["str", "int", "float", "bool"]
+
+_BY_TYPE: dict[type, PlainType] = {str: "str", int: "int", float: "float", bool: "bool"}
+_DTYPES: dict[PlainType, type] = {
+    "str": str,
+    "int": np.int64,
+    "float": np.float64,
+    "bool": np.bool_,
+}
+_INT64 = np.iinfo(np.int64)
+
+
+def check_label(label: str) -> None:
+    """Refuse what is not the name of a kind of label."""
+    if label not in ("leaf", "reference"):
+        raise ValueError(f'label={label!r} must be "leaf" or "reference".')
+
+
+def plain_labels(labels: Array) -> tuple[PlainType, list[Any]] | None:
+    """Return labels as Python values of one type; None where no plain type holds them exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.export.labels import plain_labels
+    >>> plain_labels(np.array(["a", "b"]))
+    ('str', ['a', 'b'])
+    >>> plain_labels(np.array(["2024-01-01"], dtype="datetime64[D]")) is None
+    True
+    """
+    if labels.dtype.kind not in "biufUTO":
+        return None
+    values = [each.item() if isinstance(each, np.generic) else each for each in labels.tolist()]
+    found = {type(value) for value in values}
+    kind = _BY_TYPE.get(found.pop()) if len(found) == 1 else None
+    if kind == "int" and not all(_INT64.min <= value <= _INT64.max for value in values):
+        return None
+    if kind == "float" and not all(isfinite(value) for value in values):
+        return None
+    return None if kind is None else (kind, values)
+
+
+def label_array(kind: PlainType, values: list[Any]) -> Array:
+    """Return plain labels as an array again.
+
+    Examples
+    --------
+    >>> from spexplain.export.labels import label_array
+    >>> label_array("int", [3, 1]).dtype
+    dtype('int64')
+    """
+    # NumPy's fixed-width text forgets NUL characters at the end.
+    keeps = kind != "str" or not any(value.endswith("\0") for value in values)
+    return np.array(values, dtype=_DTYPES[kind] if keeps else object)
+
+
+def type_of_plain(name: str) -> type | None:
+    """Return the Python type of that name; None for an unknown name."""
+    return {text: python_type for python_type, text in _BY_TYPE.items()}.get(name)  # type: ignore[call-overload,no-any-return]

@@ -1,0 +1,85 @@
+"""Rows for a model without its estimator: the columns it knows, as finite numbers."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from spexplain.export.model import Model
+from spexplain.typing import Matrix
+
+
+def read_rows(model: Model, X: Any) -> Matrix:
+    """Return X as a float matrix with the model's columns; refuse what is not a table of numbers.
+
+    Columns of a data frame are taken by name where the model knows names, whatever their order;
+    further columns are not read.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from spexplain.export import Model
+    >>> from spexplain.export.rows import read_rows
+    >>> from spexplain.tree import Tree
+    >>> model = Model(Tree.root(n_features=2, size=10), ("width", "height"))
+    >>> read_rows(model, pd.DataFrame({"height": [1.5], "depth": [2.0], "width": [3.0]}))
+    array([[3. , 1.5]])
+    """
+    if hasattr(X, "toarray"):
+        raise ValueError("X is a sparse matrix; pass X.toarray().")
+    table = _numbers(_by_name(model, X))
+    if table.ndim != 2:
+        raise ValueError(
+            f"X must be a table of rows and columns, got an array with {table.ndim} dimension(s)."
+        )
+    if table.shape[1] != model.tree.n_features:
+        raise ValueError(
+            f"X has {table.shape[1]} columns, but this {model.kind} was fitted with "
+            f"{model.tree.n_features}."
+        )
+    _check_finite(model, table)
+    return table
+
+
+def _by_name(model: Model, X: Any) -> Any:
+    """Return the model's columns of a data frame; anything else as it is."""
+    names = model.feature_names
+    columns = getattr(X, "columns", None)
+    if names is None or columns is None or not all(isinstance(each, str) for each in columns):
+        return X
+    present = list(columns)
+    counts = Counter(present)
+    for name in names:
+        if counts[name] != 1:
+            fault = "lacks the column" if name not in counts else "has more than one column"
+            raise ValueError(f"X {fault} {name!r}.")
+    return X if present == list(names) else X[list(names)]
+
+
+def _numbers(X: Any) -> Matrix:
+    """Return an array of float32 or float64."""
+    try:
+        table = np.asarray(X)
+        if table.dtype.kind in "cmMV":
+            raise ValueError(f"X holds values of type {table.dtype}; it must hold real numbers.")
+        if table.dtype.kind == "f" and table.dtype.itemsize in (4, 8):
+            return table
+        return table.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        if str(error).startswith("X holds"):
+            raise
+        raise ValueError(
+            f"X must be a table of numbers ({error}); encode text and missing values as numbers "
+            "or leave them out."
+        ) from None
+
+
+def _check_finite(model: Model, table: Matrix) -> None:
+    finite = np.isfinite(table)
+    if not finite.all():
+        row, column = (int(at[0]) for at in np.nonzero(~finite))
+        name = column if model.feature_names is None else repr(model.feature_names[column])
+        raise ValueError(
+            f"X contains NaN or infinity, first in row {row}, column {name}; "
+            "remove or replace such values."
+        )

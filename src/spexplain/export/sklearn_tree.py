@@ -1,0 +1,230 @@
+"""The tree as a fitted scikit-learn classifier, for the plots and explainers made for those."""
+
+import warnings
+from dataclasses import replace
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spexplain.export.labels import LabelKind
+from spexplain.export.model import Model
+from spexplain.export.rows import read_rows
+from spexplain.tree import LEAF, Tree
+from spexplain.typing import Array, Floats, Matrix
+
+_MAX_NODES = 100_000
+_NO_ROWS = 1e-6  # weight of a leaf without training rows: explainers divide by weights
+
+
+class _Nodes(NamedTuple):
+    """Nodes of a tree of plain tests in preorder; `leaf` is -1 in inner nodes, the others in leaves."""
+
+    left: list[int]
+    right: list[int]
+    feature: list[int]
+    threshold: list[float]
+    leaf: list[int]
+
+
+def to_sklearn(model: Model, X: Any = None, *, label: LabelKind = "leaf") -> Any:
+    """Return the tree as a fitted `sklearn.tree.DecisionTreeClassifier`.
+
+    scikit-learn rounds rows to float32 before it compares them with a (float64) threshold. Float32
+    rows therefore get exactly the labels of `predict`. Among float64 rows, those that round to the
+    same float32 as a threshold may not; with `X`, each threshold is moved within this gap to where
+    the fewest rows of `X` go the wrong way, and a warning tells how many rows still do.
+
+    An interval test becomes two tests, below each of which the other branch is repeated.
+
+    Parameters
+    ----------
+    model : Model
+        What is exported.
+    X : array or data frame of shape (n_rows, n_features), optional
+        Rows on which the two must agree, usually the training rows.
+    label : {"leaf", "reference"}
+        The classes: leaf ids, or the reference label that each leaf stands for.
+
+    Returns
+    -------
+    classifier : sklearn.tree.DecisionTreeClassifier
+
+    Examples
+    --------
+    >>> from spexplain.export import Model, to_sklearn
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=0.5, sizes=(4, 6))
+    >>> to_sklearn(Model(tree)).predict([[0.5], [0.6]])
+    array([0, 1])
+    """
+    labels = np.array(model.labels(label))
+    if label == "reference" and np.array_equal(labels, model.reference()):
+        labels = model.reference()  # the caller's own type
+    classes, codes = np.unique(labels, return_inverse=True)
+    tree, rows = model.tree, None if X is None else read_rows(model, X)
+    if rows is not None:
+        tree = _moved(tree, rows)
+    classifier = _classifier(model, classes, _state(tree, _plain_nodes(tree), codes))
+    if rows is not None:
+        _warn_of_differences(model, classifier, rows, codes)
+    return classifier
+
+
+def _classifier(model: Model, classes: Array, state: dict[str, Any]) -> Any:
+    """Return a classifier with the given nodes in the format of the scikit-learn that runs."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    tiny = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    make, (_, n_classes, n_outputs), tiny_state = tiny.tree_.__reduce__()
+    nodes = np.zeros(state["node_count"], dtype=tiny_state["nodes"].dtype)
+    for name, values in state["nodes"].items():
+        nodes[name] = values
+    leaves = nodes["left_child"] == LEAF
+    for name in ("feature", "threshold"):
+        nodes[name][leaves] = tiny_state["nodes"][name][
+            -1
+        ]  # the last node of the tiny tree is a leaf
+    tree = make(model.tree.n_features, np.array([len(classes)], dtype=n_classes.dtype), n_outputs)
+    tree.__setstate__(tiny_state | state | {"nodes": nodes})
+    classifier = DecisionTreeClassifier()
+    classifier.n_features_in_ = classifier.max_features_ = model.tree.n_features
+    if model.feature_names is not None:
+        classifier.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    classifier.n_outputs_ = n_outputs
+    classifier.classes_, classifier.n_classes_ = classes, len(classes)
+    classifier.tree_ = tree
+    return classifier
+
+
+class _Target(NamedTuple):
+    """A node of our tree, or the second half of its interval test."""
+
+    node: int
+    is_upper_half: bool = False
+
+
+def _plain_test(tree: Tree, target: _Target) -> tuple[int, float, _Target, _Target]:
+    """Return column and threshold of a plain test, and where it leads."""
+    node = target.node
+    feature, right = int(tree.feature[node]), _Target(int(tree.right[node]))
+    if tree.lower[node] > -inf and not target.is_upper_half:
+        return feature, float(tree.lower[node]), right, _Target(node, is_upper_half=True)
+    return feature, float(tree.threshold[node]), _Target(int(tree.left[node])), right
+
+
+def _settled(tree: Tree, target: _Target, known: dict[int, tuple[float, float]]) -> _Target:
+    """Return where a row goes as long as the tests above already decide it."""
+    while tree.feature[target.node] != LEAF:
+        feature, threshold, left, right = _plain_test(tree, target)
+        low, high = known.get(feature, (-inf, inf))
+        if low < threshold < high:
+            break
+        target = left if high <= threshold else right
+    return target
+
+
+def _plain_nodes(tree: Tree) -> _Nodes:
+    """Return the tree with every interval test written as two plain ones."""
+    nodes = _Nodes([], [], [], [], [])
+    leaf_ids = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
+    root: dict[int, tuple[float, float]] = {}
+    stack = [(_Target(0), root, ([LEAF], 0))]  # with the place that waits for the node's number
+    while stack:
+        target, known, (children, place) = stack.pop()
+        target = _settled(tree, target, known)
+        children[place] = number = len(nodes.leaf)
+        if number >= _MAX_NODES:
+            raise ValueError(
+                f"The interval tests of this tree would need more than {_MAX_NODES} nodes in "
+                "scikit-learn; take to_onnx or to_python, which have interval tests."
+            )
+        nodes.leaf.append(leaf_ids.get(target.node, LEAF))
+        nodes.left.append(LEAF)
+        nodes.right.append(LEAF)
+        if target.node in leaf_ids:
+            nodes.feature.append(LEAF)
+            nodes.threshold.append(0.0)
+            continue
+        feature, threshold, left, right = _plain_test(tree, target)
+        nodes.feature.append(feature)
+        nodes.threshold.append(threshold)
+        low, high = known.get(feature, (-inf, inf))
+        below, above = known | {feature: (low, threshold)}, known | {feature: (threshold, high)}
+        stack += [(right, above, (nodes.right, number)), (left, below, (nodes.left, number))]
+    return nodes
+
+
+def _state(tree: Tree, nodes: _Nodes, codes: Array) -> dict[str, Any]:
+    """Return the nodes as scikit-learn keeps them: with weights, shares of classes, impurities."""
+    leaf = np.array(nodes.leaf)
+    is_leaf = leaf != LEAF
+    copies = np.bincount(leaf[is_leaf], minlength=tree.n_leaves)
+    sizes = np.maximum(tree.size[tree.leaves], _NO_ROWS) / np.maximum(copies, 1)
+    counts = np.zeros((len(leaf), int(codes.max()) + 1))
+    # Whatever else the rows of a leaf are, the leaf stands for one label.
+    counts[is_leaf, codes[leaf[is_leaf]]] = sizes[leaf[is_leaf]]
+    depths = np.zeros(len(leaf), dtype=np.int64)
+    for node in np.flatnonzero(~is_leaf):
+        depths[[nodes.left[node], nodes.right[node]]] = depths[node] + 1
+    for node in np.flatnonzero(~is_leaf)[::-1]:  # preorder: children come after their parents
+        counts[node] = counts[nodes.left[node]] + counts[nodes.right[node]]
+    weights = counts.sum(axis=1)
+    shares = counts / weights[:, None]
+    return {
+        "max_depth": int(depths.max()),
+        "node_count": len(leaf),
+        "values": shares[:, None, :],
+        "nodes": {
+            "left_child": nodes.left,
+            "right_child": nodes.right,
+            "feature": nodes.feature,
+            "threshold": nodes.threshold,
+            "impurity": 1 - np.sum(shares**2, axis=1),
+            "n_node_samples": np.rint(weights),
+            "weighted_n_node_samples": weights,
+        },
+    }
+
+
+def _moved(tree: Tree, rows: Matrix) -> Tree:
+    """Return the tree with thresholds that fit the rows after their rounding to float32."""
+    if rows.dtype == np.float32:
+        return tree
+    lower, threshold = tree.lower.copy(), tree.threshold.copy()
+    visits = tree.decision_path(rows).tocsc()
+    for node in np.flatnonzero(tree.feature != LEAF):
+        here = visits.indices[visits.indptr[node] : visits.indptr[node + 1]]
+        x = rows[here, tree.feature[node]]
+        threshold[node] = _moved_threshold(x, float(threshold[node]))
+        if lower[node] > -inf:
+            moved = _moved_threshold(x, float(lower[node]))
+            lower[node] = min(moved, float(np.nextafter(threshold[node], -inf)))
+    return replace(tree, lower=lower, threshold=threshold)
+
+
+def _moved_threshold(x: Floats, threshold: float) -> float:
+    """Return the threshold, or its neighbour on the other side of the float32 it rounds to."""
+    with np.errstate(over="ignore"):
+        shared = float(np.float32(threshold))
+        torn = x[x.astype(np.float32) == shared]  # scikit-learn cannot tell these from each other
+    n_left = int(np.sum(torn <= threshold))
+    n_right = len(torn) - n_left
+    if n_left > n_right:
+        return max(threshold, shared)
+    if n_right > n_left and threshold >= shared:
+        return float(np.nextafter(shared, -inf))
+    return threshold
+
+
+def _warn_of_differences(model: Model, classifier: Any, rows: Matrix, codes: Array) -> None:
+    with np.errstate(over="ignore"):
+        rounded = np.ascontiguousarray(rows, dtype=np.float32)
+    found = classifier.tree_.predict(rounded).argmax(axis=-1).reshape(-1)
+    n_different = int(np.sum(found != codes[model.tree.apply(rows)]))
+    if n_different:
+        warnings.warn(
+            f"{n_different} of {len(rows)} rows of X get another label from scikit-learn, which "
+            "rounds them to float32; predict is the truth.",
+            stacklevel=3,
+        )

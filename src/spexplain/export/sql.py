@@ -1,0 +1,170 @@
+"""The tree as SQL: an expression that gives every row of a table its label."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from spexplain.export.dialects import DIALECTS, Dialect, DialectName
+from spexplain.export.labels import LabelKind
+from spexplain.export.model import Model
+from spexplain.rules import Condition, conditions
+from spexplain.tree import LEAF
+
+# Deeper trees become one line a leaf: SQLite's parser gives up at 20 nested CASEs (version 3.40).
+_NESTED_DEPTH = 12
+
+
+def to_sql(
+    model: Model,
+    *,
+    dialect: DialectName = "duckdb",
+    table: str | Sequence[str] | None = None,
+    label: LabelKind = "leaf",
+    name: str = "cluster",
+    view: str | Sequence[str] | None = None,
+) -> str:
+    """Return the tree as a CASE expression, a query or a view.
+
+    A row whose value is missing (NULL or NaN) where a test needs it gets NULL. Thresholds are read
+    back as the same float64, so columns of any number type give the labels that `predict` gives.
+
+    Parameters
+    ----------
+    model : Model
+        What is exported.
+    dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
+        The database.
+    table : str or sequence of str, optional
+        The table to label; given, a complete query is returned. Dots separate a schema from its
+        table; a name that itself holds a dot is passed as a sequence of its parts.
+    label : {"leaf", "reference"}
+        Leaf ids, or the reference label that each leaf stands for.
+    name : str
+        Name of the new column in a query or view.
+    view : str or sequence of str, optional
+        Name of a view over `table` to create.
+
+    Returns
+    -------
+    sql : str
+        An expression; with `table`, a statement.
+
+    Examples
+    --------
+    >>> from spexplain.export import Model, to_sql
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=2, size=10).split(0, feature=1, threshold=0.5)
+    >>> print(to_sql(Model(tree, ("width", "height")), dialect="mysql", table="boxes"))
+    SELECT *,
+      CASE
+        WHEN `height` <= 0.5e0 THEN 0
+        WHEN `height` > 0.5e0 THEN 1
+      END AS `cluster`
+    FROM `boxes`;
+    """
+    if dialect not in DIALECTS:
+        known = ", ".join(f'"{each}"' for each in DIALECTS)
+        raise ValueError(f"dialect={dialect!r} must be one of {known}.")
+    spelling = DIALECTS[dialect]
+    columns = _columns(model, spelling)
+    labels = [spelling.literal(each) for each in model.labels(label)]
+    case = _nested if model.tree.depth <= _NESTED_DEPTH else _flat
+    if table is None:
+        if view is not None:
+            raise ValueError(f"view={view!r} needs a table to look at: pass table as well.")
+        return "\n".join(case(model, spelling, columns, labels))
+    _check_new_column(model, spelling, name)
+    lines = ["  " + line for line in case(model, spelling, columns, labels)]
+    lines[-1] += f" AS {spelling.identifier(name, 'name')}"
+    query = ["SELECT *,", *lines, f"FROM {_path(spelling, table, 'table')};"]
+    if view is not None:
+        query.insert(0, f"CREATE VIEW {_path(spelling, view, 'view')} AS")
+    return "\n".join(query)
+
+
+def _columns(model: Model, dialect: Dialect) -> dict[int, str]:
+    """Return the quoted names of the tested columns; refuse names that mean two columns."""
+    owners: dict[str, int] = {}
+    for column, name in enumerate(model.names):
+        key = name.lower() if dialect.folds_case else name
+        other = owners.setdefault(key, column)
+        if other != column and not {column, other}.isdisjoint(model.used):
+            raise ValueError(
+                f"feature_names holds {model.names[other]!r} and {name!r}, "
+                f"which {dialect.title} cannot tell apart."
+            )
+    return {
+        column: dialect.identifier(model.names[column], "feature_names") for column in model.used
+    }
+
+
+def _check_new_column(model: Model, dialect: Dialect, name: Any) -> None:
+    """Refuse a new column that would hide one of the table."""
+    if not isinstance(name, str):
+        raise ValueError(f"name={name!r} must be a string.")
+    taken = {each.lower() if dialect.folds_case else each for each in model.names}
+    if (name.lower() if dialect.folds_case else name) in taken:
+        raise ValueError(f"name={name!r} is already a column of the table; choose another name.")
+
+
+def _path(dialect: Dialect, path: Any, argument: str) -> str:
+    """Return a table's quoted name with its schema, if it has one."""
+    parts = path.split(".") if isinstance(path, str) else path
+    if (
+        not isinstance(parts, Sequence)
+        or not parts
+        or not all(isinstance(part, str) and part for part in parts)
+    ):
+        raise ValueError(f"{argument}={path!r} must be a name, or a sequence of its parts.")
+    return ".".join(dialect.identifier(part, argument) for part in parts)
+
+
+def _nested(
+    model: Model, dialect: Dialect, columns: dict[int, str], labels: list[str]
+) -> list[str]:
+    """Return a CASE for every inner node, in the tree's own shape."""
+    tree, lines = model.tree, []
+
+    def write(node: int, indent: str, start: str) -> None:
+        if tree.feature[node] == LEAF:
+            lines.append(f"{start}{labels[model.leaf_ids[node]]}")
+            return
+        if start.strip():  # a WHEN: the CASE gets its own line
+            lines.append(start.rstrip())
+            indent += "  "
+        lines.append(f"{indent}CASE")
+        feature, upper = int(tree.feature[node]), float(tree.threshold[node])
+        test = Condition(feature, float(tree.lower[node]), upper)
+        for child, inside in ((tree.left[node], True), (tree.right[node], False)):
+            text = _condition(test._replace(inside=inside), dialect, columns)
+            write(int(child), indent + "  ", f"{indent}  WHEN {text} THEN ")
+        lines.append(f"{indent}END")
+
+    write(0, "", "")
+    return lines
+
+
+def _flat(model: Model, dialect: Dialect, columns: dict[int, str], labels: list[str]) -> list[str]:
+    """Return one CASE with the rule of every leaf."""
+    lines = ["CASE"]
+    for leaf, label in enumerate(labels):
+        texts = [_condition(each, dialect, columns) for each in conditions(model.tree, leaf)]
+        lines.append(f"  WHEN {' AND '.join(texts)} THEN {label}")
+    return [*lines, "END"]
+
+
+def _condition(test: Condition, dialect: Dialect, columns: dict[int, str]) -> str:
+    """Return a condition that is never true of a missing value."""
+    x, number = columns[test.feature], dialect.number
+
+    def above(bound: float) -> str:
+        text = f"{x} > {number(bound)}"
+        return text if dialect.nan is None else f"{text} AND {x} <> {dialect.nan}"
+
+    if not test.inside:
+        outside = above(test.upper)
+        return outside if test.lower == -inf else f"({x} <= {number(test.lower)} OR {outside})"
+    if test.upper == inf:
+        return above(test.lower)
+    below = f"{x} <= {number(test.upper)}"
+    return below if test.lower == -inf else f"{x} > {number(test.lower)} AND {below}"

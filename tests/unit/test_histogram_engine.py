@@ -1,0 +1,227 @@
+"""The histogram engine grows the tree of the exhaustive engine, bit for bit, however it bins and shares work."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spexplain.engines import NumpyEngine, binning, histogram, histogram_labels, resolve_engine
+from spexplain.engines.histogram import HistogramEngine
+from spexplain.engines.histogram_threads import Threads
+from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.grow import grow
+from spexplain.objectives import Objective, emn, gini_cart, imm, spex, volume_cart
+from strategies import columns, graph_tables, labelled_tables, labels_for, tables
+
+ON_LABELS = {
+    "unit": lambda labels: spex(CliqueGraph.from_labels(labels)),
+    "inverse_size": lambda labels: spex(CliqueGraph.from_labels(labels, "inverse_size")),
+    "gini": lambda labels: gini_cart(CliqueGraph.from_labels(labels)),
+    "gini_by_size": lambda labels: gini_cart(CliqueGraph.from_labels(labels), "size"),
+    "volume": lambda labels: volume_cart(CliqueGraph.from_labels(labels)),
+}
+ON_STARS = {
+    "imm": imm,
+    "emn": emn,
+    "emn_product": lambda graph: emn(graph, "product"),
+}
+LIMITS = st.fixed_dictionaries(
+    {"max_leaves": st.integers(2, 8), "min_samples_leaf": st.integers(1, 3)}
+)
+
+
+@pytest.fixture(params=[2, 3, 7, 255], scope="module")
+def max_bins(request):
+    return request.param
+
+
+@pytest.fixture(params=["bounds", "sweep"], autouse=True, scope="module")
+def path(request):
+    """Search by bounds, or sweep small nodes whole, which all nodes of small tables are."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "bounds":
+            patch.setattr(histogram, "_N_SMALL", 1)
+            patch.setattr(histogram_labels, "_ROWS_PER_CELL", 0.0)
+            patch.setattr(histogram_labels, "_ROWS_PER_KEPT_CELL", 0.0)
+        yield request.param
+
+
+def grown(engine, X, objective, *, max_leaves=8, min_samples_leaf=1):
+    return grow(engine.bind(X, objective, min_samples_leaf=min_samples_leaf), max_leaves=max_leaves)
+
+
+def check(X, objective, max_bins, **limits):
+    expected = grown(NumpyEngine(), X, objective, **limits)
+    assert grown(HistogramEngine(max_bins=max_bins), X, objective, **limits) == expected
+
+
+def star(X, labels, pairs="any"):
+    centers = [X[labels == c].astype(np.float64).mean(axis=0) for c in range(labels.max() + 1)]
+    return StarGraph(labels, np.array(centers), pairs)
+
+
+def heavy_tailed(n_rows=700, n_features=6, seed=0, dtype=np.float64):
+    """A cluster structure under noise, in columns with ties, gaps, huge tails and constants."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 5, size=n_rows)
+    X = rng.normal(size=(5, n_features))[labels] + rng.normal(size=(n_rows, n_features))
+    X[:, 0] = np.exp(4 * X[:, 0])
+    X[:, 1] = rng.standard_cauchy(n_rows)
+    X[:, 2] = np.round(X[:, 2])
+    X[:, 3] = np.where(rng.random(n_rows) < 0.6, 0.0, X[:, 3])
+    X[:, 4] = 1.5
+    labels[rng.random(n_rows) < 0.1] = -1
+    labels[:5] = np.arange(5)
+    return X.astype(dtype), labels
+
+
+@pytest.mark.parametrize("objective", ON_LABELS.values(), ids=ON_LABELS.keys())
+@given(case=labelled_tables(), limits=LIMITS)
+def test_labels(objective, max_bins, case, limits):
+    X, labels = case
+    check(X, objective(labels), max_bins, **limits)
+
+
+@given(case=graph_tables(any_weight=True), limits=LIMITS)
+def test_weighted_edges(max_bins, case, limits):
+    X, adjacency = case
+    check(X, spex(SparseGraph.from_adjacency(adjacency)), max_bins, **limits)
+
+
+@given(case=graph_tables(), limits=LIMITS)
+def test_edges_of_small_weights(max_bins, case, limits):
+    X, adjacency = case
+    check(X, spex(SparseGraph.from_adjacency(np.ceil(adjacency))), max_bins, **limits)
+
+
+@pytest.mark.parametrize("objective", ON_STARS.values(), ids=ON_STARS.keys())
+@given(data=st.data(), limits=LIMITS)
+def test_stars(objective, max_bins, data, limits):
+    X = data.draw(tables())
+    labels = data.draw(labels_for(len(X)))
+    n_centers = int(labels.max()) + 1
+    drawn = [data.draw(columns(n_centers)) for _ in range(X.shape[1])]
+    centers = np.array(drawn).T * 0.25
+    pairs = data.draw(st.sampled_from(["any", "furthest_l1", "furthest_l2"]))
+    check(X, objective(StarGraph(labels, centers, pairs)), max_bins, **limits)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F", "neither"])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_heavy_tails_and_ties(max_bins, n_jobs, order, dtype):
+    X, labels = heavy_tailed(dtype=dtype)
+    X = np.repeat(X, 2, axis=1)[:, ::2] if order == "neither" else np.asarray(X, order=order)
+    rng = np.random.default_rng(1)
+    weights = rng.choice([0.0, 1.0, 2.0], p=[0.99, 0.005, 0.005], size=(len(X), len(X)))
+    engine = HistogramEngine(n_jobs=n_jobs, max_bins=max_bins)
+    for objective in [
+        *(make(labels) for make in ON_LABELS.values()),
+        spex(SparseGraph.from_adjacency(np.maximum(weights, weights.T))),
+        spex(SparseGraph.from_adjacency(0.3 * np.maximum(weights, weights.T))),
+        *(make(star(X, labels, "furthest_l2")) for make in ON_STARS.values()),
+    ]:
+        expected = grown(NumpyEngine(), X, objective, min_samples_leaf=2)
+        assert grown(engine, X, objective, min_samples_leaf=2) == expected
+
+
+def test_every_way_to_count(path, monkeypatch):
+    X, labels = heavy_tailed(n_rows=3000)
+    objective = spex(CliqueGraph.from_labels(labels))
+    expected = grown(NumpyEngine(), X, objective, max_leaves=12)
+    for rows_per_cell, rows_per_kept_cell in [(0.0, 0.1), (0.0, 9e9), (9e9, 9e9), (0.5, 2.0)]:
+        monkeypatch.setattr(histogram_labels, "_ROWS_PER_CELL", rows_per_cell)
+        monkeypatch.setattr(histogram_labels, "_ROWS_PER_KEPT_CELL", rows_per_kept_cell)
+        for max_bins in (16, 255):
+            assert (
+                grown(HistogramEngine(max_bins=max_bins), X, objective, max_leaves=12) == expected
+            )
+
+
+def test_formula_without_a_trend_is_searched_exhaustively(max_bins):
+    X, labels = heavy_tailed(n_rows=200)
+
+    def score(left, right, node):
+        return np.abs(np.sin(left.inner) + np.cos(right.volume))
+
+    for graph in (CliqueGraph.from_labels(labels), star(X, labels)):
+        check(X, Objective("wild", graph, score, lambda node: 0.0), max_bins)
+
+
+def test_nodes_may_be_asked_for_one_by_one_and_again():
+    X, labels = heavy_tailed()
+    objective = spex(CliqueGraph.from_labels(labels))
+    search, twin = (
+        engine.bind(X, objective) for engine in (HistogramEngine(max_bins=7), NumpyEngine())
+    )
+    node, other = search.root(), twin.root()
+    for _ in range(4):
+        (cut,), (expected,) = search.best_cuts([node]), twin.best_cuts([other])
+        assert search.best_cuts([node]) == [cut] == [expected]
+        parts, others = search.split(node, cut), twin.split(other, cut)
+        assert [search.best_cuts([part]) for part in parts] == [
+            twin.best_cuts([part]) for part in others
+        ]
+        node, other = max(zip(parts, others, strict=True), key=lambda pair: search.size(pair[0]))
+
+
+@given(column=columns(30), extreme=st.booleans())
+def test_bins_never_decrease_with_the_value(max_bins, column, extreme):
+    values = np.array(column, dtype=np.float64)
+    if extreme:
+        values[:3] = [1e308, -1e308, 5e-324]
+    extra = np.array([[0.5, values.max(), -2.5]])
+    for row_major in (False, True):
+        codes, solid = binning.bin_table(
+            values[None], extra, max_bins, Threads(1), row_major=row_major
+        )
+        everything = np.r_[values, extra[0]]
+        order = np.argsort(everything, kind="stable")
+        assert np.all(np.diff(codes[0, order].astype(int)) >= 0)
+        assert np.all(codes[0][everything == values.max()] == codes[0, np.argmax(values)])
+        for b in np.flatnonzero(solid[0]):
+            assert len(set(everything[codes[0] == b])) == 1
+
+
+def test_bins_are_balanced_and_single_values_known():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.normal(size=20_000), rng.standard_cauchy(20_000), rng.integers(0, 9, 20_000)]
+    )
+    codes, solid = binning.bin_table(
+        np.ascontiguousarray(X.T), np.empty((3, 0)), 255, Threads(2), row_major=False
+    )
+    for f in range(2):
+        counts = np.bincount(codes[f], minlength=255)
+        assert np.count_nonzero(counts) > 240
+        assert counts.max() < 4 * 20_000 / 255
+    assert np.count_nonzero(solid[2]) == len(np.unique(codes[2])) == 9
+
+
+def test_names_and_refusals():
+    assert isinstance(resolve_engine("histogram", n_jobs=2), HistogramEngine)
+    for max_bins in (1, 256):
+        with pytest.raises(ValueError, match="max_bins"):
+            HistogramEngine(max_bins=max_bins).bind(np.zeros((2, 1)), None)
+
+
+def test_graphs_without_counts_are_left_to_the_exhaustive_engine():
+    class Other(CliqueGraph):
+        """A graph type that the engine has not met: it knows its base class."""
+
+    _, labels = heavy_tailed(n_rows=50)
+    other = Other.from_labels(labels)
+    assert histogram.counts_of(other, None) is not None
+    assert histogram.counts_of(object(), None) is None
+
+
+def test_small_fits_import_no_compiler():
+    program = (
+        "import sys, numpy as np; from spexplain import SpexClique; "
+        "X = np.arange(40.0).reshape(20, 2); SpexClique(2).fit(X, np.arange(20) // 10); "
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

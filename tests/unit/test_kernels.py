@@ -1,0 +1,333 @@
+"""Kernels equal one-line definitions in NumPy, compiled and as plain Python."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from spexplain.kernels import coding, edges, jit, labels, ordering
+
+EXTRA = np.array([[0.5, -1.0], [2.0, 0.25], [0.0, 1.0]])
+N_BINS = 5
+
+
+@pytest.fixture(params=["compiled", "python"])
+def run(request):
+    """Call a kernel compiled, or its plain body."""
+    if request.param == "compiled":
+        return lambda kernel, *arguments: kernel(*arguments)
+    return lambda kernel, *arguments: kernel.py_func(*arguments)
+
+
+@pytest.fixture(params=[(np.float32, "C"), (np.float64, "F")], ids=["float32-C", "float64-F"])
+def table(request):
+    """A table feature by feature with ties, extra vertices, their bins, and some of the rows."""
+    dtype, order = request.param
+    rng = np.random.default_rng(3)
+    columns = np.asarray(rng.integers(-4, 5, size=(3, 40)) / 4, dtype=dtype, order=order)
+    values = np.concatenate([columns, EXTRA], axis=1).astype(np.float64)
+    codes = np.digitize(values, [-0.6, -0.1, 0.3, 0.8]).astype(np.uint8)
+    rows = np.flatnonzero(rng.random(42) < 0.7).astype(np.int32)
+    return columns, values, codes, rows
+
+
+def clique_sums(members, node, label_of, weights, degrees, counted):
+    """Sums of a set, and of the rest of the node, from all pairs."""
+    rest = np.setdiff1d(node, members)
+
+    def inner(subset):
+        same = label_of[subset][:, None] == label_of[subset][None, :]
+        return int(
+            np.sum(same * weights[label_of[subset]][:, None]) - weights[label_of[subset]].sum()
+        )
+
+    volume, size = degrees[label_of[members]].sum(), counted[label_of[members]].sum()
+    return [inner(members), inner(rest), volume, size, len(members), len(members)]
+
+
+def edge_sums(members, node, adjacency, vertices):
+    """Sums of a set, and of the rest of the node, from the adjacency."""
+    rest = np.setdiff1d(node, members)
+    inner = [int(adjacency[np.ix_(part, part)].sum()) for part in (members, rest)]
+    volume, size, samples = vertices[:, members].sum(axis=1)
+    return [*inner, volume, size, len(members), samples]
+
+
+def neighbors_of(adjacency, node, dtype):
+    """Compressed neighbours, inside the node, of its vertices."""
+    inside = [[y for y in node if adjacency[x, y]] for x in node]
+    indptr = np.cumsum([0] + [len(each) for each in inside])
+    flat = np.array([y for each in inside for y in each], dtype=np.int32)
+    weights = [adjacency[x, y] for x, each in zip(node, inside, strict=True) for y in each]
+    return indptr, flat, np.array(weights, dtype=dtype)
+
+
+def test_code_features_by_bisection_and_by_grid(run):
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(70, 200))
+    edges_ = np.full((70, 255), np.inf)
+    edges_[:, :9] = np.sort(rng.normal(size=(70, 9)), axis=1)
+    origin, scale = np.full(70, -2.0), np.where(np.arange(70) % 2, 0.0, 3.0)
+    cells = np.tile(np.arange(12, dtype=np.uint8) * 2, (70, 1))
+    codes = np.zeros((70, 200), dtype=np.uint8)
+    run(coding.code_features, columns, 1, 69, edges_, origin, scale, cells, codes)
+    counted = np.sum(edges_[:, None, :] < columns[:, :, None], axis=2)
+    looked_up = 2 * np.clip((columns + 2) * 3, 0, 11).astype(int)
+    expected = np.where(scale[:, None] > 0, looked_up, counted)
+    assert np.array_equal(codes[1:69], expected[1:69])
+    assert not codes[[0, 69]].any()
+
+
+@pytest.mark.parametrize("n_edges", [0, 1, 2, 127, 128, 254, 255])
+def test_bisect(run, n_edges):
+    edges_ = np.r_[np.arange(n_edges) * 1.0, np.full(255 - n_edges, np.inf)]
+    for value in (-1.0, 0.0, 0.5, 100.0, 126.5, 127.0, 300.0):
+        assert run(coding.bisect, edges_, value) == np.sum(edges_ < value)
+
+
+def test_values_and_sides(run, table):
+    columns, values, codes, rows = table
+    assert run(coding.value_of, columns, EXTRA, 1, 3) == values[1, 3]
+    assert run(coding.value_of, columns, EXTRA, 1, 41) == EXTRA[1, 1]
+    is_left = np.empty(len(rows), dtype=bool)
+    run(coding.sides_of, columns, EXTRA, 2, -0.5, 0.5, rows, is_left)
+    assert np.array_equal(is_left, (values[2, rows] > -0.5) & (values[2, rows] <= 0.5))
+    low, high = run(coding.values_around, columns, EXTRA, codes, 0, rows, 2)
+    below = codes[0, rows] <= 2
+    assert (low, high) == (values[0, rows][below].max(), values[0, rows][~below].min())
+    lows, highs = np.full(256, np.inf), np.full(256, -np.inf)
+    run(coding.spread_of_bins, columns, codes, 1, lows, highs)
+    for b in range(N_BINS):
+        inside = values[1, :40][codes[1, :40] == b]
+        assert (lows[b], highs[b]) == (inside.min(initial=np.inf), inside.max(initial=-np.inf))
+
+
+@pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 33, 100])
+def test_sort_pairs(run, length):
+    keys = np.random.default_rng(length).integers(0, 20, size=length + 4) / 2
+    items = np.arange(length + 4, dtype=np.int32)
+    order = np.argsort(keys[2:-2], kind="stable") + 2
+    expected = np.r_[keys[:2], keys[order], keys[-2:]], np.r_[items[:2], items[order], items[-2:]]
+    run(ordering.sort_pairs, keys, items, 2, length + 2, np.empty_like(keys), np.empty_like(items))
+    assert np.array_equal(keys, expected[0])
+    assert np.array_equal(items, expected[1])
+
+
+def test_sort_pairs_of_runs_in_order_already(run):
+    keys, items = np.arange(64.0), np.arange(64, dtype=np.int32)
+    run(ordering.sort_pairs, keys, items, 0, 64, np.empty(64), np.empty(64, np.int32))
+    assert np.array_equal(keys, np.arange(64))
+
+
+def test_sort_bins(run, table):
+    columns, values, codes, rows = table
+    wanted = np.array([True, False, False, True, True])
+    starts, sorted_ = np.empty(N_BINS + 1, np.int64), np.empty(len(rows))
+    members, spare = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
+    run(
+        ordering.sort_bins, columns, EXTRA, 0, 2 * codes[0], 1, rows, wanted, starts, sorted_, members,
+        np.empty(len(rows)), spare,
+    )  # fmt: skip
+    chosen = rows[wanted[codes[0, rows]]]
+    assert sorted_[: starts[-1]].tolist() == np.sort(values[0, chosen]).tolist()
+    assert sorted(members[: starts[-1]]) == chosen.tolist()
+    counts = [np.count_nonzero(codes[0, chosen] == b) for b in range(N_BINS)]
+    assert np.diff(starts).tolist() == counts
+    assert run(ordering.end_of_run, wanted, 3, starts) == starts[5]
+    assert run(ordering.end_of_run, wanted, 0, starts) == starts[1]
+
+
+@pytest.fixture
+def clustered(table):
+    """Labels of all vertices, the last label isolated, and the clusters of the node of the rows."""
+    label_of = np.random.default_rng(5).integers(0, 4, size=42).astype(np.uint16)
+    weights, degrees, counted = (
+        np.array([1, 3, 2, 0]),
+        np.array([9, 8, 5, 0]),
+        np.array([1, 1, 1, 0]),
+    )
+    totals = np.bincount(label_of[table[3]], minlength=4)
+    return label_of, np.stack([totals, weights, degrees, counted])
+
+
+def expected_borders(codes, rows, sums_of):
+    return [
+        [sums_of(rows[codes[f, rows] < b]) for b in range(N_BINS + 1)] for f in range(len(codes))
+    ]
+
+
+def test_label_borders_by_histograms_and_by_rows(run, table, clustered):
+    _, _, codes, rows = table
+    label_of, clusters = clustered
+    histograms = np.zeros((2, N_BINS, 4), dtype=np.int32)
+    run(labels.fill_histograms, codes, 1, 3, rows, label_of[rows], histograms)
+    for f, b, c in np.ndindex(histograms.shape):
+        inside = (codes[f + 1, rows] == b) & (label_of[rows] == c)
+        assert histograms[f, b, c] == np.count_nonzero(inside)
+    rates = np.array([0.5, 0.25, 0.1, 0.0])
+    sums, caps = np.empty((2, 6, N_BINS + 1), np.int64), np.empty((2, 2, N_BINS + 1))
+    run(labels.scan_histograms, histograms, clusters, rates, sums, caps)
+    expected = expected_borders(
+        codes[1:], rows, lambda left: clique_sums(left, rows, label_of, *clusters[1:])
+    )
+    assert np.swapaxes(sums, 1, 2).tolist() == expected
+    for f, b in np.ndindex(2, N_BINS + 1):
+        is_left = codes[f + 1, rows] < b
+        for side, part in enumerate((rows[is_left], rows[~is_left])):
+            n_inside = np.bincount(label_of[part], minlength=4)
+            assert caps[f, side, b] == np.max((n_inside - 1) * rates * (n_inside > 0), initial=0.0)
+    again, same = np.empty_like(sums), np.empty_like(caps)
+    run(
+        labels.scan_rows, 2 * codes + 1, 1, 1, 3, rows, label_of[rows], clusters, rates, again, same
+    )
+    assert np.array_equal(again, sums)
+    assert np.array_equal(same, caps)
+
+
+def expected_gaps(values, codes, rows, wanted, features, sums_of):
+    """Every gap between distinct values of the node within a run of wanted bins."""
+    found = []
+    for j, f in enumerate(features):
+        distinct = np.unique(values[f, rows])
+        for low, high in pairwise(distinct):
+            bin_of = [codes[f, rows[values[f, rows] == value][0]] for value in (low, high)]
+            if wanted[j, bin_of[0] : bin_of[1] + 1].all():
+                found.append((j, low, high, sums_of(rows[values[f, rows] <= low])))
+    return found
+
+
+WANTED = [[1, 1, 1, 1, 1], [0, 1, 1, 0, 1], [1, 0, 0, 1, 0]]
+
+
+def read_gaps(n_gaps, sums, around, which):
+    return [(which[g], around[0, g], around[1, g], sums[:, g].tolist()) for g in range(n_gaps)]
+
+
+def test_sweep_labels(run, table, clustered):
+    columns, values, codes, rows = table
+    label_of, clusters = clustered
+    wanted, features = np.array(WANTED, dtype=bool), np.array([0, 1, 2])
+    gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
+    n_gaps = run(
+        labels.sweep_labels,
+        columns,
+        EXTRA,
+        2 * codes,
+        1,
+        features,
+        wanted,
+        rows,
+        label_of,
+        clusters,
+        *gaps,
+    )
+    expected = expected_gaps(
+        values, codes, rows, wanted, features,
+        lambda left: clique_sums(left, rows, label_of, *clusters[1:]),
+    )  # fmt: skip
+    assert read_gaps(n_gaps, *gaps) == expected
+
+
+@pytest.mark.parametrize("n_top", [1, 2, 3])
+def test_corner_sums(run, table, clustered, n_top):
+    _, _, codes, rows = table
+    label_of, clusters = clustered
+    wanted, features = np.array(WANTED, dtype=bool), np.array([2, 0, 1])
+    sums = np.empty((np.count_nonzero(wanted), 2, 4, 1 << n_top), np.int64)
+    run(
+        labels.corner_sums,
+        4 * codes,
+        2,
+        features,
+        wanted,
+        rows,
+        label_of[rows],
+        clusters,
+        n_top,
+        sums,
+    )
+    for w, (j, b) in enumerate(np.argwhere(wanted)):
+        bins = codes[features[j], rows]
+        here = np.bincount(label_of[rows[bins == b]], minlength=4)[:3]
+        top = np.argsort(-here, kind="stable")[:n_top]
+        is_top = (bins == b) & np.isin(label_of[rows], top)
+        for subset in range(1 << n_top):
+            moved = [c for bit, c in enumerate(top) if subset >> bit & 1]
+            is_moved = is_top & np.isin(label_of[rows], moved)
+            for rest, is_left in enumerate(
+                ((bins < b) | is_moved, (bins <= b) & (~is_top | is_moved))
+            ):
+                expected = clique_sums(rows[is_left], rows, label_of, *clusters[1:])
+                assert sums[w, rest, :, subset].tolist() == expected[:4]
+
+
+@pytest.fixture(params=[(np.uint8, 3), (np.uint8, 127), (np.int64, 2**62)], ids=str)
+def joined(request, table):
+    """A weighted graph on all vertices, what these add to sums, and the neighbours inside the node."""
+    dtype, most = request.param
+    rng = np.random.default_rng(7)
+    adjacency = np.triu(rng.integers(1, 4, size=(42, 42)) * (rng.random((42, 42)) < 0.3), 1)
+    adjacency += adjacency.T
+    vertices = np.stack([adjacency.sum(axis=1), np.arange(42) >= 40, np.arange(42) < 40]).astype(
+        np.int64
+    )
+    return adjacency, vertices, neighbors_of(adjacency, table[3], dtype), most
+
+
+def test_edge_borders(run, table, joined):
+    _, _, codes, rows = table
+    adjacency, vertices, neighbors, most = joined
+    padded = np.zeros((42, 32), dtype=np.uint8)
+    padded[:, :3] = codes.T
+    sums = np.empty((3, 6, N_BINS + 1), dtype=np.int64)
+    run(edges.scan_edges, padded, 0, 3, rows, *neighbors, most, vertices, sums)
+    expected = expected_borders(
+        codes, rows, lambda left: edge_sums(left, rows, adjacency, vertices)
+    )
+    assert np.swapaxes(sums, 1, 2).tolist() == expected
+
+
+def test_sweep_edges(run, table, joined):
+    columns, values, codes, rows = table
+    adjacency, vertices, neighbors, _ = joined
+
+    def sums_of(left):
+        return edge_sums(left, rows, adjacency, vertices)
+
+    wanted, features = np.array(WANTED, dtype=bool), np.array([2, 1, 0])
+    borders = np.swapaxes(expected_borders(codes[features], rows, sums_of), 1, 2)
+    number_of = np.zeros(42, dtype=np.int32)
+    number_of[rows] = np.arange(len(rows))
+    gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
+    n_gaps = run(
+        edges.sweep_edges, columns, EXTRA, np.ascontiguousarray(2 * codes.T + 1), 1, features, wanted, rows,
+        number_of, *neighbors, vertices, np.ascontiguousarray(borders), *gaps,
+    )  # fmt: skip
+    expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
+    assert read_gaps(n_gaps, *gaps) == expected
+
+
+def test_keep_neighbors(run, table, joined):
+    rows = table[3]
+    adjacency, _, (indptr, neighbors, weights), _ = joined
+    part_of = np.full(42, -1, dtype=np.int8)
+    part_of[rows] = np.arange(len(rows)) % 2
+    kept = rows[part_of[rows] == 1]
+    found = np.empty(len(kept) + 1, np.int64), np.empty_like(neighbors), np.empty_like(weights)
+    run(edges.keep_neighbors, rows, indptr, neighbors, weights, part_of, 1, *found)
+    expected = neighbors_of(adjacency, kept, weights.dtype)
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1][: found[0][-1]].tolist() == expected[1].tolist()
+    assert found[2][: found[0][-1]].tolist() == expected[2].tolist()
+
+
+def test_kernels_compile_where_nothing_can_be_kept(monkeypatch):
+    real = jit.numba.njit
+
+    def without_cache(**options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(jit.numba, "njit", without_cache)
+    assert jit.jit(lambda x: x + 1)(1) == 2
