@@ -27,10 +27,12 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     if request.param != "histogram":
         yield resolve_engine(request.param)
         return
-    from spexplain.engines import histogram
+    from spexplain.engines import histogram, histogram_node
 
     with pytest.MonkeyPatch.context() as patch:
-        # Small tables must meet what large ones meet: several values a bin, several blocks, bounds.
-        patch.setattr(histogram, "_N_SMALL", 0)
-        patch.setattr(histogram, "_BLOCK", 1)
+        # Small tables must meet what large ones meet: bounds, several blocks, few rows a bin.
+        patch.setattr(histogram, "_N_SMALL", 1)
+        patch.setattr(histogram_node, "_BLOCK", 1)
+        patch.setattr(histogram_node, "_ROWS_PER_BIN", 1)
+        patch.setattr(histogram_node, "_ROWS_PER_SORTED_BIN", 1)
         yield histogram.HistogramEngine(max_bins=3)

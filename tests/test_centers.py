@@ -231,3 +231,17 @@ def test_columns_may_be_restricted() -> None:
     ):
         tree = explainer.fit(X, labels).tree_
         assert set(tree.feature[tree.feature >= 0]) <= {1, 3}
+
+
+def test_refined_leaf_without_a_centre_stands_for_its_commonest_label() -> None:
+    rng = np.random.default_rng(6)
+    n_bare = 0
+    for _ in range(30):
+        X, labels = rng.normal(size=(40, 2)), rng.integers(0, 4, 40)
+        explainer = IMM(refine="agreement").fit(X, labels)
+        centers = np.array([X[labels == label].mean(axis=0) for label in range(4)])
+        for leaf in set(range(explainer.n_leaves_)) - set(explainer.tree_.apply(centers)):
+            commonest = np.argmax(np.bincount(labels[explainer.labels_ == leaf]))
+            assert explainer.leaf_reference_[leaf] == commonest
+            n_bare += 1
+    assert n_bare

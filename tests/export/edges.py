@@ -9,11 +9,10 @@ def edge_values(tree: Tree, dtype: type = np.float64) -> np.ndarray:
     """All bounds of all tests and their neighbours, as floats of a type."""
     inner = tree.feature != LEAF
     bounds = np.concatenate([tree.threshold[inner], tree.lower[inner], [0.0]])
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # beyond the largest float lies infinity, left out below
         values = bounds[np.isfinite(bounds)].astype(dtype)
-    values = np.concatenate(
-        [values, np.nextafter(values, dtype(np.inf)), np.nextafter(values, dtype(-np.inf))]
-    )
+        above, below = (np.nextafter(values, dtype(end)) for end in (np.inf, -np.inf))
+    values = np.concatenate([values, above, below])
     return np.unique(values[np.isfinite(values)])
 
 

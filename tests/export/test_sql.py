@@ -131,7 +131,7 @@ def test_one_leaf(database):
 
 def test_sqlite_names_the_missing_column():
     # In double quotes, it would silently compare the text 'height' with numbers.
-    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+    with pytest.raises(sqlite3.OperationalError, match=r"no such column"):
         sqlite3.connect(":memory:").execute(f"SELECT {to_sql(stump('height'), dialect='sqlite')}")
 
 
@@ -195,7 +195,7 @@ def test_names_that_mean_two_columns():
         with pytest.raises(ValueError, match=r"'a' and 'A', which .* cannot tell apart"):
             to_sql(Model(tree, ("a", "A")), dialect=dialect)
     assert '"A" <=' in to_sql(Model(tree, ("a", "A")), dialect="postgresql")
-    with pytest.raises(ValueError, match="'a' and 'a', which PostgreSQL cannot tell apart"):
+    with pytest.raises(ValueError, match=r"'a' and 'a', which PostgreSQL cannot tell apart"):
         to_sql(Model(tree, ("a", "a")), dialect="postgresql")
 
 

@@ -64,7 +64,8 @@ class NodeSearch:
     def __init__(
         self, frame: Frame, node: Node, side: Side, n_samples: int, min_samples: int
     ) -> None:
-        self.table, self.solid, self.objective, self.counts, self.threads, *self.room = frame
+        self.table, self.solid, self.objective, self.counts, self.threads, ints, floats = frame
+        self.ints, self.floats = ints, floats
         self.node, self.side = node, side
         self.n_samples, self.min_samples = n_samples, min_samples
         self.n_features = len(self.table.columns)
@@ -145,7 +146,7 @@ class NodeSearch:
 
     def _lay_out(self) -> None:
         """Cut the arrays of this node from the room for the largest."""
-        ints, floats = self.room
+        ints, floats = self.ints, self.floats
         n_bins, d = self.table.n_bins, self.n_features
         n_caps = d * 2 * (n_bins + 1)
         self.fields = ints[: d * 6 * (n_bins + 1)].reshape(d, 6, n_bins + 1)

@@ -55,13 +55,17 @@ class CenterExplainer(Explainer):
         return _with_centers(reference, centers)
 
     def _leaf_reference(self, explained: Explained) -> Array:
-        """Return the label of the centre in each leaf; of several, the one with most rows there."""
+        """Return the label of the centre in each leaf; of several, the one with most rows there.
+
+        Refinement may leave a leaf without a centre: it stands for its commonest label.
+        """
         reference = explained.reference
         assert reference is not None
         centers = centers_of(reference)
         first = first_of_equals(centers)
         is_in_leaf = np.zeros(explained.counts.shape, dtype=bool)
         is_in_leaf[explained.tree.apply(centers[first]), first] = True
+        is_in_leaf[~is_in_leaf.any(axis=1)] = True
         counts = np.where(is_in_leaf, explained.counts, -1)
         return np.asarray(reference.classes[counts.argmax(axis=1)])
 

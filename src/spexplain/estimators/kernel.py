@@ -37,8 +37,8 @@ class KernelIMM(Explainer):
 
     Kernel IMM parts the clusters' means in a space of surrogate features, each a function of a
     single column that rises to one peak and falls again, with as few rows as possible parted from
-    their own mean. A threshold on such a feature is an interval of its column, printed as
-    "2.1 < width ≤ 3.4". With more leaves than clusters the tree is grown on by `expand`.
+    their own mean. A threshold on such a feature is an interval of its column, a first-class test of
+    the tree. With more leaves than clusters the tree is grown on by `expand`.
 
     Parameters
     ----------

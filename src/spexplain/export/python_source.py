@@ -19,7 +19,7 @@ def predict(row):
     if not named and len(row) != {n_features}:
         raise ValueError(f"row has {{len(row)}} values, but {n_features} are needed.")
 '''
-_FINITE = """    if not all(abs(x) <= 1.7976931348623157e308 for x in ({values},)):
+_FINITE = """    if not all(abs(x) <= 1.7976931348623157e308 for x in [{values}]):
         raise ValueError("row holds NaN or infinity; remove or replace such values.")
 """
 # float() matters: NumPy would round a threshold to the precision of a float32 value beside it.

@@ -1,7 +1,7 @@
 """The tree as SQL: an expression that gives every row of a table its label."""
 
 from collections.abc import Sequence
-from math import inf
+from math import isfinite
 from typing import Any
 
 from spexplain.export.dialects import DIALECTS, Dialect, DialectName
@@ -155,16 +155,12 @@ def _flat(model: Model, dialect: Dialect, columns: dict[int, str], labels: list[
 
 def _condition(test: Condition, dialect: Dialect, columns: dict[int, str]) -> str:
     """Return a condition that is never true of a missing value."""
-    x, number = columns[test.feature], dialect.number
-
-    def above(bound: float) -> str:
-        text = f"{x} > {number(bound)}"
-        return text if dialect.nan is None else f"{text} AND {x} <> {dialect.nan}"
-
+    x = columns[test.feature]
+    low, high = (dialect.number(b) if isfinite(b) else "" for b in (test.lower, test.upper))
+    # NaN would pass as a number above all others.
+    guard = "" if dialect.nan is None else f" AND {x} <> {dialect.nan}"
     if not test.inside:
-        outside = above(test.upper)
-        return outside if test.lower == -inf else f"({x} <= {number(test.lower)} OR {outside})"
-    if test.upper == inf:
-        return above(test.lower)
-    below = f"{x} <= {number(test.upper)}"
-    return below if test.lower == -inf else f"{x} > {number(test.lower)} AND {below}"
+        return f"({x} <= {low} OR {x} > {high}){guard}" if low else f"{x} > {high}{guard}"
+    if not high:
+        return f"{x} > {low}{guard}"
+    return f"{x} > {low} AND {x} <= {high}" if low else f"{x} <= {high}"

@@ -62,7 +62,8 @@ def scan_edges(
     higher ones; half of either within its bin. One instruction compares the codes of many features;
     to that end codes have columns for a multiple of 32 features, `first` is one, and small weights
     come as bytes, which hold twice the weight of neighbours of up to `most`. Shapes: codes (n, >= d),
-    vertices (3, n): degrees, sizes and whether they are samples, sums (last - first, 6, n_bins + 1). Cost O(n_neighbors) a feature.
+    vertices (3, n): degrees, sizes and whether they are samples, sums (last - first, 6, n_bins + 1). Cost
+    O(n_neighbors) a feature.
     """
     width, n_bins = last - first, sums.shape[2] - 1
     histograms = np.zeros((width, n_bins, 6), dtype=np.int64)
@@ -134,7 +135,8 @@ def sweep_edges(
 ) -> int:
     """Write the sums left and right of every gap between distinct values within runs of wanted bins.
 
-    The bin of a vertex is its code shifted to the right. Runs start from the sums at their first border. ``around[:, g]`` are the values that gap g parts,
+    The bin of a vertex is its code shifted to the right. Runs start from the sums at their first
+    border. ``around[:, g]`` are the values that gap g parts,
     ``which[g]`` is its place in `features`. Shapes: codes (n, >= d), features (m,), wanted (m, n_bins),
     number_of (n,): the place in rows of the node's vertices, borders (m, 6, n_bins + 1), sums (6,
     n_gaps), around (2, n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns

@@ -1,6 +1,5 @@
 """Rows of chosen bins in the order of their values."""
 
-
 from spexplain.kernels.coding import value_of
 from spexplain.kernels.jit import jit
 from spexplain.typing import Array, Floats, Matrix
@@ -60,8 +59,9 @@ def sort_bins(
 ) -> None:
     """Write the rows of the wanted bins, sorted by value, to `members`, and their values to `values`.
 
-    Bin b fills the places ``starts[b]:starts[b + 1]``; `starts` is written too. The bin
-    of a vertex is its code shifted to the right. Shapes: codes (n,), wanted (n_bins,), starts (n_bins + 1,), the others as long as the wanted rows are many. Cost
+    Bin b fills the places ``starts[b]:starts[b + 1]``; `starts` is written too. The bin of a vertex
+    is its code shifted to the right. Shapes: codes (n,), wanted (n_bins,), starts (n_bins + 1,),
+    the others as long as the wanted rows are many. Cost
     O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
     """
     n_bins = len(wanted)

@@ -14,7 +14,7 @@ from spexplain.typing import Floats
 # Room in inches at the base font size; everything scales together if the axes are smaller.
 FONT = 9.0
 LINE = 1.35 * FONT / 72
-PAD = 0.08
+PAD = 0.1
 BAR = 0.11
 _BETWEEN = 0.16  # boxes of a level
 _LEVELS = {True: 0.36, False: 0.5}  # room for edges, downwards and to the right

@@ -151,7 +151,7 @@ def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: 
             **style | {"linewidths": 0.8},
         )
     if len(clusters) > 1 or is_noise:
-        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
         ax.legend(**place, fontsize=8, frameon=False, markerscale=max(1.0, 4.5 / size**0.5))
 
 

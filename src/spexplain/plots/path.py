@@ -60,7 +60,7 @@ def _own_mark(ax: "Axes", summary: Summary) -> list[Any]:
     height = summary["objective"] if summary["fidelity"] is None else summary["fidelity"]
     if height is None:
         return []
-    style = {"marker": "*", "ms": 13, "color": "black", "ls": "none", "zorder": 5}
+    style: dict[str, Any] = {"marker": "*", "ms": 13, "color": "black", "ls": "none", "zorder": 5}
     return list(ax.plot([summary["n_leaves"]], [height], label="this tree", **style))
 
 

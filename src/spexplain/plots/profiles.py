@@ -45,7 +45,9 @@ def plot_profiles(
         raise ValueError("summary was made without the training rows; pass X to summarize.")
     values = np.array(differences["values"], dtype=np.float64).reshape(summary["n_leaves"], -1)
     largest = np.max(np.nan_to_num(np.abs(values), nan=0.0), axis=0, initial=0.0)
-    shown = np.sort(np.argsort(-largest, kind="stable")[:max_features])
+    known = np.flatnonzero(np.isfinite(values).any(axis=0))  # constant features tell nothing
+    known = known if len(known) else np.arange(values.shape[1])
+    shown = np.sort(known[np.argsort(-largest[known], kind="stable")[:max_features]])
     values = values[:, shown]
     size = (2.6 + 0.62 * len(shown), 1.6 + 0.34 * len(values))
     ax = axes_or_new(ax, size, layout="constrained")

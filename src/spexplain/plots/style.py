@@ -25,8 +25,10 @@ def pyplot() -> Any:
 
 def axes_or_new(ax: "Axes | None", size: tuple[float, float], **options: Any) -> "Axes":
     """Return the given axes, or those of a new figure of that size in inches."""
-    plt = pyplot()
-    return plt.subplots(figsize=size, **options)[1] if ax is None else ax
+    if ax is not None:
+        return ax
+    new: Axes = pyplot().subplots(figsize=size, **options)[1]
+    return new
 
 
 def shortened(text: str, length: int) -> str:

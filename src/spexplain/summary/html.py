@@ -17,6 +17,7 @@ vertical-align:top}
 .spexplain .bar{display:flex;height:.45em;margin:.15em 0;border-radius:2px;overflow:hidden;background:#8884}
 .spexplain .bar i{display:block}
 .spexplain small{opacity:.75}
+.spexplain .key{font-size:11px}
 .spexplain .key i{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin:0 .3em 0 .8em}
 """
 _N_KEYS = 24  # clusters that the key names
@@ -83,7 +84,7 @@ def _key(summary: Summary) -> str:
     more = len(reference["clusters"]) - _N_KEYS
     if more > 0:
         entries.append(f" and {more} more")
-    return f'<div class="key"><small>{"".join(entries)}</small></div>'
+    return f'<div class="key">{"".join(entries)}</div>'
 
 
 def _tree(summary: Summary) -> str:

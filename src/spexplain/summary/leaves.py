@@ -89,15 +89,16 @@ def described_features(
     return chosen
 
 
+def leaf_columns(described: Described, leaf: int, features: Ints) -> Floats:
+    """Return the values of some features in a leaf, shape (n_features, n_rows): contiguous columns sort fast."""
+    rows = described.X[described.groups[leaf]]
+    return np.ascontiguousarray(rows[:, features].T, dtype=np.float64)
+
+
 def profile_of(
-    described: Described, leaf: int, features: Ints, names: Sequence[str]
+    described: Described, leaf: int, features: Ints, quantiles: Floats, names: Sequence[str]
 ) -> list[Profile]:
-    """Return how some features are distributed in a leaf."""
-    rows = described.groups[leaf]
-    if not len(rows):
-        return []
-    block = described.X[np.ix_(rows, features)].astype(np.float64)
-    quantiles = np.quantile(block, list(QUANTILES.values()), axis=0)
+    """Return how some features are distributed in a leaf, whose `QUANTILES` are given."""
     means, stds = described.means[leaf], described.stds[leaf]
     low, high = described.moments.low[leaf], described.moments.high[leaf]
     profile: list[Profile] = []

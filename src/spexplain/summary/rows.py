@@ -9,13 +9,14 @@ from spexplain.summary.inputs import ExplainedRecord, finite
 from spexplain.summary.leaves import (
     Described,
     described_features,
+    leaf_columns,
     profile_of,
     row_records,
     telling_of,
 )
 from spexplain.summary.outline import Outline
 from spexplain.summary.schema import Feature, Points, Summary
-from spexplain.summary.statistics import Moments, nearest_rows, rows_of_groups
+from spexplain.summary.statistics import QUANTILES, Moments, nearest_rows, rows_of_groups
 from spexplain.tree import LEAF, Tree
 from spexplain.typing import Ints, Matrix
 
@@ -140,9 +141,12 @@ def _add_cards(
         rows = described.groups[card["leaf"]]
         if not len(rows):
             continue
-        card["profile"] = profile_of(described, card["leaf"], features, names)
+        columns = leaf_columns(described, card["leaf"], features)
+        quantiles = np.quantile(columns, list(QUANTILES.values()), axis=1)
+        card["profile"] = profile_of(described, card["leaf"], features, quantiles, names)
         card["telling"] = telling_of(card["profile"])
-        nearest = nearest_rows(described.X, rows, features, described.scales, detail.n_exemplars)
+        middle, scales = quantiles[list(QUANTILES).index("median")], described.scales[features]
+        nearest = rows[nearest_rows(columns, middle, scales, detail.n_exemplars)]
         card["exemplars"] = row_records(described, nearest)
         card["sample"] = row_records(described, _drawn(random, rows, detail.n_sampled))
 
@@ -163,12 +167,12 @@ def _add_features(
     summary["features"] = []
     for feature in described.columns.tolist():
         fact = known.get(feature) or _feature(feature, names, 0, 0.0)
-        column = described.X[:, feature]
+        column = np.ascontiguousarray(described.X[:, feature], dtype=np.float64)
         fact["integer"] = bool(np.all(column == np.floor(column)))
         fact["mean"] = finite(means[feature])
         fact["std"] = finite(described.scales[feature])
         fact["min"], fact["max"] = finite(total.low[0, feature]), finite(total.high[0, feature])
-        fact["median"] = finite(np.median(column.astype(np.float64)))
+        fact["median"] = finite(np.median(column))
         summary["features"].append(fact)
 
 

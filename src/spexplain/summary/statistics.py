@@ -110,11 +110,18 @@ def feature_scales(X: Matrix, features: Ints) -> Floats:
     return scales
 
 
-def nearest_rows(X: Matrix, rows: Ints, features: Ints, stds: Floats, n_nearest: int) -> Ints:
-    """Return the rows nearest to their median, measured in standard deviations of the features."""
-    scale = np.where(stds[features] > 0, stds[features], np.inf)  # constant features tell nothing
-    block = X[np.ix_(rows, features)].astype(np.float64)
-    gaps = (block - np.median(block, axis=0)) / scale
-    distances = np.einsum("ij,ij->i", gaps, gaps)
-    nearest: Ints = rows[np.argsort(distances, kind="stable")[:n_nearest]]
+def nearest_rows(columns: Floats, middle: Floats, scales: Floats, n_nearest: int) -> Ints:
+    """Return which rows are nearest to a middle, in standard deviations; of equals the first.
+
+    `columns` has shape (n_features, n_rows), the other arrays one entry per feature.
+    """
+    distances = np.zeros(columns.shape[1])
+    for column, center, scale in zip(columns, middle, scales, strict=True):
+        if scale > 0:  # constant features tell nothing
+            distances += ((column - center) / scale) ** 2
+    if n_nearest >= len(distances):
+        return np.argsort(distances, kind="stable")
+    # Sorting only those within the n-th distance: O(n).
+    near = np.flatnonzero(distances <= np.partition(distances, n_nearest)[n_nearest])
+    nearest: Ints = near[np.argsort(distances[near], kind="stable")[:n_nearest]]
     return nearest

@@ -1,0 +1,69 @@
+"""The commands of ``spexplain``, and what they share."""
+
+import contextlib
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from spexplain._version import __version__
+from spexplain.cli.commands import demo, paper, warmup
+from spexplain.cli.compare import compare
+from spexplain.cli.errors import Commands
+from spexplain.cli.explain import explain
+from spexplain.cli.groups import grouped
+from spexplain.cli.predict import predict
+
+app = typer.Typer(
+    cls=Commands,
+    name="spexplain",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.",
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"spexplain {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Explain any clustering of a table with a small decision tree."""
+
+
+for _command in (explain, predict, compare):
+    app.command()(grouped(_command))
+app.command()(demo)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(paper)
+app.command()(warmup)
+
+
+def run() -> None:
+    """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show ≤ gets a question mark, not a crash.
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGTERM, _terminate)
+    app(prog_name="spexplain")
+
+
+def _terminate(number: int, frame: Any) -> None:
+    """End as if by an error, so that temporary files are removed."""
+    sys.exit(128 + number)

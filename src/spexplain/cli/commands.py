@@ -1,0 +1,93 @@
+"""The small commands: ``demo``, ``paper`` and ``warmup``."""
+
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import typer
+
+from spexplain.cli.errors import UserError
+
+
+def demo() -> None:
+    """Explain the clusters of a small table that comes along."""
+    from spexplain.demo import main
+
+    main()
+
+
+def paper(ctx: typer.Context) -> None:
+    """Compute the tables of the paper again; further arguments are passed on."""
+    if find_spec("spexplain.paper") is None:
+        raise UserError("This version of spexplain does not bring the paper's tables yet.")
+    from importlib import import_module
+
+    status = import_module("spexplain.paper").main(ctx.args)
+    if status:
+        raise typer.Exit(int(status))
+
+
+def warmup() -> None:
+    """Compile what is compiled on first use, so that the next run starts at once."""
+    import warnings
+
+    from spexplain.cli.terminal import Terminal
+
+    terminal = Terminal()
+    steps = list(_steps())
+    start = time.perf_counter()
+    with terminal.bar("Compiling", len(steps)) as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for estimator, X, y in steps:
+            estimator.fit(X, y)
+            advance(1)
+    seconds = time.perf_counter() - start
+    typer.echo(f"Compiled in {seconds:.1f} s; kept in {cache_folder()}")
+
+
+def _steps() -> Iterator[tuple[Any, Any, Any]]:
+    """Give small fits that together meet all kernels, on float32 and float64."""
+    import numpy as np
+
+    import spexplain
+
+    random = np.random.default_rng(0)
+    # More rows than are sorted as a whole, so that bounds and refinement are met too.
+    narrow = random.normal(size=(3_000, 6)).round(2)
+    y = (narrow[:, 0] + 0.5 * narrow[:, 1] > 0).astype(int) + (narrow[:, 2] > 0.5)
+    large = random.normal(size=(50_000, 20))
+    large_y = (large[:, 0] > 0).astype(int) + (large[:, 1] > 0)
+    for dtype in (np.float64, np.float32):
+        X = narrow.astype(dtype)
+        fits: list[tuple[str, dict[str, Any]]] = [
+            ("SpexClique", {"refine": "objective"}),
+            ("SpexClique", {"refine": "agreement", "clique_weights": "inverse_size"}),
+            ("CART", {}),
+            ("CART", {"criterion": "volume"}),
+            ("SpexKNN", {"n_neighbors": 5, "refine": "objective"}),
+            ("NonUniformCut", {"refine": "objective"}),
+            ("IMM", {"refine": "objective"}),
+            ("EMN", {}),
+            ("ExKMC", {"n_leaves": 6, "refine": "objective"}),
+            ("ExGreedy", {}),
+            ("ExShallow", {}),
+            ("BestTree", {"n_leaves": 6}),
+        ]
+        for name, options in fits:
+            estimator = getattr(spexplain, name)(3, engine="histogram", n_jobs=2, **options)
+            yield estimator, X, y
+        yield spexplain.KernelIMM(3, n_leaves=5, max_anchors=100), X, y
+        yield spexplain.SpexClique(3, n_jobs=2), large.astype(dtype), large_y
+
+
+def cache_folder() -> str:
+    """Return where compiled code is kept."""
+    from spexplain.kernels import labels
+
+    for kernel in vars(labels).values():
+        stats = getattr(kernel, "stats", None)
+        path = getattr(stats, "cache_path", None)
+        if path:
+            return str(path)
+    return "memory only: no folder for compiled code can be written to"

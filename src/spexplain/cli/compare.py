@@ -1,0 +1,266 @@
+"""``spexplain compare``: all methods side by side on one clustering."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from spexplain.cli.errors import UserError, closest, printable
+from spexplain.cli.options import (
+    Clustering,
+    Columns,
+    Data,
+    Format,
+    Manner,
+    MethodName,
+    Reading,
+    Size,
+    leaves_of,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from spexplain.cli.fitting import Task
+    from spexplain.cli.terminal import Terminal
+
+Methods = Annotated[
+    str | None,
+    typer.Option(
+        "--methods",
+        rich_help_panel="The tree",
+        metavar="A,B,...",
+        help="Methods to compare, by default all.",
+    ),
+]
+TimeLimit = Annotated[
+    float,
+    typer.Option(
+        "--time-limit",
+        rich_help_panel="The tree",
+        min=0.01,
+        metavar="SECONDS",
+        help="A method that takes longer is given up.",
+    ),
+]
+
+
+class _TimeOutError(Exception):
+    """A method took too long."""
+
+
+def compare(
+    data: Data,
+    clustering: Clustering,
+    size: Size,
+    columns: Columns,
+    reading: Reading,
+    manner: Manner,
+    methods: Methods = None,
+    time_limit: TimeLimit = 60.0,
+    format: Format = "text",
+) -> None:
+    """Compare all methods on one clustering of a table.
+
+    ARI: agreement of leaves and clusters, 1 is best. Fidelity: share of rows that carry their
+    leaf's commonest label. Price: k-means cost of the leaves over that of the clusters. Cut: how
+    much of the clusters the leaves cut apart, the sum of conductances that SpEx minimises.
+    """
+    from spexplain.cli.fitting import check_clustering, file_name, read_task
+    from spexplain.cli.sources import opened
+    from spexplain.cli.terminal import Terminal, write_json
+
+    check_clustering(clustering)
+    leaves_of(size)
+    names = _chosen(methods)
+    terminal = Terminal(quiet=manner.quiet, is_taken=format == "json")
+    with opened(data, reading) as source:
+        task = read_task(source, columns, clustering, terminal)
+    labels, seconds = _labels(task, clustering, size, terminal)
+    records: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []
+    with terminal.bar("Comparing", len(names)) as advance:
+        for name in names:
+            found = _measured(name, task, labels, clustering, size, time_limit)
+            (failures if "reason" in found else records).append(found)
+            advance(1)
+    records.sort(key=lambda each: (-each["ari"], each["price"] or 0.0, each["leaves"]))
+    if format == "json":
+        write_json(
+            {
+                "format": "spexplain.compare",
+                "version": 1,
+                "data": data,
+                "rows": task.table.n_rows,
+                "rows_used": len(task.table.X),
+                "reference_seconds": seconds,
+                "notes": terminal.notes,
+                "methods": records,
+                "failed": failures,
+            }
+        )
+        return
+    _show(records, failures, file_name(data), task, terminal)
+
+
+def _chosen(methods: str | None) -> list[MethodName]:
+    known: tuple[MethodName, ...] = get_args(MethodName)
+    if methods is None:
+        return list(known)
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"--methods: there is no method {name}{closest(name, known)}")
+    if not names:
+        raise typer.BadParameter("--methods names no method.")
+    return [name for name in known if name in names]
+
+
+def _labels(
+    task: "Task", clustering: Clustering, size: Size, terminal: "Terminal"
+) -> tuple[Any, float]:
+    """Return the clusters that all methods explain, and the seconds to find them."""
+    from spexplain.cli.fitting import reference_labels
+
+    start = time.perf_counter()
+    if task.labels is not None:
+        return task.labels, 0.0
+    name = clustering.reference or "spectral"
+    with terminal.stage(f"Clustering ({name})"), terminal.warnings_as_notes():
+        labels = reference_labels(name, task, clustering, size.seed)
+    return labels, time.perf_counter() - start
+
+
+def _measured(
+    name: MethodName,
+    task: "Task",
+    labels: Any,
+    clustering: Clustering,
+    size: Size,
+    time_limit: float,
+) -> dict[str, Any]:
+    """Return the measures of one method, or the reason why there are none."""
+    import warnings
+
+    import numpy as np
+
+    from spexplain.cli.fitting import estimator_of, facts_of
+
+    estimator = estimator_of(name, task, clustering, size)
+    estimator.set_params(n_clusters=len(np.unique(labels)))
+    start = time.perf_counter()
+    try:
+        with _limited(time_limit), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator.fit(task.table.X, labels)
+    except _TimeOutError:
+        return {"method": name, "reason": f"took longer than {time_limit:g} s and was given up."}
+    except (
+        ValueError,
+        TypeError,
+        ImportError,
+        MemoryError,
+        UserError,
+        NotImplementedError,
+    ) as error:
+        return {"method": name, "reason": printable(str(error) or type(error).__name__)}
+    seconds = time.perf_counter() - start
+    summary = facts_of(estimator, task.table.X)
+    agreement = summary["agreement"] or {"ari": 0.0, "ami": 0.0, "purity": 0.0}
+    return {
+        "method": name,
+        "ari": agreement["ari"],
+        "ami": agreement["ami"],
+        "fidelity": summary["fidelity"],
+        "price": summary["price"],
+        "leaves": summary["n_leaves"],
+        "depth": summary["depth"],
+        "cut": _cut(estimator),
+        "objective": summary["objective"],
+        "seconds": seconds,
+    }
+
+
+def _cut(estimator: Any) -> float:
+    """Return the conductances of the leaves in the clique graph of the clusters, summed."""
+    from spexplain.graphs import CliqueGraph
+    from spexplain.metrics import multiway_cut
+
+    codes = estimator._grown.reference.codes
+    return multiway_cut(CliqueGraph.from_labels(codes), estimator.labels_)
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raise where the body takes too long; only where the system has timers that interrupt."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: Any) -> None:
+        raise _TimeOutError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _show(
+    records: list[dict[str, Any]],
+    failures: list[dict[str, Any]],
+    name: str,
+    task: "Task",
+    terminal: "Terminal",
+) -> None:
+    from rich.text import Text
+
+    from spexplain.cli.drawing import clipped
+    from spexplain.cli.errors import counted
+
+    n_rows, n_columns = task.table.X.shape
+    sizes = f"{counted(n_rows, 'row')} × {counted(n_columns, 'column')}"
+    if records:
+        terminal.show(Text(f"{clipped(name, 40)} · {sizes}", style="bold"), "")
+        terminal.show(_table(records))
+    for each in failures:
+        terminal.show(f"{each['method']}: {each['reason']}")
+    if not records:
+        raise UserError("No method could explain this clustering.")
+
+
+def _table(records: list[dict[str, Any]]) -> "Table":
+    """Return the measures side by side, the best of each column in bold."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = {
+        "ari": ("ARI", "{:.3f}", max),
+        "fidelity": ("fidelity", "{:.1%}", max),
+        "price": ("price", "{:.3f}", min),
+        "leaves": ("leaves", "{}", min),
+        "depth": ("depth", "{}", min),
+        "cut": ("cut", "{:.3f}", min),
+        "seconds": ("seconds", "{:.2f}", min),
+    }
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("method", no_wrap=True)
+    texts = {}
+    for key, (title, pattern, better) in columns.items():
+        table.add_column(title, justify="right", no_wrap=True)
+        values = [each[key] for each in records]
+        known = [value for value in values if value is not None]
+        # Values that look alike are marked alike.
+        best = pattern.format(better(known)) if known else None
+        shown = ["–" if value is None else pattern.format(value) for value in values]
+        texts[key] = [Text(text, style="bold" if text == best else "") for text in shown]
+    for place, each in enumerate(records):
+        table.add_row(each["method"], *(texts[key][place] for key in columns))
+    return table

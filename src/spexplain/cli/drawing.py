@@ -1,0 +1,187 @@
+"""Facts as text for a terminal: the tree, its rules, how well they match."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.cells import cell_len, set_cell_size
+from rich.table import Table
+from rich.text import Text
+
+from spexplain.cli.errors import counted, printable
+
+if TYPE_CHECKING:
+    from spexplain.summary import Summary
+    from spexplain.summary.schema import Leaf, Node
+
+_LONGEST_LABEL = 20
+_SHORTEST_NAME = 12
+_BAR = 8  # cells of the bar that shows purity
+
+
+def clipped(text: str, width: int) -> str:
+    """Return a text of at most so many cells, the middle left out of a longer one.
+
+    Examples
+    --------
+    >>> from spexplain.cli.drawing import clipped
+    >>> clipped("average temperature of the day", 16)
+    'average … the day'
+    """
+    text = printable(text)
+    if cell_len(text) <= width:
+        return text
+    head = set_cell_size(text, width // 2).rstrip()
+    tail = text
+    while cell_len(tail) > width - width // 2:
+        tail = tail[1:]
+    return f"{head}…{tail if tail.startswith(' ') else tail.lstrip()}"
+
+
+def interval(name: str, lower: float | None, upper: float | None, width: int) -> str:
+    """Return what an interval says about a feature; its name, not the numbers, is shortened.
+
+    Examples
+    --------
+    >>> from spexplain.cli.drawing import interval
+    >>> interval("petal length", 2.45, 4.75, 40)
+    '2.45 < petal length ≤ 4.75'
+    """
+    from spexplain.rules import number
+
+    before = "" if lower is None or upper is None else f"{number(lower)} < "
+    after = f" ≤ {number(upper)}" if upper is not None else ""
+    if upper is None and lower is not None:
+        after = f" > {number(lower)}"
+    room = max(width - cell_len(before + after), _SHORTEST_NAME)
+    return f"{before}{clipped(name, room)}{after}"
+
+
+def headline(summary: "Summary", name: str) -> Text:
+    """Return the first line: method, file, sizes."""
+    sizes = ", ".join(
+        [
+            f"{counted(summary['n_rows'], 'row')} × {counted(summary['n_features'], 'column')}",
+            counted(summary["n_leaves"], "leaf", "leaves"),
+            f"depth {summary['depth']}",
+        ]
+    )
+    line = Text(f"{summary['method']}", style="bold")
+    return line.append(f" · {clipped(name, 30)} · {sizes}", style="not bold")
+
+
+def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
+    """Give the tree, one line a node, without recursion: paths may be long."""
+    nodes, stack = summary["nodes"], [(0, "", "")]
+    while stack:
+        at, before, below = stack.pop()
+        node = nodes[at]
+        yield _node_line(summary, node, before, width)
+        left, right = node["left"], node["right"]
+        if left is not None and right is not None:
+            stack.append((right, f"{below}└─ no  ", f"{below}   "))
+            stack.append((left, f"{below}├─ yes ", f"{below}│  "))
+
+
+def _node_line(summary: "Summary", node: "Node", before: str, width: int) -> Text:
+    line = Text(before, style="dim")
+    if node["leaf"] is None:
+        test = interval(str(node["name"]), node["lower"], node["threshold"], width - len(before))
+        return line.append(test, style="not dim")
+    leaf = summary["leaves"][node["leaf"]]
+    line.append("● ", style=f"not dim {_color(summary, leaf)}")
+    line.append(f"leaf {leaf['leaf']}", style="not dim")
+    if leaf["label"] is not None:
+        line.append(f": {_label(leaf)}", style="not dim bold")
+    return line.append(f"  {counted(leaf['size'], 'row')}")
+
+
+def _label(leaf: "Leaf") -> str:
+    return "noise" if leaf["code"] == -1 else clipped(str(leaf["label"]), _LONGEST_LABEL)
+
+
+def _color(summary: "Summary", leaf: "Leaf") -> str:
+    from spexplain.summary.palette import colors
+
+    reference = summary["reference"]
+    if reference is None or leaf["code"] is None:
+        return colors(summary["n_leaves"])[leaf["leaf"]]
+    return colors(len(reference["labels"]))[leaf["code"]]
+
+
+def rules_table(summary: "Summary", width: int) -> Table:
+    """Return one row per leaf: what it stands for, its size and purity, its rule."""
+    from spexplain.summary.text import percent
+
+    has_labels = summary["reference"] is not None
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("leaf", justify="right")
+    if has_labels:
+        table.add_column("cluster", no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    if has_labels:
+        table.add_column("purity", no_wrap=True)
+    table.add_column("rule", no_wrap=True, overflow="ellipsis")
+    room = width - _width_before_rules(summary)
+    for leaf in summary["leaves"]:
+        cells: list[Any] = [str(leaf["leaf"])]
+        if has_labels:
+            cells.append(Text(_label(leaf), style="bold"))
+        cells += [f"{leaf['size']:,}", percent(leaf["share"])]
+        if has_labels:
+            cells.append(_purity(summary, leaf))
+        table.add_row(*cells, Text("\n".join(rule_lines(leaf, room))))
+    return table
+
+
+def _width_before_rules(summary: "Summary") -> int:
+    """Return the cells that the other columns take."""
+    leaves = summary["leaves"]
+    width = max(4, len(str(len(leaves)))) + 2
+    width += max(4, *(len(f"{leaf['size']:,}") for leaf in leaves)) + 2 + 5 + 2
+    if summary["reference"] is not None:
+        width += max(7, *(cell_len(_label(leaf)) for leaf in leaves)) + 2 + _BAR + 5 + 2
+    return width
+
+
+def _purity(summary: "Summary", leaf: "Leaf") -> Text:
+    from spexplain.summary.text import percent
+
+    if leaf["purity"] is None:
+        return Text("–")
+    filled = min(int(leaf["purity"] * _BAR), _BAR)
+    bar = Text("█" * filled, style=_color(summary, leaf))
+    bar.append("░" * (_BAR - filled), style="dim")
+    return bar.append(f"{percent(leaf['purity']):>5}", style="default")
+
+
+def rule_lines(leaf: "Leaf", width: int) -> list[str]:
+    """Return a rule in lines of at most `width` cells, broken between its conditions."""
+    conditions = [
+        " or ".join(interval(each["name"], low, high, width - 4) for low, high in each["intervals"])
+        for each in leaf["conditions"]
+    ]
+    lines: list[str] = []
+    for condition in conditions or ["all rows"]:
+        if lines and cell_len(f"{lines[-1]} and {condition}") <= width:
+            lines[-1] += f" and {condition}"
+        else:
+            lines.append(condition if not lines else f"and {condition}")
+    return lines
+
+
+def agreement_line(summary: "Summary", with_what: str) -> Text | None:
+    """Return how well leaves and clusters match."""
+    from spexplain.summary.text import percent
+
+    found = summary["agreement"]
+    if found is None:
+        return None
+    line = Text("Agreement").append(f" with {clipped(with_what, 24)}: ", style="dim")
+    line.append(f"ARI {found['ari']:.3f}", style="bold").append(f" · AMI {found['ami']:.3f}")
+    if summary["fidelity"] is not None:
+        line.append(f" · fidelity {percent(summary['fidelity'])}")
+    if summary["price"] is not None:
+        line.append(f" · price {summary['price']:.3g}")
+    return line

@@ -1,0 +1,294 @@
+"""The options of all commands, in groups."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from spexplain.cli.errors import DEBUG
+
+InputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
+OutputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
+ReferenceName: TypeAlias = Literal["kmeans", "spectral", "kmedians", "kernel_kmeans"]
+MethodName: TypeAlias = Literal[
+    "best", "spex-clique", "spex-knn", "spex-graph", "imm", "emn", "cart", "exkmc", "kernel-imm",
+    "random-cuts", "exgreedy", "exshallow", "non-uniform-cut",
+]  # fmt: skip
+DialectName: TypeAlias = Literal["duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"]
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        show_default=False,
+        help="The table: CSV, TSV, Parquet, Arrow or JSON lines, also gzipped; - is standard input.",
+    ),
+]
+
+
+def _option(*names: str, panel: str, help: str, **more: Any) -> Any:
+    more.setdefault("show_default", False)
+    return typer.Option(*names, rich_help_panel=panel, help=help, **more)
+
+
+_reading = partial(_option, panel="Reading")
+_columns = partial(_option, panel="Columns")
+_clusters = partial(_option, panel="What to explain")
+_tree = partial(_option, panel="The tree")
+_files = partial(_option, panel="Files to write")
+_messages = partial(_option, panel="Messages")
+
+
+def _remember_debug(ctx: typer.Context, asked: bool) -> bool:
+    # Contexts of commands share `meta` with that of the program, which handles errors.
+    ctx.meta[DEBUG] = ctx.meta.get(DEBUG) or asked
+    return asked
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the file is read."""
+
+    input_format: Annotated[
+        InputFormat | None,
+        _reading(
+            "--input-format",
+            help="Instead of what the file's name says; standard input is CSV by default.",
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        _reading(
+            "--delimiter",
+            metavar="CHAR",
+            help="Between the cells of a CSV file, by default a comma.",
+        ),
+    ] = None
+    null: Annotated[
+        str | None,
+        _reading(
+            "--null",
+            metavar="WORDS",
+            help="Cells of a CSV file that mean a missing value, such as 'NA,?'.",
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        _reading(
+            "--no-header",
+            help="The first line of a CSV file is a row; columns are called x0, x1, ...",
+        ),
+    ] = False
+    decimal_comma: Annotated[
+        bool,
+        _reading("--decimal-comma", help="Numbers of a CSV file are written as 1,5."),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns the tree may use, and what becomes of text and missing values."""
+
+    features: Annotated[
+        list[str] | None,
+        _columns(
+            "--features",
+            metavar="A,B,...",
+            help="Columns that the tree may test; the clustering still sees all.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        _columns("--ignore", metavar="A,B,...", help="Columns to leave out altogether."),
+    ] = None
+    text: Annotated[
+        Literal["drop", "onehot", "error"],
+        _columns(
+            "--text",
+            show_default=True,
+            help="Text columns: leave out, encode as 0/1 columns, or refuse.",
+        ),
+    ] = "drop"
+    max_categories: Annotated[
+        int,
+        _columns(
+            "--max-categories",
+            min=1,
+            show_default=True,
+            help="Text columns with more values are left out by --text onehot.",
+        ),
+    ] = 20
+    missing: Annotated[
+        Literal["error", "drop", "mean"],
+        _columns(
+            "--missing",
+            show_default=True,
+            help="Missing values: refuse, leave the rows out, or fill in the column's mean.",
+        ),
+    ] = "error"
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """What is explained."""
+
+    labels: Annotated[
+        str | None,
+        _clusters("--labels", "-l", metavar="COLUMN", help="The column that holds the clusters."),
+    ] = None
+    reference: Annotated[
+        ReferenceName | None,
+        _clusters(
+            "--reference", "-r", help="How to find clusters; by default the method's own way."
+        ),
+    ] = None
+    n_clusters: Annotated[
+        int | None,
+        _clusters("--clusters", "-k", min=1, metavar="N", help="How many clusters to find."),
+    ] = None
+    noise: Annotated[
+        Literal["ignore", "cluster"],
+        _clusters(
+            "--noise",
+            show_default=True,
+            help="What the label -1 of an integer column is: rows of no cluster, or a cluster.",
+        ),
+    ] = "ignore"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the tree may be."""
+
+    leaves: Annotated[
+        str | None,
+        _tree("--leaves", metavar="N|auto", help="Leaves of the tree; by default one per cluster."),
+    ] = None
+    max_depth: Annotated[
+        int | None,
+        _tree("--max-depth", min=1, metavar="N", help="Most tests on the way to a leaf."),
+    ] = None
+    min_samples_leaf: Annotated[
+        int,
+        _tree(
+            "--min-samples-leaf",
+            min=1,
+            metavar="N",
+            show_default=True,
+            help="Fewest rows in a leaf.",
+        ),
+    ] = 1
+    refine: Annotated[
+        Literal["objective", "agreement"] | None,
+        _tree("--refine", help="Re-optimise the cuts of the grown tree."),
+    ] = None
+    seed: Annotated[
+        int,
+        _tree(
+            "--seed",
+            min=0,
+            max=2**32 - 1,
+            metavar="N",
+            show_default=True,
+            help="Of everything that is random.",
+        ),
+    ] = 0
+    jobs: Annotated[
+        int,
+        _tree(
+            "--jobs",
+            "-j",
+            min=-1,
+            metavar="N",
+            show_default=True,
+            help="Threads; -1 means all processors.",
+        ),
+    ] = -1
+
+
+@dataclass(frozen=True)
+class Exports:
+    """Files that `explain` writes."""
+
+    report: Annotated[
+        Path | None,
+        _files("--report", metavar="FILE", help="A report: one HTML file that needs no network."),
+    ] = None
+    sql: Annotated[
+        Path | None,
+        _files("--sql", metavar="FILE", help="The tree as SQL."),
+    ] = None
+    dialect: Annotated[
+        DialectName,
+        _files("--dialect", show_default=True, help="Database that the SQL is for."),
+    ] = "duckdb"
+    table: Annotated[
+        str | None,
+        _files(
+            "--table",
+            metavar="NAME",
+            help="Table of a complete query; without it the SQL is an expression.",
+        ),
+    ] = None
+    json: Annotated[
+        Path | None,
+        _files("--json", metavar="FILE", help="The model, for spexplain predict."),
+    ] = None
+    python: Annotated[
+        Path | None,
+        _files(
+            "--python", metavar="FILE", help="The tree as a Python function without dependencies."
+        ),
+    ] = None
+    onnx: Annotated[
+        Path | None,
+        _files("--onnx", metavar="FILE", help="The tree as an ONNX model."),
+    ] = None
+    export_label: Annotated[
+        Literal["cluster", "leaf"],
+        _files(
+            "--export-label",
+            show_default=True,
+            help="What SQL, Python and ONNX answer; a tree without clusters answers with leaves.",
+        ),
+    ] = "cluster"
+    output: Annotated[
+        Path | None,
+        _files(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Leaf and cluster of every row: CSV, TSV, Parquet, Arrow or JSON lines.",
+        ),
+    ] = None
+
+
+Force = Annotated[bool, _files("--force", "-f", help="Overwrite files that exist.")]
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How the program speaks."""
+
+    quiet: Annotated[bool, _messages("--quiet", "-q", help="No notes and no progress.")] = False
+    debug: Annotated[
+        bool,
+        _messages("--debug", callback=_remember_debug, help="Show the traceback of a failure."),
+    ] = False
+
+
+Format = Annotated[
+    Literal["text", "json"],
+    _messages("--format", show_default=True, help="What is printed: text for people, or JSON."),
+]
+
+
+def leaves_of(size: Size) -> int | Literal["auto"] | None:
+    """Return the number of leaves that was asked for."""
+    if size.leaves is None or size.leaves == "auto":
+        return "auto" if size.leaves else None
+    if not size.leaves.isdecimal() or int(size.leaves) < 1:
+        raise typer.BadParameter(f"--leaves must be a positive number or auto, not {size.leaves}.")
+    return int(size.leaves)

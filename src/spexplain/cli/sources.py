@@ -1,0 +1,247 @@
+"""Reading tables: which format a file has, how it is scanned, and what may be wrong with it."""
+
+import gzip
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+
+from spexplain.cli.errors import UserError, closest, listed, printable, usage_error
+from spexplain.cli.options import InputFormat, Reading
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FORMATS: dict[str, InputFormat] = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_TITLES = {
+    "csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "arrow": "Arrow", "jsonl": "JSON lines"
+}  # fmt: skip
+# Types are guessed from so many rows; where a later row does not fit, from all of them.
+_N_GUESSED = 10_000
+_DELIMITERS = {";": "';'", "\t": "a tab", "|": "'|'", ",": "','", ":": "':'"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in a file that polars can scan.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls it.
+    path : Path
+        The file itself, or a temporary copy of standard input or of what was gzipped.
+    format : str
+        One of the input formats.
+    reading : Reading
+        Options for CSV.
+    """
+
+    name: str
+    path: Path
+    format: InputFormat
+    reading: Reading
+
+    @property
+    def is_text(self) -> bool:
+        """Whether cells are text without types."""
+        return self.format in ("csv", "tsv")
+
+    @property
+    def separator(self) -> str:
+        """The character between cells of a CSV file."""
+        given = self.reading.delimiter
+        default = "\t" if self.format == "tsv" else ","
+        if given is None and self.format == "csv" and self.reading.decimal_comma:
+            default = ";"
+        return {"\\t": "\t", "tab": "\t", None: default}.get(given, given or default)
+
+    def scan(self, *, as_text: bool = False, guessed: int | None = _N_GUESSED) -> "pl.LazyFrame":
+        """Return the table, not yet read; cells of a CSV file on request as they are written."""
+        import polars as pl
+
+        if self.format == "parquet":
+            return pl.scan_parquet(self.path, glob=False)
+        if self.format == "arrow":
+            return _scan_arrow(self.path)
+        if self.format == "jsonl":
+            return pl.scan_ndjson(self.path, infer_schema_length=guessed)
+        options: dict[str, Any] = {"infer_schema_length": guessed}
+        if as_text:
+            options = {"infer_schema": False}
+        words = self.reading.null
+        frame = pl.scan_csv(
+            self.path,
+            separator=self.separator,
+            has_header=not self.reading.no_header,
+            null_values=None if words is None else [each.strip() for each in words.split(",")],
+            decimal_comma=self.reading.decimal_comma,
+            glob=False,
+            **options,
+        )
+        if self.reading.no_header:
+            names = frame.collect_schema().names()
+            frame = frame.rename({name: f"x{place}" for place, name in enumerate(names)})
+        return frame
+
+    def read(self, columns: list[str] | None = None) -> "pl.DataFrame":
+        """Return the table, or some columns of it."""
+        import polars as pl
+        import polars.selectors as cs
+
+        def collected(guessed: int | None) -> pl.DataFrame:
+            frame = self.scan(guessed=guessed)
+            return (frame if columns is None else frame.select(cs.by_name(*columns))).collect()
+
+        with clear_errors(self):
+            try:
+                return collected(_N_GUESSED)
+            except pl.exceptions.ComputeError:
+                if not (self.is_text or self.format == "jsonl"):
+                    raise
+                return collected(None)
+
+    def names(self) -> list[str]:
+        """Return the names of the columns; refuse tables without, and names that occur twice."""
+        with clear_errors(self):
+            names = self.scan().collect_schema().names()
+            if self.is_text and not self.reading.no_header:
+                names = self._header()
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise UserError(f"{self.name} has several columns called {listed(twice)}; rename them.")
+        if not names:
+            raise UserError(f"{self.name} has no columns.")
+        self._check_delimiter(names)
+        return names
+
+    def _header(self) -> list[str]:
+        """Return the first line as it is written; polars renames columns of equal names."""
+        import polars as pl
+
+        first = pl.read_csv(
+            self.path, separator=self.separator, has_header=False, n_rows=1, infer_schema=False
+        )
+        cells = ["" if cell is None else str(cell) for cell in first.row(0)]
+        cells[0] = cells[0].removeprefix("\ufeff")
+        return cells
+
+    def _check_delimiter(self, names: list[str]) -> None:
+        if not self.is_text or len(names) > 1:
+            return
+        found = [sign for sign in _DELIMITERS if sign != self.separator and sign in names[0]]
+        if found:
+            sign = "tab" if found[0] == "\t" else f"'{found[0]}'"
+            raise UserError(
+                f"{self.name} seems to have one column only, named {names[0]!r}: its cells may be "
+                f"separated by {_DELIMITERS[found[0]]}; pass --delimiter {sign}."
+            )
+
+
+def _scan_arrow(path: Path) -> "pl.LazyFrame":
+    import polars as pl
+
+    with path.open("rb") as file:
+        is_file = file.read(6) == b"ARROW1"
+    # What is piped from another program is often a stream, which has no index to scan by.
+    return pl.scan_ipc(path) if is_file else pl.read_ipc_stream(path).lazy()
+
+
+@contextmanager
+def opened(data: str, reading: Reading) -> Iterator[Source]:
+    """Yield a table; standard input and gzip are copied to a temporary file of constant memory."""
+    given = reading.delimiter
+    if given not in (None, "tab", "\\t") and len(given) != 1:
+        usage_error(f"--delimiter must be one character or tab, not {given!r}.")
+    if data == "-":
+        with _copied(sys.stdin.buffer) as path:
+            yield Source("standard input", path, reading.input_format or "csv", reading)
+        return
+    path = Path(data)
+    _check_file(path)
+    is_zipped = path.suffix.lower() == ".gz"
+    format = reading.input_format or _format_of(path.with_suffix("") if is_zipped else path)
+    if not is_zipped:
+        yield Source(data, path, format, reading)
+        return
+    with gzip.open(path) as file, _copied(file, name=data) as copy:  # type: ignore[arg-type]
+        yield Source(data, copy, format, reading)
+
+
+@contextmanager
+def _copied(stream: BinaryIO, name: str = "standard input") -> Iterator[Path]:
+    with tempfile.NamedTemporaryFile(prefix="spexplain-") as file:
+        try:
+            shutil.copyfileobj(stream, file, 1 << 20)
+        except (gzip.BadGzipFile, EOFError, OSError) as error:
+            raise UserError(f"{name} could not be read: {error}.") from None
+        file.flush()
+        yield Path(file.name)
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name a file in it.")
+    if not path.exists():
+        folder = path.parent if path.parent.is_dir() else None
+        names = [] if folder is None else [each.name for each in folder.iterdir() if each.is_file()]
+        end = closest(path.name, names) if names else "."
+        raise UserError(f"There is no file {path}{end if end.startswith(';') else '.'}")
+
+
+def _format_of(path: Path) -> InputFormat:
+    """Return the format that the name of a file says."""
+    suffix = path.suffix.lower()
+    if suffix in _FORMATS:
+        return _FORMATS[suffix]
+    known = ", ".join(get_args(InputFormat))
+    hint = " (for JSON, one object per line)" if suffix == ".json" else ""
+    raise UserError(
+        f"The name {path.name} does not say what format it has; pass --input-format, one of {known}{hint}."
+    )
+
+
+@contextmanager
+def clear_errors(source: Source) -> Iterator[None]:
+    """Turn what polars says about a broken file into one sentence."""
+    import polars as pl
+
+    title = _TITLES[source.format]
+    try:
+        yield
+    except pl.exceptions.NoDataError:
+        raise UserError(f"{source.name} is empty.") from None
+    except pl.exceptions.DuplicateError as error:
+        raise UserError(f"{source.name} has columns of equal names ({_first(error)}).") from None
+    except (pl.exceptions.PolarsError, OSError, RuntimeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        message = str(error)
+        if "utf-8" in message or "utf8" in message:
+            why = "it is not UTF-8 text; convert it, for example with iconv -f latin1 -t utf-8"
+        elif "more fields than" in message:
+            why = "some rows have more cells than the first line"
+        else:
+            why = _first(error)
+        raise UserError(f"{source.name} could not be read as {title}: {why.rstrip('.')}.") from None
+
+
+def _first(error: Exception) -> str:
+    """Return the first line of an error."""
+    return printable((str(error).strip() or type(error).__name__).splitlines()[0])

@@ -1,0 +1,37 @@
+"""Exported texts, character by character; SPEXPLAIN_UPDATE_GOLDEN=1 writes them anew."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spexplain.export import to_json, to_python, to_sql
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def check(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("SPEXPLAIN_UPDATE_GOLDEN") == "1":
+        path.write_text(text, encoding="utf-8", newline="")
+    assert path.read_bytes().decode() == text
+
+
+@pytest.mark.parametrize(
+    "dialect", ["duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"]
+)
+def test_sql(interval_model, dialect):
+    text = to_sql(interval_model, dialect=dialect, table="shop.sales", view="v", label="reference")
+    check(f"{dialect}.sql", text + "\n")
+
+
+def test_sql_expression(interval_model):
+    check("expression.sql", to_sql(interval_model) + "\n")
+
+
+def test_json(interval_model):
+    check("model.json", to_json(interval_model))
+
+
+def test_python(interval_model):
+    check("predict.py.txt", to_python(interval_model, label="reference"))
