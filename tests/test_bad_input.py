@@ -308,7 +308,7 @@ def test_only_constant_columns_allowed():
     with pytest.warns(LeafCountWarning, match="1 leaf instead of 2"):
         fitted = SpexClique(features=[0]).fit(table, Y)
     assert fitted.labels_.tolist() == [0] * 20
-    assert fitted.rules()[0]["rule"] == "all rows"
+    assert fitted.rules(output="records")[0]["rule"] == "all rows"
 
 
 def test_graph_without_edges_has_no_valid_cut():

@@ -173,7 +173,7 @@ def test_leaf_stands_for_its_commonest_label_the_lowest_of_equals():
     table = np.array([[0.0], [0.0], [5.0], [5.0], [5.0]])
     explainer = SpexClique(n_leaves=2).fit(table, ["b", "a", "b", "a", "b"])
     assert explainer.leaf_reference_.tolist() == ["a", "b"]
-    assert [record["purity"] for record in explainer.rules()] == [0.5, pytest.approx(2 / 3)]
+    assert [record["purity"] for record in explainer.rules(output="records")] == [0.5, pytest.approx(2 / 3)]
 
 
 # --- Noise ----------------------------------------------------------------------------------------
@@ -257,10 +257,10 @@ def test_number_types_of_tables(dtype):
 def test_feature_names_are_kept(table):
     explainer = SpexClique().fit(table, NAMES)
     assert explainer.feature_names_in_.tolist() == IRIS.feature_names
-    assert explainer.rules()[0]["rule"] == "petal length (cm) ≤ 2.45"
+    assert explainer.rules(output="records")[0]["rule"] == "petal length (cm) ≤ 2.45"
     assert explainer.to_text().startswith("petal length (cm) ≤ 2.45\n├─ yes: leaf 0")
-    assert explainer.rules(["a", "b", "c", "d"])[0]["rule"] == "c ≤ 2.45"
-    assert SpexClique().fit(X, Y).rules()[0]["rule"] == "x2 ≤ 2.45"
+    assert explainer.rules(["a", "b", "c", "d"], output="records")[0]["rule"] == "c ≤ 2.45"
+    assert SpexClique().fit(X, Y).rules(output="records")[0]["rule"] == "x2 ≤ 2.45"
 
 
 def test_features_by_name_and_number():

@@ -149,7 +149,7 @@ def test_threads_and_row_order_do_not_matter():
 def test_rows_of_one_cluster_on_both_sides_of_another_get_one_interval():
     width = np.array([2.0, 2.2, 2.1, 0.0, 0.1, 4.1, 4.0, 3.9])[:, None]
     fitted = KernelIMM().fit(width, ["in"] * 3 + ["out"] * 5)
-    assert [record["rule"] for record in fitted.rules(["width"])] == [
+    assert [record["rule"] for record in fitted.rules(["width"], output="records")] == [
         "1.05 < width ≤ 3.05",
         "width ≤ 1.05 or width > 3.05",
     ]

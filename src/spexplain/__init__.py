@@ -24,6 +24,7 @@ from spexplain.estimators import (
     SpexGraph,
     SpexKNN,
 )
+from spexplain.export import from_json
 from spexplain.references import KernelKMeans, KMedians
 from spexplain.tree import Tree
 
@@ -46,6 +47,7 @@ __all__ = [
     "Tree",
     "__version__",
     "datasets",
+    "from_json",
     "graphs",
     "metrics",
 ]

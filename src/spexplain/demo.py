@@ -15,7 +15,7 @@ def main() -> None:
     print()
     print(explainer.to_text(iris.feature_names))
     print()
-    for record in explainer.rules(iris.feature_names):
+    for record in explainer.rules(iris.feature_names, output="records"):
         print(
             f"cluster {record['reference']}: {record['rule']}  "
             f"({record['size']} rows, {record['share']:.0%} of all, {record['purity']:.0%} pure)"

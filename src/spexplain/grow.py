@@ -1,6 +1,7 @@
 """The only tree builder: split the leaf whose best cut comes first, until there are enough leaves."""
 
 import heapq
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,12 @@ class _Young(NamedTuple):
 
 
 def grow(
-    search: Search, *, max_leaves: int, max_depth: int | None = None, start: Tree | None = None
+    search: Search,
+    *,
+    max_leaves: int,
+    max_depth: int | None = None,
+    start: Tree | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Tree:
     """Return the tree grown best-first.
 
@@ -44,6 +50,8 @@ def grow(
         Most tests on a path.
     start : Tree, optional
         A tree over the same columns whose leaves are split further; by default a single leaf.
+    progress : callable (n_leaves) -> None, optional
+        Told the number of leaves after every split.
     """
     splits: list[tuple[int, Cut, tuple[int, int], tuple[float, float]]] = []
     waiting: list[_Leaf] = []
@@ -76,6 +84,8 @@ def grow(
     while waiting and len(splits) + 1 < max_leaves:
         best = heapq.heappop(waiting)
         young = split(_Young(best.node, best.depth, best.rows), best.cut)
+        if progress is not None:
+            progress(len(splits) + 1)
         if getattr(search, "depends_on_tree", False):
             # The split changes what the cuts of all other leaves are worth: ask again.
             young += [_Young(leaf.node, leaf.depth, leaf.rows) for leaf in waiting]

@@ -37,7 +37,7 @@ def test_round_trip_of_an_estimator(iris):
     assert labels.dtype.kind == "U"
     assert loaded.to_text() == estimator.to_text()
     assert [record["rule"] for record in loaded.rules()] == [
-        record["rule"] for record in estimator.rules()
+        record["rule"] for record in estimator.rules(output="records")
     ]
     assert list(loaded.feature_names_in_) == list(X.columns)
     assert (loaded.n_leaves_, loaded.n_features_in_) == (5, 4)

@@ -148,6 +148,21 @@ def test_sqlite_reads_every_double_exactly():
         assert connection.execute(f"SELECT {number(x)}").fetchone() == (x,)
 
 
+@pytest.mark.parametrize("dialect", ["bigquery", "snowflake", "mysql"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_other_dialects_read_the_same_names_and_labels(dialect, text):
+    sqlglot = pytest.importorskip("sqlglot")
+    model = stump(text, [text, "other"])
+    statements = sqlglot.parse(
+        to_sql(model, dialect=dialect, table="t", label="reference"), read=dialect
+    )
+    assert len(statements) == 1
+    columns = {each.name for each in statements[0].find_all(sqlglot.exp.Column)}
+    assert columns == {text}
+    literals = {each.this for each in statements[0].find_all(sqlglot.exp.Literal)}
+    assert text in literals
+
+
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_views(dialect, tmp_path):
     model, path = stump("höhe"), str(tmp_path / "file.db")

@@ -164,7 +164,7 @@ def test_hostile_names():
     drawn(plot_cuts(X, tree.split(1, feature=6, threshold=0.5), HOSTILE, names=HOSTILE))
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(explained_tables())
 def test_odd_trees(case):
     X, record = case

@@ -109,9 +109,10 @@ def test_stars(objective, max_bins, data, limits):
     check(X, objective(StarGraph(labels, centers, pairs)), max_bins, **limits)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("order", ["C", "F", "neither"])
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("n_jobs", "order", "dtype"),
+    [(1, "C", np.float32), (2, "F", np.float64), (3, "neither", np.float32), (2, "C", np.float64)],
+)
 def test_heavy_tails_and_ties(max_bins, n_jobs, order, dtype):
     X, labels = heavy_tailed(dtype=dtype)
     X = np.repeat(X, 2, axis=1)[:, ::2] if order == "neither" else np.asarray(X, order=order)

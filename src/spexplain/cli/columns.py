@@ -98,7 +98,7 @@ def _say_what_is_left_out(
         )
     if text:
         _hint_at_numbers(frame[text], terminal)
-    rest = frame[[name for name in frame.columns if name not in text + numbers]]
+    rest = frame.select(each for each in frame if each.name not in {*text, *numbers})
     dates = [name for name in rest.columns if rest[name].dtype.is_temporal()]
     empty = [name for name in rest.columns if rest[name].null_count() == len(rest)]
     others = [name for name in rest.columns if name not in dates + empty]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from spexplain.cli.errors import UserError, closest, printable
+from spexplain.cli.errors import UserError, closest, printable, usage_error
 from spexplain.cli.options import (
     Clustering,
     Columns,
@@ -54,13 +54,14 @@ class _TimeOutError(Exception):
 
 def compare(
     data: Data,
+    *,
     clustering: Clustering,
+    methods: Methods = None,
+    time_limit: TimeLimit = 60.0,
     size: Size,
     columns: Columns,
     reading: Reading,
     manner: Manner,
-    methods: Methods = None,
-    time_limit: TimeLimit = 60.0,
     format: Format = "text",
 ) -> None:
     """Compare all methods on one clustering of a table.
@@ -113,9 +114,9 @@ def _chosen(methods: str | None) -> list[MethodName]:
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
         if name not in known:
-            raise typer.BadParameter(f"--methods: there is no method {name}{closest(name, known)}")
+            usage_error(f"--methods: there is no method {name}{closest(name, known)}")
     if not names:
-        raise typer.BadParameter("--methods names no method.")
+        usage_error("--methods names no method.")
     return [name for name in known if name in names]
 
 
@@ -250,7 +251,7 @@ def _table(records: list[dict[str, Any]]) -> "Table":
         "cut": ("cut", "{:.3f}", min),
         "seconds": ("seconds", "{:.2f}", min),
     }
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("method", no_wrap=True)
     texts = {}
     for key, (title, pattern, better) in columns.items():

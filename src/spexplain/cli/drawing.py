@@ -114,7 +114,7 @@ def rules_table(summary: "Summary", width: int) -> Table:
     from spexplain.summary.text import percent
 
     has_labels = summary["reference"] is not None
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("leaf", justify="right")
     if has_labels:
         table.add_column("cluster", no_wrap=True)

@@ -12,6 +12,8 @@ from typer.core import TyperGroup
 
 DEBUG = "spexplain.debug"
 _N_NAMED = 6
+# BadParameter's own parent, which typer exports under no name, does not say "Invalid value" first.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class UserError(Exception):
@@ -20,7 +22,7 @@ class UserError(Exception):
 
 def usage_error(message: str) -> NoReturn:
     """Refuse options that do not go together: exit status 2."""
-    raise typer.BadParameter(message)
+    raise _UsageError(message)
 
 
 def listed(names: Iterable[str], n_named: int = _N_NAMED) -> str:
@@ -50,7 +52,7 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def closest(name: str, known: Iterable[str]) -> str:
+def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the end of a sentence about an unknown name: what may have been meant.
 
     Examples
@@ -61,7 +63,7 @@ def closest(name: str, known: Iterable[str]) -> str:
     """
     known = list(known)
     folded = {each.casefold(): each for each in reversed(known)}
-    found = get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    found = get_close_matches(name.casefold(), folded, n=3, cutoff=cutoff)
     if found:
         return f"; did you mean {' or '.join(printable(folded[each]) for each in found)}?"
     return f" (it has {listed(known, 12)})." if known else "."

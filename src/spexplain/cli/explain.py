@@ -1,7 +1,7 @@
 """``spexplain explain``: a table in, a tree, its rules and files out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -28,26 +28,34 @@ if TYPE_CHECKING:
 
 Method = Annotated[
     MethodName,
-    typer.Option("--method", "-m", rich_help_panel="The tree", help="How the tree is found."),
+    typer.Option(
+        "--method",
+        "-m",
+        rich_help_panel="The tree",
+        metavar="NAME",
+        help=f"How the tree is found: {', '.join(get_args(MethodName))}.",
+    ),
 ]
 
 
 def explain(
     data: Data,
+    *,
     clustering: Clustering,
+    method: Method = "best",
     size: Size,
     columns: Columns,
     exports: Exports,
+    force: Force = False,
     reading: Reading,
     manner: Manner,
-    method: Method = "best",
-    force: Force = False,
     format: Format = "text",
 ) -> None:
     """Explain the clusters of a table with a small decision tree.
 
-    For example: [bold]spexplain explain customers.csv -k 5 --report report.html[/bold], or with
-    clusters of your own [bold]spexplain explain customers.parquet --labels segment[/bold].
+    [dim]Find five clusters:[/dim] spexplain explain customers.csv -k 5 --report report.html
+
+    [dim]Explain your own:[/dim]   spexplain explain customers.parquet --labels segment
     """
     from spexplain.cli.fitting import check_clustering, estimator_of, facts_of, fit, read_task
     from spexplain.cli.sources import opened

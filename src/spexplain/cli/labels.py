@@ -92,11 +92,15 @@ def without_formulas(frame: "pl.LazyFrame") -> "pl.LazyFrame":
     import polars as pl
     import polars.selectors as cs
 
-    is_number = cs.string().cast(pl.Float64, strict=False).is_not_null()
-    is_risky = cs.string().str.contains(_FORMULA) & ~is_number
-    safe = pl.when(is_risky).then(pl.concat_str(pl.lit("'"), cs.string())).otherwise(cs.string())
+    def safe(name: str) -> pl.Expr:
+        text = cs.by_name(name).as_expr().cast(pl.String)
+        is_number = text.cast(pl.Float64, strict=False).is_not_null()
+        is_risky = text.str.contains(_FORMULA) & ~is_number
+        return pl.when(is_risky).then(pl.concat_str(pl.lit("'"), text)).otherwise(text).alias(name)
+
     schema = frame.collect_schema()
-    texts = [name for name, dtype in schema.items() if dtype in (pl.Categorical, pl.Enum)]
-    frame = frame.cast(dict.fromkeys(texts, pl.String)) if texts else frame
+    texts = [
+        name for name, dtype in schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)
+    ]
     risky = {name: f"'{name}" for name in schema.names() if re.match(_FORMULA, name)}
-    return frame.with_columns(safe.name.keep()).rename(risky)
+    return frame.with_columns(map(safe, texts)).rename(risky)

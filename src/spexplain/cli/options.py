@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from spexplain.cli.errors import DEBUG
+from spexplain.cli.errors import DEBUG, usage_error
 
 InputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
 OutputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
@@ -55,7 +55,8 @@ class Reading:
         InputFormat | None,
         _reading(
             "--input-format",
-            help="Instead of what the file's name says; standard input is CSV by default.",
+            metavar="NAME",
+            help="csv, tsv, parquet, arrow or jsonl, instead of what the file's name says; standard input is CSV.",
         ),
     ] = None
     delimiter: Annotated[
@@ -116,6 +117,7 @@ class Columns:
         _columns(
             "--max-categories",
             min=1,
+            metavar="N",
             show_default=True,
             help="Text columns with more values are left out by --text onehot.",
         ),
@@ -141,7 +143,10 @@ class Clustering:
     reference: Annotated[
         ReferenceName | None,
         _clusters(
-            "--reference", "-r", help="How to find clusters; by default the method's own way."
+            "--reference",
+            "-r",
+            metavar="NAME",
+            help="How to find clusters: kmeans, spectral, kmedians or kernel_kmeans; by default as the method does.",
         ),
     ] = None
     n_clusters: Annotated[
@@ -222,7 +227,12 @@ class Exports:
     ] = None
     dialect: Annotated[
         DialectName,
-        _files("--dialect", show_default=True, help="Database that the SQL is for."),
+        _files(
+            "--dialect",
+            show_default=True,
+            metavar="NAME",
+            help="Database: duckdb, postgresql, sqlite, bigquery, snowflake or mysql.",
+        ),
     ] = "duckdb"
     table: Annotated[
         str | None,
@@ -290,5 +300,5 @@ def leaves_of(size: Size) -> int | Literal["auto"] | None:
     if size.leaves is None or size.leaves == "auto":
         return "auto" if size.leaves else None
     if not size.leaves.isdecimal() or int(size.leaves) < 1:
-        raise typer.BadParameter(f"--leaves must be a positive number or auto, not {size.leaves}.")
+        usage_error(f"--leaves must be a positive number or auto, not {size.leaves}.")
     return int(size.leaves)

@@ -161,13 +161,13 @@ def _labelled(
         counter.n_rows += len(rows)
         counter.n_missing += int(np.count_nonzero(found < 0))
         counter.advance(len(rows))
-        return pl.Series(found)
+        return pl.select(pl.when(pl.lit(pl.Series(found)) >= 0).then(pl.Series(found))).to_series()
 
     numbers = pl.struct(
         each.alias(str(number)) for number, each in enumerate(used or [pl.lit(0.0)])
     )
     leaf = numbers.map_batches(leaves, return_dtype=pl.Int64, is_elementwise=True)
-    frame = frame.select(cs.by_name(*kept), pl.when(leaf >= 0).then(leaf).alias("leaf"))
+    frame = frame.select(cs.by_name(*kept), leaf.alias("leaf"))
     if model.leaf_reference is None:
         return frame
     labels = pl.Series(model.labels("reference"))

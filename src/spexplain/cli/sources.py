@@ -201,7 +201,7 @@ def _check_file(path: Path) -> None:
     if not path.exists():
         folder = path.parent if path.parent.is_dir() else None
         names = [] if folder is None else [each.name for each in folder.iterdir() if each.is_file()]
-        end = closest(path.name, names) if names else "."
+        end = closest(path.name, names, cutoff=0.8) if names else "."
         raise UserError(f"There is no file {path}{end if end.startswith(';') else '.'}")
 
 

@@ -47,7 +47,14 @@ class Terminal:
         if self.is_taken and self.quiet:
             return
         for part in parts:
-            self.out.print(part, no_wrap=isinstance(part, Text), overflow="ellipsis")
+            if isinstance(part, str | Text) or self.out.is_terminal:
+                self.out.print(part, no_wrap=isinstance(part, Text), overflow="ellipsis")
+                continue
+            with self.out.capture() as captured:
+                self.out.print(part)
+            # Tables are padded to a rectangle, which files and pipes have no use for.
+            lines = (line.rstrip() for line in captured.get().splitlines())
+            self.out.file.write("\n".join(lines) + "\n")
 
     @contextmanager
     def stage(self, text: str) -> Iterator[None]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from spexplain.engines.histogram_counts import Coded, Gaps
 from spexplain.engines.histogram_threads import Threads
@@ -40,12 +41,13 @@ class EdgeCounts:
         self._of_node: tuple[Array, Ints, Array] | None = None
 
     def root(self, rows: Array) -> _Joined:
-        heads, tails = self.graph.heads, self.graph.tails
-        ends, others = np.concatenate([heads, tails]), np.concatenate([tails, heads])
-        order = np.argsort(ends, kind="stable")
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=len(rows)))])
+        ends = self.graph.heads, self.graph.tails
+        both = tuple(
+            np.concatenate(each, dtype=np.int32, casting="same_kind") for each in (ends, ends[::-1])
+        )
         weights = np.tile(self.graph.weights.astype(self.dtype), 2)
-        return _Joined(indptr, others[order].astype(np.int32), weights[order])
+        matrix = sparse.csr_array((weights, both), shape=(len(rows), len(rows)))
+        return _Joined(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
 
     def split(self, state: _Joined, rows: Array, is_left: Bools) -> tuple[_Joined, _Joined]:
         part_of = np.full(len(self.degrees), -1, dtype=np.int8)

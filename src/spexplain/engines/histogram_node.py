@@ -19,8 +19,9 @@ from spexplain.records import Side
 from spexplain.typing import Array, Bools, Floats, Ints
 
 _BLOCK = 32  # features whose borders a thread scores at a time
+_CORNER_BLOCK = 16  # the same for bounds with clusters moved, whose arrays are larger
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
-_N_GAPS = 1 << 16  # gaps that a thread sweeps at a time
+_N_GAPS = 1 << 15  # gaps that a thread sweeps at a time
 _ROWS_PER_BIN = 8  # in nodes with fewer, bins are joined until they hold as many
 _ROWS_PER_SORTED_BIN = 4  # the same where all bins are sorted anyway
 
@@ -130,6 +131,7 @@ class NodeSearch:
         self._lay_out()
         blocks = blocks_of(self.n_features, _BLOCK)
         best = min(self.threads.map(self._bound_block, blocks))
+        blocks = blocks_of(self.n_features, _CORNER_BLOCK)
         self.threads.map(lambda block: self._tighten_block(block, best.score), blocks)
         n_features = self.threads.n_threads
         while True:

@@ -1,11 +1,9 @@
 """What all estimators share: one walk from a table to a tree."""
 
-import sys
-import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, Self
 
 from spexplain.engines import Engine, resolve_engine
@@ -17,12 +15,14 @@ from spexplain.estimators.checks import (
 )
 from spexplain.estimators.explained import AUTO_LEAVES_PER_CLUSTER, Explained, plateau
 from spexplain.estimators.fitted import FittedTree
+from spexplain.estimators.progress import leaf_bar, stage
 from spexplain.estimators.reference import Reference
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
+from spexplain.summary import feature_scales
 from spexplain.tree import Tree
 from spexplain.typing import EngineName, Ints, Matrix, NoisePolicy
 
@@ -111,6 +111,7 @@ class Explainer(FittedTree):
         self._check_parameters()
         X = check_table(self, X, reset=True)
         columns = column_numbers(self)
+        self._table = X
         table = X if len(columns) == X.shape[1] else X[:, columns]
         with self._stage("reference"):
             reference = self._reference(X, y, **given)
@@ -131,6 +132,7 @@ class Explainer(FittedTree):
             with self._stage("refine"):
                 tree = self._refined(tree, table, objective, reference)
             final = Explained.of(tree.renumbered(columns, X.shape[1]), X, reference)
+        self._scales = feature_scales(X, final.tree.feature[final.tree.feature >= 0])
         self._set_fitted(final)
         self._warn_of_missing_leaves(n_leaves)
         return self
@@ -140,7 +142,14 @@ class Explainer(FittedTree):
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
         start = None if objective.start is None else self._grow(X, objective.start, n_leaves)
         search = engine.bind(X, objective, min_samples_leaf=self.min_samples_leaf)
-        return grow(search, max_leaves=n_leaves, max_depth=self.max_depth, start=start)
+        with leaf_bar(type(self).__name__, n_leaves, self.verbose) as progress:
+            return grow(
+                search,
+                max_leaves=n_leaves,
+                max_depth=self.max_depth,
+                start=start,
+                progress=progress,
+            )
 
     def _refined(
         self, tree: Tree, X: Matrix, objective: Objective, reference: Reference | None
@@ -159,6 +168,18 @@ class Explainer(FittedTree):
             goal="agreement" if self.refine == "agreement" else "objective",
             labels=None if reference is None else reference.codes,
             passes=self.refine_passes,
+            min_samples_leaf=self.min_samples_leaf,
+            n_jobs=self.n_jobs,
+        )
+
+    def _runner_ups(self, table: Matrix) -> Any:
+        from spexplain.summary import runner_ups
+
+        return runner_ups(
+            self.tree_,
+            table,
+            self._objective(table, self._explained.reference),
+            columns=column_numbers(self),
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
@@ -206,13 +227,6 @@ class Explainer(FittedTree):
             return per_cluster * reference.n_clusters
         return per_cluster * int(self.n_clusters)
 
-    @contextmanager
-    def _stage(self, name: str) -> Iterator[None]:
-        """Say how long a stage took, if asked to."""
-        start = time.perf_counter()
-        yield
-        if self.verbose:
-            seconds = time.perf_counter() - start
-            print(
-                f"[{type(self).__name__}] {name:<9} {seconds:8.3f} s", file=sys.stderr, flush=True
-            )
+    def _stage(self, name: str) -> AbstractContextManager[None]:
+        """Time a part of the fit, and say so if asked to."""
+        return stage(type(self).__name__, name, self.verbose)

@@ -37,7 +37,7 @@ class CART(Explainer):
     --------
     >>> from spexplain import CART, datasets
     >>> iris = datasets.load("iris")
-    >>> CART().fit(iris.data, iris.target).rules()[0]["rule"]
+    >>> CART().fit(iris.data, iris.target).rules(output="records")[0]["rule"]
     'x2 ≤ 2.45'
     """
 

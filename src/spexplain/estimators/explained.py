@@ -51,7 +51,8 @@ class Explained(NamedTuple):
         counts = reference.counts(labels, tree.n_leaves)
         cells = np.where(reference.codes < 0, -1, labels * n_clusters + reference.codes)
         origin = X[0].astype(np.float64)  # near the rows, squares lose few digits
-        sums, squares = _group_sums(X, origin, cells, counts.size)
+        with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
+            sums, squares = _group_sums(X, origin, cells, counts.size)
         sums, squares = sums.reshape(*counts.shape, X.shape[1]), squares.reshape(counts.shape)
         if reference.centers is None:
             centers = sums.sum(axis=0) / counts.sum(axis=0)[:, None]
@@ -60,11 +61,11 @@ class Explained(NamedTuple):
 
         def costs(summed_axis: int) -> Floats:
             """Squared distances to every centre, of the leaves (axis 1 summed) or the clusters (0)."""
-            near = (
-                squares.sum(axis=summed_axis)[:, None] - 2 * sums.sum(axis=summed_axis) @ centers.T
-            )
-            far = np.outer(counts.sum(axis=summed_axis), np.sum(centers**2, axis=1))
-            total: Floats = np.maximum(near + far, 0.0)
+            summed, lengths = sums.sum(axis=summed_axis), squares.sum(axis=summed_axis)
+            with np.errstate(over="ignore", invalid="ignore"):
+                near = lengths[:, None] - 2 * summed @ centers.T
+                far = np.outer(counts.sum(axis=summed_axis), np.sum(centers**2, axis=1))
+                total: Floats = np.maximum(near + far, 0.0)
             return total
 
         node_counts = _totals(tree, counts)

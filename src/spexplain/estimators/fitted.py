@@ -1,23 +1,22 @@
-"""What can be asked of a fitted estimator: leaves of rows, rules, smaller trees, certificates."""
+"""What can be asked of a fitted estimator: leaves of rows, rules, smaller trees."""
 
 from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spexplain.certificates import Certificate, certify
-from spexplain.estimators.checks import check_table, column_numbers
+from spexplain.estimators.checks import check_table
 from spexplain.estimators.explained import Explained, PathStep, path_of
-from spexplain.graphs import Graph
+from spexplain.estimators.explaining import Explaining
+from spexplain.estimators.tables import TableKind, as_table
 from spexplain.rules import rule_text, tree_text
 from spexplain.tree import Tree
 from spexplain.typing import Array, Ints
 
 
-class FittedTree(ClusterMixin, BaseEstimator):
+class FittedTree(Explaining):
     """An estimator whose fit ends in a tree."""
 
     tree_: Tree
@@ -25,11 +24,11 @@ class FittedTree(ClusterMixin, BaseEstimator):
     labels_: Ints
     objective_: float
     _grown: Explained  # as grown, before "auto" or a refinement changed it
-    _graph: Graph
 
     def _set_fitted(self, explained: Explained) -> None:
         """Set the fitted attributes."""
         tree, reference = explained.tree, explained.reference
+        self._explained = explained
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
         self.labels_ = explained.labels
@@ -69,29 +68,6 @@ class FittedTree(ClusterMixin, BaseEstimator):
         smaller._set_fitted(self._grown.truncated(n_leaves))
         return smaller
 
-    def certificate(self, X: Any) -> Certificate:
-        """Return what is proved about the tree on the graph it was grown for.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            The training rows.
-
-        Returns
-        -------
-        certificate : Certificate
-        """
-        check_is_fitted(self)
-        table = check_table(self, X, reset=False)
-        columns = column_numbers(self)
-        return certify(
-            self._graph,
-            table,
-            self.tree_,
-            features=columns.tolist(),
-            feature_names=self._names(None),
-        )
-
     def predict(self, X: Any) -> Ints:
         """Return the leaf id of every row: 0 to ``n_leaves_ - 1``, numbered from left to right.
 
@@ -127,17 +103,22 @@ class FittedTree(ClusterMixin, BaseEstimator):
             )
         return np.asarray(self.leaf_reference_[self.predict(X)])
 
-    def rules(self, feature_names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Return one record per leaf: leaf id, rule in words, samples, share, and its reference label with purity.
+    def rules(
+        self, feature_names: Sequence[str] | None = None, *, output: TableKind = "auto"
+    ) -> Any:
+        """Return one record per leaf: its rule in words, samples, share, reference label and purity.
 
         Parameters
         ----------
         feature_names : list of str, optional
             Names of the columns; by default those of the training table, or x0, x1, ...
+        output : {"auto", "pandas", "polars", "records"}, default="auto"
+            A data frame, or a list of dicts; "auto" takes pandas if it is installed, else polars, else
+            a list.
 
         Returns
         -------
-        records : list of dict
+        rules : DataFrame or list of dict
         """
         check_is_fitted(self)
         names, tree = self._names(feature_names), self.tree_
@@ -157,7 +138,7 @@ class FittedTree(ClusterMixin, BaseEstimator):
             for leaf, record in enumerate(records):
                 record["reference"] = self.leaf_reference_[leaf]
                 record["purity"] = float(hits[leaf] / max(sizes[leaf], 1))
-        return records
+        return as_table(records, output)
 
     def to_text(self, feature_names: Sequence[str] | None = None) -> str:
         """Return the tree as an indented drawing.
@@ -172,20 +153,9 @@ class FittedTree(ClusterMixin, BaseEstimator):
         text : str
         """
         texts = []
-        for record in self.rules():
+        for record in self.rules(output="records"):
             text = f"leaf {record['leaf']} ({record['size']} rows"
             if "reference" in record:
                 text += f", {record['purity']:.0%} {record['reference']}"
             texts.append(text + ")")
         return tree_text(self.tree_, self._names(feature_names), texts)
-
-    def _names(self, given: Sequence[str] | None) -> list[str]:
-        if given is not None:
-            if len(given) != self.n_features_in_:
-                raise ValueError(
-                    f"feature_names has {len(given)} entries, but the table has {self.n_features_in_} columns."
-                )
-            return list(given)
-        if hasattr(self, "feature_names_in_"):
-            return [str(name) for name in self.feature_names_in_]
-        return [f"x{column}" for column in range(self.n_features_in_)]

@@ -13,7 +13,7 @@ from spexplain.estimators.checks import check_choice, check_integer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
-from spexplain.graphs import CenterCosts
+from spexplain.graphs import CenterCosts, CliqueGraph, Graph
 from spexplain.graphs.kernel import (
     Family,
     KernelName,
@@ -166,7 +166,6 @@ class KernelIMM(Explainer):
         star = SurrogateStar(codes, self.kernel, gamma, max_anchors=self.max_anchors)
         if self._surrogate_choice() == "taylor":
             star = replace(star, family="taylor")
-        self._table = X  # the price is that of whole rows, whatever columns the tree may use
         base = imm(star)
         if self.expand is None or self._wanted_leaves(reference) <= reference.n_clusters:
             return base
@@ -205,8 +204,9 @@ class KernelIMM(Explainer):
     def _price(self, labels: Ints, codes: Ints) -> float:
         """Return the kernel k-means cost of a tree's clusters over that of the reference."""
         known = codes >= 0
+        rows = self._rows(None)  # whole rows, whatever columns the tree may use
         return price_of_explainability(
-            self._table[known],
+            rows[known],
             labels[known],
             codes[known],
             cost="kernel_kmeans",
@@ -224,9 +224,14 @@ class KernelIMM(Explainer):
             objective = replace(exkmc(costs), name="mistakes")
         return super()._refined(tree, X, objective, reference)
 
-    def _set_fitted(self, explained: Explained) -> None:
-        self.__dict__.pop("_table", None)
-        super()._set_fitted(explained)
+    def _runner_ups(self, table: Matrix) -> None:
+        """Interval tests on kernel features have no runner-up on another column."""
+
+    def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
+        """Return the cliques of the clusters; remember the costs that name expanded leaves."""
+        assert reference is not None
+        self._service = objective.graph
+        return CliqueGraph.from_labels(reference.codes)
 
     def _leaf_reference(self, explained: Explained) -> Array:
         """Return the cluster whose mean is in each leaf, or that serves a leaf grown later best."""
@@ -241,9 +246,9 @@ class KernelIMM(Explainer):
         codes = np.where(is_in_leaf, explained.counts, -1).argmax(axis=1)
         later = tree.leaves >= len(self._node_centers)
         if later.any():
-            assert isinstance(self._graph, CenterCosts)
+            assert isinstance(self._service, CenterCosts)
             totals = np.zeros((tree.n_leaves, reference.n_clusters), dtype=np.int64)
-            np.add.at(totals, explained.labels, self._graph.costs)
+            np.add.at(totals, explained.labels, self._service.costs)
             codes = np.where(later, totals.argmin(axis=1), codes)
         return np.asarray(reference.classes[codes])
 

@@ -8,7 +8,7 @@ import numpy as np
 from spexplain.export.labels import LabelKind, check_label, label_array, plain_labels
 from spexplain.export.model import Model
 from spexplain.tree import LEAF
-from spexplain.typing import Ints
+from spexplain.typing import Floats, Ints
 
 InputType: TypeAlias = Literal["float64", "float32"]
 
@@ -152,9 +152,6 @@ def _ensemble(model: Model, intervals: Ints, source: str) -> Any:
     places[tree.leaves] = np.arange(tree.n_leaves)
     is_leaf = tree.feature == LEAF
 
-    def doubles(values: list[float]) -> Any:
-        return helper.make_tensor("values", TensorProto.DOUBLE, [len(values)], values)
-
     return helper.make_node(
         "TreeEnsemble",
         [source],
@@ -164,7 +161,7 @@ def _ensemble(model: Model, intervals: Ints, source: str) -> Any:
         aggregate_function=_SUM,
         tree_roots=[0],
         nodes_featureids=feature[inner].tolist(),
-        nodes_splits=doubles(split[inner].tolist()),
+        nodes_splits=_doubles(split[inner]),
         nodes_modes=helper.make_tensor(
             "modes", TensorProto.UINT8, [len(inner)], [_AT_MOST] * len(inner)
         ),
@@ -173,5 +170,11 @@ def _ensemble(model: Model, intervals: Ints, source: str) -> Any:
         nodes_trueleafs=is_leaf[true[inner]].astype(int).tolist(),
         nodes_falseleafs=is_leaf[false[inner]].astype(int).tolist(),
         leaf_targetids=[0] * tree.n_leaves,
-        leaf_weights=doubles([float(leaf) for leaf in range(tree.n_leaves)]),
+        leaf_weights=_doubles(np.arange(float(tree.n_leaves))),
     )
+
+
+def _doubles(values: Floats) -> Any:
+    from onnx import numpy_helper
+
+    return numpy_helper.from_array(values, "values")

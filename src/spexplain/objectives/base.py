@@ -40,8 +40,9 @@ class Objective:
         How the score answers to each field of both sides: -1 if it falls as the field grows, 1 if
         it rises, 0 if the field does not matter. Fast engines then skip cuts that cannot win. Where
         it falls with `inner` and rises with `volume` (or `size`), a side without volume (size) must
-        be inadmissible, and the score must not fall as both grow in proportion. Without a
-        declaration every cut is looked at.
+        be inadmissible, and apart from terms linear in volumes and sizes the score must fall in
+        proportion to inner/volume (inner/size) of each side: engines use that it is then concave in
+        the samples of one cluster that a cut moves. Without a declaration every cut is looked at.
     start : Objective, optional
         Its tree is grown first, as far as it goes, and then split further by this one.
     """

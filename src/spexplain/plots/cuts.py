@@ -96,6 +96,16 @@ def plot_cuts(
     ax : Axes
         A cut is drawn only inside the box of its node. Dashed lines hold only for rows that tests of
         other features brought there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexClique
+    >>> from spexplain.plots import plot_cuts
+    >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
+    >>> ax = plot_cuts(X, SpexClique().fit(X, [0, 0, 1, 1]).tree_, names=["age"])
+    >>> ax.get_xlabel(), ax.lines[0].get_xdata()
+    ('age', array([4.5, 4.5]))
     """
     table, known = np.asarray(X), default_names(tree.n_features, names)
     if table.ndim != 2 or table.shape[1] != tree.n_features:

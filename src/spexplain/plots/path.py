@@ -24,6 +24,17 @@ def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
     -------
     ax : Axes
         That of the fidelity; without a reference, of the objective.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexClique
+    >>> from spexplain.plots import plot_path
+    >>> from spexplain.summary import summarize
+    >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
+    >>> ax = plot_path(summarize(explainer._grown, path=explainer.path_))
+    >>> ax.lines[0].get_ydata()
+    array([0.5, 1. ])
     """
     steps = summary["path"]
     if not steps:

@@ -39,6 +39,17 @@ def plot_profiles(
     -------
     ax : Axes
         Differences in standard deviations of all rows; empty where undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexClique
+    >>> from spexplain.plots import plot_profiles
+    >>> from spexplain.summary import summarize
+    >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
+    >>> ax = plot_profiles(summarize(SpexClique().fit(X, [0, 0, 1, 1])._grown, X))
+    >>> [text.get_text() for text in ax.texts]
+    ['−2.0', '+2.0']
     """
     differences = summary["differences"]
     if differences is None:

@@ -59,7 +59,9 @@ def plot_tree(
     >>> from spexplain.plots import plot_tree
     >>> from spexplain.summary import summarize
     >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
-    >>> ax = plot_tree(summarize(explainer._grown))  # doctest: +SKIP
+    >>> ax = plot_tree(summarize(explainer._grown, names=["age"]))
+    >>> [text.get_text() for text in ax.texts][2:6]
+    ['age ≤ 4.5', '4 rows', 'leaf 0: 0', '2 rows (50%)']
     """
     if orientation not in ("auto", "down", "right"):
         raise ValueError(f'orientation={orientation!r} must be "auto", "down" or "right".')

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn import config_context
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from spexplain.references._lloyd import ROUNDING, Assignment, members_of
 from spexplain.typing import Floats, Ints
@@ -87,6 +85,9 @@ class Kernel:
 
     def _evaluate(self, rows: Floats, others: Floats) -> Floats:
         """Return the kernel matrix between two sets of prepared rows."""
+        from sklearn import config_context
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         with config_context(assume_finite=True):
             if callable(self.metric):
                 values = self.metric(rows, others, **self.params)

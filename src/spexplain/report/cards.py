@@ -10,7 +10,8 @@ from spexplain.summary.schema import Feature, Leaf, Part, Profile, Row
 MAX_CARDS = 60  # the largest leaves; all are in the table of rules
 _N_PARTS = 6
 _N_PROFILES = 6
-_N_COLUMNS = 6
+_N_COLUMNS = 4
+_N_SAMPLE_COLUMNS = 8
 _N_DEVIATIONS = 3.0  # outliers beyond would squeeze the profile bars
 
 
@@ -19,23 +20,20 @@ class PartView(NamedTuple):
 
     label: str
     color: str
-    count: int
+    size: int
     share: float
 
 
 class ProfileView(NamedTuple):
-    """A feature in a leaf: quantiles on the scale 0 to 100 of all rows, and the same in words."""
+    """A feature in a leaf: places on the scale 0 to 100 of all rows, and the same in words."""
 
     name: str
-    is_tested: bool
     low: float  # 5 %
     first: float  # 25 %
-    median: float
     third: float  # 75 %
     high: float  # 95 %
     overall: float | None  # median of all rows
-    here: str
-    everywhere: str
+    here: str  # median
     difference: str
     text: str
 
@@ -79,7 +77,7 @@ def _card(source: Source, leaf: Leaf) -> Card:
     tested = [each["feature"] for each in leaf["conditions"]]
     profiles = [each for each in leaf["profile"] if each["feature"] in features][:_N_PROFILES]
     ordered = dict.fromkeys([*tested, *(each["feature"] for each in profiles)])
-    views = [_profile(source, each, features[each["feature"]], tested) for each in profiles]
+    views = [_profile(source, each, features[each["feature"]]) for each in profiles]
     return Card(
         head=rule_view(source, leaf),
         parts=[_part(source, part) for part in leaf["composition"][:_N_PARTS]],
@@ -94,27 +92,26 @@ def _part(source: Source, part: Part) -> PartView:
     return PartView(label, color, part["count"], part["share"])
 
 
-def _profile(
-    source: Source, profile: Profile, feature: Feature, tested: list[int]
-) -> ProfileView | None:
-    quantiles = [profile[key] for key in ("q05", "q25", "median", "q75", "q95")]  # type: ignore[literal-required]
-    range_ = _range(feature)
-    if None in quantiles or range_ is None:
+def _profile(source: Source, profile: Profile, feature: Feature) -> ProfileView | None:
+    ends = _range(feature)
+    known = profile["q05"], profile["q25"], profile["q75"], profile["q95"]
+    quantiles = [x for x in known if x is not None]
+    if ends is None or len(quantiles) < len(known):
         return None
-    places = [_place(x, *range_) for x in quantiles]
+    low, first, third, high = (_place(x, *ends) for x in quantiles)
     name, difference = source.names[profile["feature"]], profile["difference"]
     here, everywhere = figure(profile["median"]), figure(feature["median"])
-    overall = None if feature["median"] is None else _place(feature["median"], *range_)
     middle = f"half of its rows lie from {figure(profile['q25'])} to {figure(profile['q75'])}"
     return ProfileView(
         name,
-        profile["feature"] in tested,
-        *places,
-        overall=overall,
-        here=here,
-        everywhere=everywhere,
-        difference="" if difference is None else _signed(difference),
-        text=f"{name}: median {here} in this leaf, {everywhere} in all rows; {middle}.",
+        low,
+        first,
+        third,
+        high,
+        None if feature["median"] is None else _place(feature["median"], *ends),
+        here,
+        "" if difference is None else _signed(difference),
+        f"{name}: median {here} in this leaf, {everywhere} in all rows; {middle}.",
     )
 
 
@@ -140,9 +137,9 @@ def _signed(x: float) -> str:
     --------
     >>> from spexplain.report.cards import _signed
     >>> _signed(-1.57), _signed(0.0)
-    ('−1.6 SD', '0.0 SD')
+    ('-1.6 SD', '0.0 SD')
     """
-    return f"{x:+.1f} SD".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
+    return f"{x:+.1f} SD".replace("+0.0 ", "0.0 ").replace("-0.0 ", "0.0 ")
 
 
 def rows_table(source: Source, leaf: int, rows: list[Row], columns: list[int]) -> TableView:
@@ -182,7 +179,7 @@ def sampled_rows(source: Source) -> TableView:
     """Return random rows of all leaves, as many of each as a table can show."""
     leaves = source.summary["leaves"]
     each = max(1, 100 // max(1, len(leaves)))
-    columns = tested_features(source)[:_N_COLUMNS]
+    columns = tested_features(source)[:_N_SAMPLE_COLUMNS]
     tables = [
         rows_table(source, leaf["leaf"], leaf["sample"][:each], columns) for leaf in leaves[:100]
     ]

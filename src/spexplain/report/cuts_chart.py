@@ -93,7 +93,7 @@ def _heights(n_points: int) -> list[float]:
 
 def _thresholds(source: Source, feature: int) -> list[float]:
     found = [each for each in source.summary["nodes"] if each["feature"] == feature]
-    values = [each[end] for each in found for end in ("lower", "threshold")]  # type: ignore[literal-required]
+    values = [end for each in found for end in (each["lower"], each["threshold"])]
     return [value for value in values if value is not None]
 
 

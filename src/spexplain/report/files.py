@@ -34,7 +34,9 @@ def write(path: str | os.PathLike[str], html: str, *, force: bool = True) -> Pat
     """
     target = Path(path)
     if target.is_dir():
-        raise IsADirectoryError(f"The report's path {str(target)!r} is a folder; name a file in it.")
+        raise IsADirectoryError(
+            f"The report's path {str(target)!r} is a folder; name a file in it."
+        )
     if not force and target.exists():
         raise _taken(target)
     # What a symbolic link points to is replaced, not the link.

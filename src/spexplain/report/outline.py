@@ -159,7 +159,14 @@ def _step_of_nodes(summary: Summary, n_leaves: int) -> Step:
 
 
 def _same_tree(own: Step, grown: Step) -> bool:
-    pairs = [(own[key], grown[key]) for key in ("depth", "fidelity", "objective")]  # type: ignore[literal-required]
-    return all(
-        a is None or b is None or isclose(a, b, rel_tol=_CLOSE, abs_tol=_CLOSE) for a, b in pairs
-    )
+    pairs = [
+        (own["depth"], grown["depth"]),
+        (own["fidelity"], grown["fidelity"]),
+        (own["objective"], grown["objective"]),
+    ]
+    return all(equal(a, b) for a, b in pairs)
+
+
+def equal(a: float | None, b: float | None) -> bool:
+    """Whether two computations agree on a number, as far as both know it."""
+    return a is None or b is None or isclose(a, b, rel_tol=_CLOSE, abs_tol=_CLOSE)

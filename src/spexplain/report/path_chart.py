@@ -1,7 +1,8 @@
 """The path of growth: what every further leaf buys."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
+from spexplain.report.outline import equal
 from spexplain.report.phrases import figure, share
 from spexplain.report.scales import Scale, Tick
 from spexplain.report.source import Source
@@ -76,45 +77,51 @@ def path_chart(source: Source, trees: list[Step]) -> PathChart | None:
     )
 
 
+Key: TypeAlias = Literal["fidelity", "agreement", "price", "objective"]
+
+
+class _Series(NamedTuple):
+    key: Key
+    name: str
+    style: str
+
+
 class _Kind(NamedTuple):
     title: str
-    series: tuple[tuple[str, str, str], ...]  # key, name, style
-    is_share: bool
+    series: list[_Series]
+    is_share: bool = False
 
 
 def _kinds(source: Source) -> list[_Kind]:
     if not source.has_reference:
-        return [_Kind("Objective", (("objective", "objective", "line-a"),), False)]
-    return [
-        _Kind(
-            "Fidelity and agreement",
-            (("fidelity", "fidelity", "line-a"), ("agreement", "agreement (ARI)", "line-b")),
-            True,
-        ),
-        _Kind("Price", (("price", "price", "line-a"),), False),
+        return [_Kind("Objective", [_Series("objective", "objective", "line-a")])]
+    shares = [
+        _Series("fidelity", "fidelity", "line-a"),
+        _Series("agreement", "agreement (ARI)", "line-b"),
     ]
+    price = _Series("price", "price", "line-a")
+    return [_Kind("Fidelity and agreement", shares, is_share=True), _Kind("Price", [price])]
 
 
 def _panel(kind: _Kind, path: list[Step], x: Scale, final: Step | None) -> Panel | None:
-    key = kind.series[0][0]
     steps = path if final is None else [*path, final]
-    values = [float(step[name]) for step in steps for name, _, _ in kind.series if step[name] is not None]  # type: ignore[literal-required]
+    found = [step[each.key] for step in steps for each in kind.series]
+    values = [value for value in found if value is not None]
     if not values:
         return None
-    if kind.is_share:
-        y = Scale(min(0.0, *values), 1.0, BOTTOM, TOP)
-    else:
-        y = Scale.steep(values, BOTTOM, TOP)
-    lines = [_line(name, text, style, path, x, y) for name, text, style in kind.series]
-    own = None if final is None else final[key]  # type: ignore[literal-required]
+    lowest = min(0.0, *values)
+    shares = Scale(lowest, 1.0, BOTTOM, TOP)
+    y = shares if kind.is_share else Scale.steep(values, BOTTOM, TOP)
+    lines = [_line(each, path, x, y) for each in kind.series]
+    own = None if final is None else final[kind.series[0].key]
     this = None if final is None or own is None else (x(final["n_leaves"]), y(own))
     return Panel(kind.title, lines, y.ticks(), this, _words(kind, path))
 
 
-def _line(key: str, name: str, style: str, path: list[Step], x: Scale, y: Scale) -> Line:
+def _line(series: _Series, path: list[Step], x: Scale, y: Scale) -> Line:
     drawn, dots, pen = "", [], "M"
     for step in path:
-        value = step[key]  # type: ignore[literal-required]
+        value = step[series.key]
         if value is None:
             pen = "M"
             continue
@@ -122,26 +129,27 @@ def _line(key: str, name: str, style: str, path: list[Step], x: Scale, y: Scale)
         drawn += f"{pen}{place[0]} {place[1]}"
         dots.append(place)
         pen = "L"
-    return Line(name, style, drawn, dots)
+    return Line(series.name, series.style, drawn, dots)
 
 
 def _words(kind: _Kind, path: list[Step]) -> str:
     key, name, _ = kind.series[0]
     show = share if kind.is_share else figure
-    ends = [
-        f"{show(step[key])} with {step['n_leaves']}"  # type: ignore[literal-required]
-        for step in (path[0], path[-1])
-    ]
-    return f"{name} from {ends[0]} to {ends[1]} leaves."
+    first, last = path[0], path[-1]
+    ends = (
+        f"{show(first[key])} with {first['n_leaves']} to {show(last[key])} with {last['n_leaves']}"
+    )
+    return f"{name} from {ends} leaves."
 
 
 def _alike(step: Step, final: Step) -> bool:
-    if step["n_leaves"] != final["n_leaves"]:
-        return False
-    pairs = [(step[key], final[key]) for key in ("fidelity", "price", "objective")]  # type: ignore[literal-required]
-    return all(
-        a is None or b is None or abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b)) for a, b in pairs
-    )
+    """Whether a step of the path is the tree of the report."""
+    pairs = [
+        (step["fidelity"], final["fidelity"]),
+        (step["price"], final["price"]),
+        (step["objective"], final["objective"]),
+    ]
+    return step["n_leaves"] == final["n_leaves"] and all(equal(a, b) for a, b in pairs)
 
 
 def _row(step: Step) -> PathRow:

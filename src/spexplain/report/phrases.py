@@ -90,12 +90,18 @@ def shown_names(summary: Summary) -> dict[int, str]:
 
 def shown_labels(labels: Sequence[Label]) -> list[str]:
     """Return what every reference cluster is called in the report."""
-    short = {code: clipped(str(label), _LONGEST_LABEL) for code, label in enumerate(labels)}
+    short = {code: _label_text(label) for code, label in enumerate(labels)}
     return list(_distinct(short, "cluster").values())
 
 
+def _label_text(label: Label) -> str:
+    text = clipped(str(label), _LONGEST_LABEL)
+    # A bare number beside other numbers would not be taken for a name.
+    return text if isinstance(label, str) and not text.isdecimal() else f"cluster {text}"
+
+
 def _distinct(texts: Mapping[int, str], kind: str) -> dict[int, str]:
-    """Number the texts that are empty or occur twice."""
+    """Add a number to the texts that are empty or occur twice."""
     often = Counter(texts.values())
     return {
         place: text if text and often[text] == 1 else f"{text} [{kind} {place}]".strip()
@@ -110,12 +116,11 @@ def figure(x: float | None, digits: int = 4) -> str:
     --------
     >>> from spexplain.report.phrases import figure
     >>> figure(1.12576), figure(None), figure(123456.0), figure(-0.5)
-    ('1.126', '–', '123,456', '−0.5')
+    ('1.126', '–', '123,456', '-0.5')
     """
     if x is None:
         return NOTHING
-    text = f"{x:,.0f}" if 10**digits <= abs(x) < 1e9 else f"{x:.{digits}g}"
-    return text.replace("-", "−", 1) if x < 0 else text
+    return f"{x:,.0f}" if 10**digits <= abs(x) < 1e9 else f"{x:.{digits}g}"
 
 
 def share(x: float | None) -> str:
@@ -172,7 +177,9 @@ def caveats(summary: Summary, labels: Sequence[str]) -> list[str]:
     if lost and len(lost) < len(labels):
         named = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
         noun = "Cluster" if len(lost) == 1 else "Clusters"
-        told.append(f"{noun} without a leaf of {'its' if len(lost) == 1 else 'their'} own: {named}.")
+        told.append(
+            f"{noun} without a leaf of {'its' if len(lost) == 1 else 'their'} own: {named}."
+        )
     if reference["n_noise"]:
         rows = counted(reference["n_noise"], "row")
         told.append(f"{rows} of noise belong to no cluster and do not count in the fidelity.")

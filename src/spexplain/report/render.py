@@ -95,6 +95,7 @@ def _environment() -> "Environment":
     )
     filters: dict[str, Callable[..., str]] = {
         "counted": counted,
+        "exact": repr,
         "figure": figure,
         "rule_text": rule_text,
         "share": share,
@@ -111,7 +112,7 @@ def _trusted(text: str) -> Any:
     """Return a text that is not escaped: our own script and style, or JSON made for the page."""
     from markupsafe import Markup
 
-    return Markup(text)  # noqa: S704 - none of it comes from the caller unescaped
+    return Markup(text)
 
 
 def _palette() -> dict[str, Any]:
@@ -146,9 +147,7 @@ def _context(source: Source, title: str | None, note: str | None) -> dict[str, A
         "events": tree_events(source),
         "rules": rule_views(source),
         "trees": trees,
-        "fields": [
-            (source.names[feature], tested[feature]) for feature in tested_features(source)
-        ],
+        "fields": [(source.names[feature], tested[feature]) for feature in tested_features(source)],
         "cuts": cuts_chart.cuts_chart(source),
         "cuts_layout": cuts_chart,
         "path": path_chart.path_chart(source, trees),
@@ -183,7 +182,10 @@ def _tiles(source: Source) -> list[Tile]:
         tiles.append(Tile("Agreement", ari, "adjusted Rand index: 1 is perfect, 0 is chance"))
     if summary["price"] is not None:
         price = figure(summary["price"])
-        tiles.append(Tile("Price", price, "k-means cost of the leaves over that of the clusters"))
+        hint = "k-means cost of the leaves over that of the clusters"
+        if summary["price"] < 1:
+            hint = "k-means cost over that of the clusters, which were not made for least cost"
+        tiles.append(Tile("Price", price, hint))
     if not tiles and summary["objective"] is not None:
         tiles.append(Tile("Objective", figure(summary["objective"]), "lower is better"))
     n_used = len(tested_features(source))

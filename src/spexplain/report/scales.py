@@ -71,9 +71,7 @@ def _steps(low: float, high: float) -> list[float]:
     if not isfinite(rough) or rough < 1e-300:
         return [low, high]
     power = 10.0 ** floor(log10(rough))
-    step = next(
-        factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= 0.9999 * rough
-    )
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= 0.9999 * rough)
     first = ceil(low / step - 1e-9)
     last = floor(high / step + 1e-9)
     # Beyond 2**53 neighbouring multiples are one number: no round steps are left.
@@ -91,4 +89,15 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def _short(x: float) -> str:
-    return f"{x:.6g}".replace("-", "−") if abs(x) > 1e-300 else "0"
+    """Return a number that fits beside an axis.
+
+    Examples
+    --------
+    >>> from spexplain.report.scales import _short
+    >>> _short(0.25), _short(150000.0), _short(-2.5e6), _short(1e12)
+    ('0.25', '150k', '-2.5M', '1e+12')
+    """
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if 10 * unit <= abs(x) * (10 if unit == 1e6 else 1) < 1e4 * unit:
+            return f"{x / unit:.6g}{letter}"
+    return f"{x:.6g}" if abs(x) > 1e-300 else "0"

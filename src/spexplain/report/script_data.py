@@ -9,7 +9,13 @@ from spexplain.report.phrases import figure, share
 from spexplain.report.source import Source, color_class
 from spexplain.summary.schema import Leaf, Step
 
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 
 
 def script_json(data: object) -> str:

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import NamedTuple, Self
 
+import numpy as np
+
 from spexplain.report.phrases import Condition, Piece, Rule, condition_of, shown_labels, shown_names
 from spexplain.summary.boxes import EVERYWHERE, Box, Interval, node_boxes
 from spexplain.summary.schema import Leaf, Node, Summary
 from spexplain.tree import LEAF, Tree
+from spexplain.typing import Ints
 
 NOISE = -1
 N_COLORS = 21  # as many as `spexplain.summary.palette` tells apart
@@ -103,18 +106,23 @@ def _test_interval(node: Node) -> Interval:
 def _tree_of(summary: Summary) -> Tree:
     """Return the tree that a summary describes."""
     nodes = summary["nodes"]
-    nothing = [float("nan")] * len(nodes)
+    tests = np.array([_test_interval(each) for each in nodes])
+    nothing = np.full(len(nodes), np.nan)
     return Tree(
         n_features=summary["n_features"],
-        feature=[LEAF if each["feature"] is None else each["feature"] for each in nodes],
-        threshold=[_test_interval(each)[1] for each in nodes],
-        lower=[_test_interval(each)[0] for each in nodes],
-        left=[LEAF if each["left"] is None else each["left"] for each in nodes],
-        right=[LEAF if each["right"] is None else each["right"] for each in nodes],
-        size=[each["size"] for each in nodes],
+        feature=_numbers(each["feature"] for each in nodes),
+        threshold=tests[:, 1],
+        lower=tests[:, 0],
+        left=_numbers(each["left"] for each in nodes),
+        right=_numbers(each["right"] for each in nodes),
+        size=_numbers(each["size"] for each in nodes),
         score=nothing,
         value=nothing,
-    )  # type: ignore[arg-type]
+    )
+
+
+def _numbers(values: Iterable[int | None]) -> Ints:
+    return np.array([LEAF if each is None else each for each in values], dtype=np.int64)
 
 
 def _spans(nodes: Sequence[Node]) -> list[tuple[int, int]]:

@@ -1,7 +1,6 @@
 """Tables of the report: leaves against clusters, features, tests, settings."""
 
 import json
-from math import ceil
 from typing import NamedTuple
 
 from spexplain.report.bars import Bar, share_bar
@@ -18,7 +17,7 @@ _LONGEST_SETTING = 200
 class Cell(NamedTuple):
     """Rows of one cluster in one leaf; the shade goes with its share of the leaf."""
 
-    count: int
+    size: int
     shade: int
     text: str
 
@@ -51,7 +50,6 @@ class FeatureRow(NamedTuple):
     importance: str
     bar: Bar
     range: str
-    median: str
 
 
 class QuestionRow(NamedTuple):
@@ -77,7 +75,8 @@ def confusion(source: Source) -> Confusion | None:
         largest = sorted(codes, key=lambda code: -sizes[code])[:_N_CLUSTERS]
         codes = sorted(largest)
     n_others = len(source.labels) - len(codes)
-    heads = [(source.labels[code], color_class(code)) for code in codes]
+    # The head above says "cluster" once for all.
+    heads = [(source.labels[code].removeprefix("cluster "), color_class(code)) for code in codes]
     if n_others:
         heads.append((f"{n_others} others", "k-none"))
     has_noise = any(facts["noise"])
@@ -95,13 +94,13 @@ def confusion(source: Source) -> Confusion | None:
         cells = [_cell(count, leaf["size"]) for count in own]
         label, color = source.leaf_label(leaf), source.leaf_color(leaf)
         rows.append(ConfusionRow(leaf["leaf"], label, color, cells, leaf["size"]))
-    totals = [sum(row.cells[at].count for row in rows) for at in range(len(heads))]
+    totals = [sum(row.cells[at].size for row in rows) for at in range(len(heads))]
     return Confusion(heads, rows, totals, source.summary["n_rows"])
 
 
 def _cell(count: int, size: int) -> Cell:
     part = count / size if size else 0.0
-    return Cell(count, ceil(_N_SHADES * part), share(part))
+    return Cell(count, round(_N_SHADES * part), share(part))
 
 
 def feature_rows(source: Source) -> list[FeatureRow]:
@@ -121,7 +120,6 @@ def _feature_row(source: Source, feature: Feature) -> FeatureRow:
         importance,
         share_bar(min(1.0, feature["importance"]), f"importance {importance}", "k-accent"),
         f"{figure(feature['min'])} to {figure(feature['max'])}" if known else "",
-        figure(feature["median"]) if known else "",
     )
 
 

@@ -48,6 +48,11 @@ def runner_ups(
     -------
     seconds : dict
         By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort.
+
+    Raises
+    ------
+    TypeError
+        For graphs whose nodes only their own search can split, as those of kernel methods.
     """
     if columns is None:
         columns = np.arange(tree.n_features)

@@ -1,0 +1,293 @@
+"""Explanations that people use: facts, why a row is where it is, pictures, a report."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from spexplain.certificates import Certificate, certify
+from spexplain.counterfactual import explain_row
+from spexplain.estimators.checks import check_table, column_numbers
+from spexplain.estimators.explained import Explained, PathStep
+from spexplain.export import Exports
+from spexplain.graphs import Graph
+from spexplain.summary import Summary, feature_importances, html_repr, summarize
+from spexplain.summary.row_schema import RowExplanation
+from spexplain.tree import Tree
+from spexplain.typing import Floats, Matrix
+
+_SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
+
+
+class Explaining(Exports, ClusterMixin, BaseEstimator):
+    """Methods of a fitted estimator that show, explain and write its tree.
+
+    Those that describe rows take the training table as `X`. An estimator remembers the table that it
+    was fitted to, so `X` is needed only after loading it from a pickle, which leaves the table out.
+    """
+
+    tree_: Tree
+    n_features_in_: int
+    _explained: Explained
+    _table: Matrix | None
+    _scales: Floats
+    _graph: Graph
+
+    @property
+    @abstractmethod
+    def path_(self) -> list[PathStep]:
+        """The trees of 1, 2, ... leaves that growth passed."""
+
+    def summary(
+        self,
+        X: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        runner_up: bool | None = None,
+        certificate: bool | None = None,
+    ) -> Summary:
+        """Return all facts about the explanation as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the estimator does not remember them.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        runner_up : bool, optional
+            Also find the best cut of every node on another feature, which takes a second search; by
+            default for tables of up to a million entries.
+        certificate : bool, optional
+            Also compute what is proved about the tree; by default likewise.
+
+        Returns
+        -------
+        summary : dict
+            Its entries are described in `spexplain.summary.schema`.
+        """
+        check_is_fitted(self)
+        table = self._rows(X)
+        is_small = table.size <= _SMALL
+        proof = (
+            self.certificate(table) if certificate or (certificate is None and is_small) else None
+        )
+        seconds = self._runner_ups(table) if runner_up or (runner_up is None and is_small) else None
+        return self._summary(table, feature_names, certificate=proof, seconds=seconds)
+
+    def _summary(
+        self, table: Matrix | None, feature_names: Sequence[str] | None = None, **more: Any
+    ) -> Summary:
+        return summarize(
+            self._explained,
+            table,
+            names=self._names(feature_names),
+            leaf_reference=getattr(self, "leaf_reference_", None),
+            path=self.path_,
+            method=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            **more,
+        )
+
+    @abstractmethod
+    def _runner_ups(self, table: Matrix) -> Any:
+        """Return the second-best cut of every node, on another feature."""
+
+    def _names(self, given: Sequence[str] | None) -> list[str]:
+        """Return the names of the columns: given, of the training table, or x0, x1, ..."""
+        if given is not None:
+            if len(given) != self.n_features_in_:
+                raise ValueError(
+                    f"feature_names has {len(given)} entries, but the table has {self.n_features_in_} columns."
+                )
+            return list(given)
+        if hasattr(self, "feature_names_in_"):
+            return [str(name) for name in self.feature_names_in_]
+        return [f"x{column}" for column in range(self.n_features_in_)]
+
+    def _rows(self, X: Any) -> Matrix:
+        """Return the training table: given, or remembered."""
+        if X is not None:
+            return check_table(self, X, reset=False)
+        remembered: Matrix | None = getattr(self, "_table", None)
+        if remembered is None:
+            raise ValueError("This estimator does not remember its training rows; pass them as X.")
+        return remembered
+
+    def explain(self, row: Any, *, feature_names: Sequence[str] | None = None) -> RowExplanation:
+        """Return why a row is in its leaf, and the smallest changes that would move it.
+
+        Parameters
+        ----------
+        row : array or one-row data frame of shape (n_features,) or (1, n_features)
+            The row.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        explanation : dict
+            The path with the margin at each threshold, and changes of one and of two features that
+            reach another leaf and another label; `spexplain.counterfactual.row_text` puts it into
+            words.
+        """
+        check_is_fitted(self)
+        given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
+        table = check_table(self, given, reset=False)
+        if len(table) != 1:
+            raise ValueError(f"row must be a single row, got {len(table)}.")
+        return explain_row(
+            self.tree_,
+            table[0],
+            names=self._names(feature_names),
+            scales=self._scales,
+            leaf_labels=getattr(self, "leaf_reference_", None),
+        )
+
+    def certificate(self, X: Any = None) -> Certificate:
+        """Return what is proved about the tree on the graph it was grown for.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the estimator does not remember them.
+
+        Returns
+        -------
+        certificate : Certificate
+        """
+        check_is_fitted(self)
+        table = self._rows(X)
+        return certify(
+            self._graph,
+            table,
+            self.tree_,
+            features=column_numbers(self).tolist(),
+            feature_names=self._names(None),
+        )
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each feature in what the tests achieve: the drop of impurity of the reference.
+
+        Without a reference, of the leaves themselves. Never negative; the sum is 1, or 0 if no test
+        achieves anything.
+        """
+        check_is_fitted(self, "tree_")
+        counts = None if self._explained.reference is None else self._explained.node_counts
+        return feature_importances(self.tree_, counts)
+
+    def plot(
+        self, ax: Any = None, *, feature_names: Sequence[str] | None = None, **options: Any
+    ) -> Any:
+        """Draw the tree with its leaves' compositions (extra ``plot``); returns the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        feature_names : list of str, optional
+            Names of the columns.
+        **options
+            As for `spexplain.plots.plot_tree`.
+        """
+        from spexplain.plots import plot_tree
+
+        check_is_fitted(self)
+        return plot_tree(self._summary(None, feature_names), ax, **options)
+
+    def plot_cuts(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
+        """Draw rows and cuts in the plane of the two most used features; returns the Axes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the estimator does not remember them.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            As for `spexplain.plots.plot_cuts`.
+        """
+        from spexplain.plots import plot_cuts
+
+        check_is_fitted(self)
+        labels = getattr(self, "reference_labels_", None)
+        options.setdefault("names", self._names(None))
+        return plot_cuts(self._rows(X), self.tree_, labels, ax, **options)
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """Draw fidelity and price against the number of leaves; returns the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        from spexplain.plots import plot_path
+
+        check_is_fitted(self)
+        return plot_path(self._summary(None), ax)
+
+    def plot_profiles(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
+        """Draw how the features of each leaf differ from the other rows; returns the Axes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the estimator does not remember them.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            As for `spexplain.plots.plot_profiles`.
+        """
+        from spexplain.plots import plot_profiles
+
+        check_is_fitted(self)
+        return plot_profiles(self._summary(self._rows(X)), ax, **options)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: Any = None,
+        *,
+        title: str | None = None,
+        feature_names: Sequence[str] | None = None,
+        runner_up: bool | None = None,
+        certificate: bool | None = None,
+    ) -> None:
+        """Write the explanation as one HTML file that needs no network (extra ``report``).
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it is replaced if it exists, and never left half-written.
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the estimator does not remember them.
+        title : str, optional
+            Heading of the report.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        runner_up, certificate : bool, optional
+            As for `summary`.
+        """
+        from spexplain.report import render, write
+
+        facts = self.summary(
+            X, feature_names=feature_names, runner_up=runner_up, certificate=certificate
+        )
+        write(path, render(facts, title=title))
+
+    def _html_repr(self) -> str:
+        """Return the tree for notebooks; before `fit`, what scikit-learn shows."""
+        if hasattr(self, "tree_"):
+            return html_repr(self._summary(None))
+        shown: str = super()._html_repr()
+        return shown
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the training rows out of pickles."""
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_table"}

@@ -1,0 +1,66 @@
+// What the page knows, and how elements are made: only ever from text, never from markup.
+const data = JSON.parse(document.getElementById("report-data").textContent);
+const allLeaves = data.leaves.length;
+const state = { leaves: allLeaves, selected: null };
+
+const byId = (id) => document.getElementById(id);
+const every = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+function element(tag, className, ...children) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+function swatchOf(color, label) {
+  const swatch = element("span", `swatch ${color}`);
+  swatch.setAttribute("aria-hidden", "true");
+  return element("span", "stands", swatch, ...(label ? [element("bdi", "", label)] : []));
+}
+
+// Splits number s made the nodes 2s + 1 and 2s + 2: the first 2m - 1 nodes are the tree of m leaves.
+function endsAt(node, leaves = state.leaves) {
+  const { left } = data.nodes[node];
+  return left === undefined || left >= 2 * leaves - 1;
+}
+
+// Leaves from left to right, as `predict` of the smaller tree numbers them.
+function leavesOf(leaves) {
+  const found = [];
+  const stack = [0];
+  while (stack.length) {
+    const node = stack.pop();
+    if (endsAt(node, leaves)) found.push(node);
+    else stack.push(data.nodes[node].right, data.nodes[node].left);
+  }
+  return found;
+}
+
+// A final leaf has the label that it stands for; a leaf of a smaller tree only its commonest one.
+function describe(node) {
+  const own = data.nodes[node];
+  const leaf = own.left === undefined ? data.leaves[own.first] : own;
+  return { label: leaf.label, purity: leaf.purity, color: leaf.color, exact: own.left === undefined };
+}
+
+function ruleParts(rule) {
+  const parts = [];
+  rule.forEach((pieces, place) => {
+    if (place) parts.push(element("span", "and", " and "));
+    const condition = element("span", "condition");
+    const bracket = pieces.length > 1 && rule.length > 1;
+    if (bracket) condition.append("(");
+    pieces.forEach(([before, name, after], at) => {
+      if (at) condition.append(" or ");
+      condition.append(before, element("bdi", "", name), after);
+    });
+    if (bracket) condition.append(")");
+    parts.push(condition);
+  });
+  return parts.length ? parts : ["all rows"];
+}
+
+function rowsText(count) {
+  return `${count.toLocaleString("en")} ${count === 1 ? "row" : "rows"}`;
+}

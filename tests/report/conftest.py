@@ -1,0 +1,71 @@
+"""A headless Chromium, where one is installed."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from spexplain.report import render, write
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Visit(NamedTuple):
+    """An opened report and everything that must not happen in it."""
+
+    page: Any
+    troubles: list[str]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip(f"no browser found (looked for {', '.join(BROWSERS)})")
+    with sync_api.sync_playwright() as playwright:
+        # Playwright gives every browser a new and empty user data folder.
+        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
+    """Open the report of a summary; at the end nothing may have been complained about or asked for."""
+    visits: list[tuple[Any, list[str]]] = []
+
+    def open_report(summary: Any, *, width: int = 1280, **options: Any) -> Visit:
+        path = write(tmp_path / f"report-{len(visits)}.html", render(summary))
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        context.set_default_timeout(10_000)
+        page, troubles = context.new_page(), []
+        page.on("console", lambda message: troubles.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (troubles.append("dialog"), dialog.dismiss()))
+        context.on("request", lambda request: _note_request(request, path, troubles))
+        page.goto(path.as_uri())
+        visits.append((context, troubles))
+        return Visit(page, troubles)
+
+    yield open_report
+    for context, troubles in visits:
+        context.close()
+        assert troubles == []
+
+
+def _note_request(request: Any, path: Path, troubles: list[str]) -> None:
+    allowed = request.url.partition("#")[0] == path.as_uri() or request.url.startswith("data:")
+    if not allowed:
+        troubles.append(f"request: {request.url}")
