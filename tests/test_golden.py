@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 
 from spexplain import CART, SpexClique, SpexKNN, datasets
 from spexplain.metrics import agreement
-from spexplain.references.named import spectral
+from spexplain.references.spectral import SpectralReference
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("SPEXPLAIN_DATA"),
@@ -38,8 +38,7 @@ def data_of(name: str) -> tuple[Bunch, int]:
 @cache
 def spectral_labels(name: str, n_neighbors: int = 20) -> np.ndarray:
     dataset, k = data_of(name)
-    clusterer = spectral(
-        len(dataset.data), k, n_neighbors=n_neighbors, eigen_solver="amg", random_state=570
+    clusterer = SpectralReference(k, n_neighbors=n_neighbors, eigen_solver="amg", random_state=570
     )
     with warnings.catch_warnings():
         # With few neighbours the graph falls into pieces, as it did for the authors.
@@ -209,7 +208,7 @@ def most_rows_kept(X, reference, n_leaves, thresholds):
 
 def test_two_moons_are_explained_almost_as_well_as_axis_parallel_cuts_can():
     moons = datasets.load("two_moons")
-    reference = spectral(len(moons.data), 2, random_state=570).fit_predict(moons.data)
+    reference = SpectralReference(2, random_state=570).fit_predict(moons.data)
     assert agreement(reference, moons.target).ari > 0.98
     every = [np.unique(column) for column in moons.data.T]
     coarse = np.quantile(moons.data, np.linspace(0, 1, 12)[1:-1], axis=0).T

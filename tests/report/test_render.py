@@ -119,7 +119,7 @@ def test_facts_are_in_the_text():
     summary = iris()
     text = words(Outline(render(summary)).text)
     for leaf in summary["leaves"]:
-        assert text.count(leaf["rule"]) == 2  # table and card
+        assert text.count(leaf["rule"]) >= 2  # table and card
         assert f"{leaf['size']} rows" in text
         for row in leaf["exemplars"]:
             assert f" {row['row']} " in text

@@ -60,10 +60,3 @@ def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:
     from spexplain.references.kernel_kmeans import KernelKMeans
 
     return KernelKMeans(n_clusters, random_state=random_state)
-
-
-def spectral(n_samples: int, n_clusters: int, **options: Any) -> Any:
-    """Return the spectral reference (old name, to be removed)."""
-    from spexplain.references.spectral import SpectralReference
-
-    return SpectralReference(n_clusters, **options)

@@ -7,6 +7,7 @@ from spexplain.report.phrases import share
 from spexplain.report.source import NOISE, Source, color_class
 
 _THINNEST = 0.004  # thinner pieces could not be seen and are drawn together
+_N_PIECES = 24
 _N_NAMED = 4
 
 
@@ -52,9 +53,10 @@ def node_bar(source: Source, node: int) -> Bar:
 
 def _segments(parts: list[tuple[int, int]], total: int) -> list[Segment]:
     segments, x, rest = [], 0.0, 0.0
+    largest = sorted((count for _, count in parts), reverse=True)[:_N_PIECES]
     for code, count in parts:
         width = count / total
-        if width < _THINNEST:
+        if width < _THINNEST or count < largest[-1] or len(segments) == _N_PIECES:
             rest += width
             continue
         segments.append(Segment(round(100 * x, 2), round(100 * width, 2), color_class(code)))
