@@ -61,7 +61,13 @@ def conditions(tree: Tree, leaf: int) -> list[Condition]:
 
 def rule_text(tree: Tree, leaf: int, names: Sequence[str]) -> str:
     """Return the rule of a leaf in one line."""
-    texts = [each.to_text(names[each.feature]) for each in conditions(tree, leaf)]
+    own = conditions(tree, leaf)
+    texts = [each.to_text(names[each.feature]) for each in own]
+    if len(own) > 1:
+        # "or" binds less than "and".
+        texts = [
+            text if each.inside else f"({text})" for each, text in zip(own, texts, strict=True)
+        ]
     return " and ".join(texts) or "all rows"
 
 

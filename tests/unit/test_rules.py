@@ -40,7 +40,7 @@ def test_tests_of_one_feature_are_merged():
         "age ≤ 2 and pay > 7",
         "2 < age ≤ 4 and pay > 7",
         "6 < age ≤ 9",
-        "age > 4 and age ≤ 6 or age > 9",
+        "age > 4 and (age ≤ 6 or age > 9)",
     ]
 
 
@@ -74,4 +74,14 @@ def test_drawing():
         "└─ no:  6 < age ≤ 9",
         "   ├─ yes: leaf 3",
         "   └─ no:  leaf 4",
+    ]
+
+
+def test_alternatives_stand_in_brackets():
+    tree = Tree.root(n_features=1, size=0).split(0, feature=0, threshold=9.0, lower=6.0)
+    tree = tree.split(2, feature=0, threshold=4.0)
+    assert [rule_text(tree, leaf, ["age"]) for leaf in range(3)] == [
+        "6 < age ≤ 9",
+        "age ≤ 4 and (age ≤ 6 or age > 9)",
+        "age > 4 and (age ≤ 6 or age > 9)",
     ]
