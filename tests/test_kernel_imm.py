@@ -246,7 +246,7 @@ def test_best_keeps_the_cheaper_clustering():
             )
         assert prices["best"] == min(prices["kernel"], prices["taylor"])
         assert prices[fitted.surrogate_] == prices["best"]
-        assert not hasattr(fitted, "_table")
+        assert "_table" not in fitted.__getstate__()  # pickles leave the rows out
 
 
 def test_features_may_name_the_surrogate_or_the_columns():

@@ -46,15 +46,20 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
     """Open the report of a summary; at the end nothing may have been complained about or asked for."""
     visits: list[tuple[Any, list[str]]] = []
 
-    def open_report(summary: Any, *, width: int = 1280, **options: Any) -> Visit:
-        path = write(tmp_path / f"report-{len(visits)}.html", render(summary))
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    def open_report(
+        summary: Any, *, width: int = 1280, spoil: Callable[[str], str] = str, **options: Any
+    ) -> Visit:
+        path = write(tmp_path / f"report-{len(visits)}.html", spoil(render(summary)))
+        viewport = {"width": width, "height": 900}
+        context = browser.new_context(viewport=viewport, reduced_motion="reduce", **options)
         context.set_default_timeout(10_000)
         page, troubles = context.new_page(), []
         page.on("console", lambda message: troubles.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (troubles.append("dialog"), dialog.dismiss()))
         context.on("request", lambda request: _note_request(request, path, troubles))
+        failed = "requestfailed"  # among them what the page's own policy forbids
+        context.on(failed, lambda each: troubles.append(f"failed: {each.url} {each.failure}"))
         page.goto(path.as_uri())
         visits.append((context, troubles))
         return Visit(page, troubles)

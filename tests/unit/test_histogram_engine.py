@@ -2,19 +2,43 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spexplain.engines import NumpyEngine, binning, histogram, histogram_labels, resolve_engine
+from spexplain.engines import (
+    NumpyEngine,
+    binning,
+    histogram,
+    histogram_labels,
+    histogram_node,
+    resolve_engine,
+)
 from spexplain.engines.histogram import HistogramEngine
 from spexplain.engines.histogram_threads import Threads
-from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.graphs import (
+    CenterCosts,
+    CliqueGraph,
+    PairGraph,
+    ProductGraph,
+    SparseGraph,
+    StarGraph,
+)
 from spexplain.grow import grow
-from spexplain.objectives import Objective, emn, gini_cart, imm, spex, volume_cart
-from strategies import columns, graph_tables, labelled_tables, labels_for, tables
+from spexplain.objectives import (
+    Objective,
+    emn,
+    exkmc,
+    gini_cart,
+    imm,
+    non_uniform_cut,
+    spex,
+    volume_cart,
+)
+from strategies import adjacencies_for, columns, graph_tables, labelled_tables, labels_for, tables
 
 ON_LABELS = {
     "unit": lambda labels: spex(CliqueGraph.from_labels(labels)),
@@ -109,6 +133,41 @@ def test_stars(objective, max_bins, data, limits):
     check(X, objective(StarGraph(labels, centers, pairs)), max_bins, **limits)
 
 
+@given(data=st.data(), limits=LIMITS)
+def test_costs(max_bins, data, limits):
+    X = data.draw(tables())
+    n_centers = data.draw(st.integers(1, 4))
+    drawn = [data.draw(columns(n_centers)) for _ in range(X.shape[1])]
+    centers = np.array(drawn).T * data.draw(st.sampled_from([0.25, 0.3]))
+    check(X, exkmc(CenterCosts.from_centers(X, centers)), max_bins, **limits)
+
+
+@given(data=st.data(), limits=LIMITS)
+def test_pairs(max_bins, data, limits):
+    X = data.draw(tables())
+    kinds = st.sampled_from(["edges", "labels", "product", "star"])
+    centers = np.array([data.draw(columns(5)) for _ in range(X.shape[1])]).T * 0.25
+    labels = data.draw(labels_for(len(X)))
+
+    def graph(kind):
+        if kind == "edges":
+            drawn = adjacencies_for(len(X), any_weight=data.draw(st.booleans()))
+            return SparseGraph.from_adjacency(data.draw(drawn))
+        if kind == "labels":
+            return CliqueGraph.from_labels(labels)
+        return ProductGraph.from_masses(
+            data.draw(st.lists(st.integers(0, 9), min_size=len(X), max_size=len(X)))
+        )
+
+    kind = data.draw(kinds)
+    if kind == "star":
+        pair = PairGraph(StarGraph(labels, centers), StarGraph(labels[::-1].copy(), centers))
+    else:
+        pair = PairGraph(graph(kind), graph(data.draw(kinds.filter(lambda kind: kind != "star"))))
+    assume(pair.graph.degrees.sum() > 0)
+    check(X, non_uniform_cut(pair), max_bins, **limits)
+
+
 @pytest.mark.parametrize(
     ("n_jobs", "order", "dtype"),
     [(1, "C", np.float32), (2, "F", np.float64), (3, "neither", np.float32), (2, "C", np.float64)],
@@ -119,10 +178,22 @@ def test_heavy_tails_and_ties(max_bins, n_jobs, order, dtype):
     rng = np.random.default_rng(1)
     weights = rng.choice([0.0, 1.0, 2.0], p=[0.99, 0.005, 0.005], size=(len(X), len(X)))
     engine = HistogramEngine(n_jobs=n_jobs, max_bins=max_bins)
+    edges = SparseGraph.from_adjacency(np.maximum(weights, weights.T))
+    others = SparseGraph.from_adjacency(0.3 * np.maximum(weights, weights.T)[::-1, ::-1])
     for objective in [
         *(make(labels) for make in ON_LABELS.values()),
-        spex(SparseGraph.from_adjacency(np.maximum(weights, weights.T))),
-        spex(SparseGraph.from_adjacency(0.3 * np.maximum(weights, weights.T))),
+        spex(edges),
+        spex(others),
+        exkmc(CenterCosts.from_centers(X, star(X, labels).centers)),
+        *(
+            non_uniform_cut(PairGraph(*pair))
+            for pair in [
+                (edges, others),
+                (edges, ProductGraph.from_masses(edges.degrees)),
+                (CliqueGraph.from_labels(labels), others),
+                (CliqueGraph.from_labels(labels), ProductGraph.from_masses(np.ones(len(X)))),
+            ]
+        ),
         *(make(star(X, labels, "furthest_l2")) for make in ON_STARS.values()),
     ]:
         expected = grown(NumpyEngine(), X, objective, min_samples_leaf=2)
@@ -200,6 +271,48 @@ def test_bins_are_balanced_and_single_values_known():
         assert np.count_nonzero(counts) > 240
         assert counts.max() < 4 * 20_000 / 255
     assert np.count_nonzero(solid[2]) == len(np.unique(codes[2])) == 9
+
+
+def test_bins_are_counted(path):
+    X, labels = heavy_tailed(n_rows=3000)
+    search = HistogramEngine().bind(X, spex(CliqueGraph.from_labels(labels)))
+    assert (search.n_bounded, search.n_refined) == (0, 0)
+    grow(search, max_leaves=8)
+    assert 0 < search.n_refined < search.n_bounded
+
+
+@pytest.mark.parametrize("stage", ["bin", "bound", "helper"])
+def test_interrupts_leave_no_threads(stage, monkeypatch):
+    X, labels = heavy_tailed(n_rows=3000, n_features=70)
+    before = set(threading.enumerate())
+    has_waited = []
+
+    def interrupted(*arguments):
+        has_waited.append(True)
+        in_main = threading.current_thread() is threading.main_thread()
+        if in_main != (stage == "helper") and len(has_waited) > 1:
+            raise KeyboardInterrupt
+
+    where = "code_features" if stage == "bin" else "lower_bounds"
+    module = binning if stage == "bin" else histogram_node
+    real = getattr(module, where)
+    monkeypatch.setattr(module, where, lambda *each: (interrupted(), real(*each))[1])
+
+    def fit_again_and_again():
+        for _ in range(99):
+            grown(HistogramEngine(n_jobs=3), X, spex(CliqueGraph.from_labels(labels)))
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_again_and_again()
+    assert set(threading.enumerate()) <= before
+
+
+def test_threads_share_work_and_pass_on_errors():
+    threads = Threads(3)
+    assert threads.map(lambda task: task * task, list(range(50))) == [i * i for i in range(50)]
+    with pytest.raises(ZeroDivisionError), threads:
+        threads.map(lambda task: 1 // task, [1, 2, 0, 3])
+    assert threads.map(lambda task: -task, [1, 2]) == [-1, -2]
 
 
 def test_names_and_refusals():

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from spexplain.kernels import coding, edges, jit, labels, ordering
+from spexplain.kernels import coding, edges, jit, labels, ordering, sums
 
 EXTRA = np.array([[0.5, -1.0], [2.0, 0.25], [0.0, 1.0]])
 N_BINS = 5
@@ -305,6 +305,26 @@ def test_sweep_edges(run, table, joined):
     )  # fmt: skip
     expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
     assert read_gaps(n_gaps, *gaps) == expected
+
+
+def test_sums_at_borders_and_gaps(run, table):
+    columns, values, codes, rows = table
+    amounts = np.random.default_rng(9).integers(0, 9, size=(42, 3))
+
+    def sums_of(left):
+        return [*amounts[left].sum(axis=0), len(left), np.count_nonzero(left < 40)]
+
+    found = np.empty((2, 5, N_BINS + 1), dtype=np.int64)
+    run(sums.scan_sums, 2 * codes + 1, 1, 1, 3, rows, amounts, 40, found)
+    assert np.swapaxes(found, 1, 2).tolist() == expected_borders(codes[1:], rows, sums_of)
+    wanted, features = np.array(WANTED, dtype=bool), np.array([2, 1, 0])
+    borders = np.swapaxes(expected_borders(codes[features], rows, sums_of), 1, 2)
+    gaps = np.empty((5, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
+    n_gaps = run(
+        sums.sweep_sums, columns, EXTRA, 2 * codes, 1, features, wanted, rows, amounts,
+        np.ascontiguousarray(borders), *gaps,
+    )  # fmt: skip
+    assert read_gaps(n_gaps, *gaps) == expected_gaps(values, codes, rows, wanted, features, sums_of)
 
 
 def test_keep_neighbors(run, table, joined):

@@ -18,7 +18,6 @@ from spexplain.cli.options import (
     MethodName,
     Reading,
     Size,
-    leaves_of,
 )
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def compare(
     leaf's commonest label. Price: k-means cost of the leaves over that of the clusters. Cut: how
     much of the clusters the leaves cut apart, the sum of conductances that SpEx minimises.
     """
-    from spexplain.cli.fitting import check_clustering, file_name, read_task
+    from spexplain.cli.fitting import check_clustering, file_name, leaves_of, read_task
     from spexplain.cli.sources import opened
     from spexplain.cli.terminal import Terminal, write_json
 

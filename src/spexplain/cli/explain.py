@@ -18,7 +18,6 @@ from spexplain.cli.options import (
     MethodName,
     Reading,
     Size,
-    leaves_of,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +56,14 @@ def explain(
 
     [dim]Explain your own:[/dim]   spexplain explain customers.parquet --labels segment
     """
-    from spexplain.cli.fitting import check_clustering, estimator_of, facts_of, fit, read_task
+    from spexplain.cli.fitting import (
+        check_clustering,
+        estimator_of,
+        facts_of,
+        fit,
+        leaves_of,
+        read_task,
+    )
     from spexplain.cli.sources import opened
     from spexplain.cli.terminal import Terminal, write_json
 

@@ -3,14 +3,14 @@
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from spexplain.cli.columns import Table, named_columns, prepare
 from spexplain.cli.errors import UserError, closest, counted, listed, usage_error
-from spexplain.cli.options import Clustering, Columns, MethodName, Size, leaves_of
-from spexplain.cli.sources import Source
+from spexplain.cli.options import Clustering, Columns, MethodName, Size
+from spexplain.cli.sources import Source, is_number
 from spexplain.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -71,6 +71,15 @@ def check_clustering(clustering: Clustering) -> None:
             )
 
 
+def leaves_of(size: Size) -> int | Literal["auto"] | None:
+    """Return the number of leaves that was asked for."""
+    if size.leaves is None or size.leaves == "auto":
+        return "auto" if size.leaves else None
+    if not size.leaves.isdecimal() or int(size.leaves) < 1:
+        usage_error(f"--leaves must be a positive number or auto, not {size.leaves}.")
+    return int(size.leaves)
+
+
 def read_task(source: Source, columns: Columns, clustering: Clustering, terminal: Terminal) -> Task:
     """Read a file: numbers, clusters, and the columns that tests may use."""
     with terminal.stage(f"Reading {source.name}"):
@@ -95,17 +104,13 @@ def read_task(source: Source, columns: Columns, clustering: Clustering, terminal
 
 
 def _note_missing_header(source: Source, names: list[str], terminal: Terminal) -> None:
-    def is_number(name: str) -> bool:
-        try:
-            float(name)
-        except ValueError:
-            return False
-        return True
-
-    if source.is_text and not source.reading.no_header and all(map(is_number, names)):
-        terminal.note(
-            f"All column names of {source.name} are numbers; if its first line is a row, pass --no-header."
-        )
+    if source.is_text and not source.reading.no_header:
+        n_numbers = sum(map(is_number, names))
+        if 2 * n_numbers > len(names):
+            terminal.note(
+                f"{n_numbers} of {counted(len(names), 'column name')} are numbers; if the first line is "
+                "a row, pass --no-header."
+            )
 
 
 def _testable(wanted: list[str], table: Table) -> list[str] | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from spexplain.cli.errors import DEBUG, usage_error
+from spexplain.cli.errors import DEBUG
 
 InputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
 OutputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
@@ -293,12 +293,3 @@ Format = Annotated[
     Literal["text", "json"],
     _messages("--format", show_default=True, help="What is printed: text for people, or JSON."),
 ]
-
-
-def leaves_of(size: Size) -> int | Literal["auto"] | None:
-    """Return the number of leaves that was asked for."""
-    if size.leaves is None or size.leaves == "auto":
-        return "auto" if size.leaves else None
-    if not size.leaves.isdecimal() or int(size.leaves) < 1:
-        usage_error(f"--leaves must be a positive number or auto, not {size.leaves}.")
-    return int(size.leaves)

@@ -1,8 +1,9 @@
 """``spexplain predict``: label the rows of a table with a model from JSON, in constant memory."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import typer
@@ -57,7 +58,8 @@ def predict(
     test asks for get neither. Only the columns that the tree tests need to be there. Texts of a CSV
     file that a spreadsheet would run as formulas get an apostrophe in front.
     """
-    from spexplain.cli.labels import format_of_output, sink
+    from spexplain.cli.batches import write_batches
+    from spexplain.cli.labels import format_of_output
     from spexplain.cli.sources import clear_errors, opened
     from spexplain.cli.terminal import Terminal
 
@@ -68,27 +70,15 @@ def predict(
     terminal = Terminal(quiet=manner.quiet, is_taken=outputs.use_stdout)
     tree = _read_model(model)
     with outputs, opened(data, reading) as source:
-        counter = _Counter()
         kept = _kept(keep, source)
-        total = _n_rows(source)
-        with terminal.bar("Labelling", total) as advance, clear_errors(source):
-            counter.advance = advance
-            frame = _labelled(source, tree, kept, counter)
+        with terminal.bar("Labelling", _n_rows(source)) as advance, clear_errors(source):
+            labeller = _Labeller(source, tree, kept, advance)
             with outputs.target("--output") as target:
-                sink(frame, target, written)
-    _report(counter, outputs, output, terminal)
+                write_batches(labeller.batches(), labeller.written, target, written)
+    _report(labeller, outputs, output, terminal)
 
 
-class _Counter:
-    """Rows that passed, and rows that could not be labelled."""
-
-    def __init__(self) -> None:
-        self.n_rows = 0
-        self.n_missing = 0
-        self.advance: Any = None
-
-
-def _report(counter: _Counter, outputs: Outputs, output: Path, terminal: "Terminal") -> None:
+def _report(counter: "_Labeller", outputs: Outputs, output: Path, terminal: "Terminal") -> None:
     if counter.n_missing:
         terminal.note(
             f"{counter.n_missing:,} of {counted(counter.n_rows, 'row')} got no label: a value that "
@@ -140,42 +130,70 @@ def _n_rows(source: "Source") -> int | None:
         return int(source.scan().select(pl.len()).collect().item())
 
 
-def _labelled(
-    source: "Source", model: "Model", kept: list[str], counter: _Counter
-) -> "pl.LazyFrame":
-    """Return the kept columns and the labels of every row, not yet computed."""
-    import polars as pl
-    import polars.selectors as cs
+class _Labeller:
+    """Labels a table batch by batch, and counts.
 
-    source.names()
-    frame = source.scan(as_text=True)
-    schema = frame.collect_schema()
-    used = [_number(model.names[column], schema, source) for column in model.used]
-    place = {column: number for number, column in enumerate(model.used)}
-    feature = [place.get(int(each), -1) for each in model.tree.feature]
-    tree = replace(model.tree, n_features=max(len(used), 1), feature=np.array(feature))
+    Parameters
+    ----------
+    source : Source
+        The table.
+    model : Model
+        What labels it.
+    kept : list of str
+        Columns to copy.
+    advance : callable
+        Told the rows of every batch.
+    """
 
-    def leaves(rows: pl.Series) -> pl.Series:
-        X = rows.struct.unnest().to_numpy() if used else np.zeros((len(rows), 1))
-        found = leaves_of_rows(tree, X)
-        counter.n_rows += len(rows)
-        counter.n_missing += int(np.count_nonzero(found < 0))
-        counter.advance(len(rows))
-        return pl.select(pl.when(pl.lit(pl.Series(found)) >= 0).then(pl.Series(found))).to_series()
+    def __init__(
+        self, source: "Source", model: "Model", kept: list[str], advance: Callable[[int], None]
+    ) -> None:
+        import polars as pl
 
-    numbers = pl.struct(
-        each.alias(str(number)) for number, each in enumerate(used or [pl.lit(0.0)])
-    )
-    leaf = numbers.map_batches(leaves, return_dtype=pl.Int64, is_elementwise=True)
-    frame = frame.select(cs.by_name(*kept), leaf.alias("leaf"))
-    if model.leaf_reference is None:
-        return frame
-    labels = pl.Series(model.labels("reference"))
-    return frame.with_columns(
-        pl.col("leaf")
-        .replace_strict(list(range(len(labels))), labels, default=None, return_dtype=labels.dtype)
-        .alias("cluster")
-    )
+        from spexplain.cli.batches import schema_of
+
+        source.names()
+        self.source, self.kept, self.advance = source, kept, advance
+        self.n_rows = self.n_missing = 0
+        names = [model.names[column] for column in model.used]
+        self.schema = schema_of(source, set(names))
+        self.numbers = [_number(name, self.schema, source) for name in names]
+        place = {column: number for number, column in enumerate(model.used)}
+        feature = [place.get(int(each), -1) for each in model.tree.feature]
+        # Rows are read without the columns that no test asks for.
+        self.tree = replace(
+            model.tree, n_features=max(len(names), 1), feature=np.array(feature, dtype=np.int64)
+        )
+        self.labels = None
+        if model.leaf_reference is not None:
+            self.labels = pl.Series("cluster", model.labels("reference"))
+        self.written = self._labelled(pl.DataFrame(schema=self.schema)).schema
+
+    def batches(self) -> Iterator["pl.DataFrame"]:
+        """Give the columns to write."""
+        from spexplain.cli.batches import read_batches
+
+        asked = {name for each in self.numbers for name in each.meta.root_names()}
+        columns = [name for name in self.schema if name in asked or name in self.kept]
+        for batch in read_batches(self.source, self.schema, columns):
+            labelled = self._labelled(batch)
+            self.n_rows += len(batch)
+            self.n_missing += labelled["leaf"].null_count()
+            self.advance(len(batch))
+            yield labelled
+
+    def _labelled(self, batch: "pl.DataFrame") -> "pl.DataFrame":
+        import polars as pl
+
+        X = np.zeros((len(batch), 1))
+        if self.numbers:
+            X = batch.select(each.alias(str(at)) for at, each in enumerate(self.numbers)).to_numpy()
+        leaves = pl.DataFrame({"leaf": leaves_of_rows(self.tree, X)})
+        leaves = leaves.select(pl.when(pl.col("leaf") >= 0).then(pl.col("leaf")))
+        found = batch[self.kept].hstack(leaves) if self.kept else leaves
+        if self.labels is None:
+            return found
+        return found.with_columns(self.labels.gather(found["leaf"]).alias("cluster"))
 
 
 def leaves_of_rows(tree: "Tree", X: "Matrix") -> "Ints":
@@ -193,10 +211,9 @@ def leaves_of_rows(tree: "Tree", X: "Matrix") -> "Ints":
 def _number(name: str, schema: "pl.Schema", source: "Source") -> "pl.Expr":
     """Return a column of the model as floats, missing values as NaN."""
     import polars as pl
-    import polars.selectors as cs
 
     if name in schema:
-        column = cs.by_name(name).as_expr()
+        column = pl.col(name)
         if schema[name] == pl.String:
             text = column.str.strip_chars()
             if source.reading.decimal_comma:
@@ -206,7 +223,7 @@ def _number(name: str, schema: "pl.Schema", source: "Source") -> "pl.Expr":
         return column.cast(pl.Float64).fill_null(float("nan"))
     for at in (place for place, sign in enumerate(name) if sign == "="):
         if name[:at] in schema:  # a text column that explain encoded
-            column = cs.by_name(name[:at]).as_expr().cast(pl.String)
+            column = pl.col(name[:at]).cast(pl.String)
             return (column == name[at + 1 :]).fill_null(False).cast(pl.Float64)
     raise UserError(
         f"{source.name} has no column {name}, which the model tests{closest(name, schema)}"

@@ -34,6 +34,7 @@ _TITLES = {
 }  # fmt: skip
 # Types are guessed from so many rows; where a later row does not fit, from all of them.
 _N_GUESSED = 10_000
+_LONGEST_HEADER = 1 << 24  # bytes
 _DELIMITERS = {";": "';'", "\t": "a tab", "|": "'|'", ",": "','", ":": "':'"}
 
 
@@ -85,12 +86,11 @@ class Source:
         options: dict[str, Any] = {"infer_schema_length": guessed}
         if as_text:
             options = {"infer_schema": False}
-        words = self.reading.null
         frame = pl.scan_csv(
             self.path,
             separator=self.separator,
             has_header=not self.reading.no_header,
-            null_values=None if words is None else [each.strip() for each in words.split(",")],
+            null_values=self._null_words,
             decimal_comma=self.reading.decimal_comma,
             glob=False,
             **options,
@@ -99,6 +99,24 @@ class Source:
             names = frame.collect_schema().names()
             frame = frame.rename({name: f"x{place}" for place, name in enumerate(names)})
         return frame
+
+    def parse_block(self, block: bytes, schema: "pl.Schema", *, has_header: bool) -> "pl.DataFrame":
+        """Return some rows of a CSV file, cells as text; the first block starts with the header."""
+        import polars as pl
+
+        return pl.read_csv(
+            block,
+            separator=self.separator,
+            has_header=False,
+            skip_rows=int(has_header and not self.reading.no_header),
+            schema=schema,
+            null_values=self._null_words,
+        )
+
+    @property
+    def _null_words(self) -> list[str] | None:
+        words = self.reading.null
+        return None if words is None else [each.strip() for each in words.split(",")]
 
     def read(self, columns: list[str] | None = None) -> "pl.DataFrame":
         """Return the table, or some columns of it."""
@@ -125,7 +143,10 @@ class Source:
                 names = self._header()
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise UserError(f"{self.name} has several columns called {listed(twice)}; rename them.")
+            cure = "rename them"
+            if self.is_text and any(map(is_number, twice)):
+                cure = "if the first line is a row, pass --no-header"
+            raise UserError(f"{self.name} has several columns called {listed(twice)}; {cure}.")
         if not names:
             raise UserError(f"{self.name} has no columns.")
         self._check_delimiter(names)
@@ -135,8 +156,10 @@ class Source:
         """Return the first line as it is written; polars renames columns of equal names."""
         import polars as pl
 
+        with self.path.open("rb") as file:
+            head = file.read(_LONGEST_HEADER)
         first = pl.read_csv(
-            self.path, separator=self.separator, has_header=False, n_rows=1, infer_schema=False
+            head, separator=self.separator, has_header=False, n_rows=1, infer_schema=False
         )
         cells = ["" if cell is None else str(cell) for cell in first.row(0)]
         cells[0] = cells[0].removeprefix("\ufeff")
@@ -152,6 +175,15 @@ class Source:
                 f"{self.name} seems to have one column only, named {names[0]!r}: its cells may be "
                 f"separated by {_DELIMITERS[found[0]]}; pass --delimiter {sign}."
             )
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _scan_arrow(path: Path) -> "pl.LazyFrame":

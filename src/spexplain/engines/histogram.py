@@ -8,6 +8,7 @@ and swept. The cut is the one that the exhaustive `NumpyEngine` finds, to the la
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -17,32 +18,59 @@ from spexplain.engines.histogram_counts import Coded, Counts
 from spexplain.engines.histogram_edges import EdgeCounts
 from spexplain.engines.histogram_labels import LabelCounts
 from spexplain.engines.histogram_node import Frame, Node, NodeSearch
+from spexplain.engines.histogram_pairs import PairCounts
+from spexplain.engines.histogram_sums import CostCounts, ProductCounts
 from spexplain.engines.histogram_threads import Threads
 from spexplain.engines.numpy import NumpyEngine, count_threads, midpoint
-from spexplain.graphs import CliqueGraph, EdgeGraph, Graph, SparseGraph, StarGraph
+from spexplain.graphs import (
+    CenterCosts,
+    CliqueGraph,
+    EdgeGraph,
+    Graph,
+    PairGraph,
+    ProductGraph,
+    SparseGraph,
+    StarGraph,
+)
 from spexplain.kernels.coding import sides_of, values_around
 from spexplain.objectives import Objective
-from spexplain.records import Cut, Side
+from spexplain.records import Cut
 from spexplain.typing import Matrix
 
-_N_SMALL = 400  # members up to which sorting all of a node beats bounding first
+_N_SMALL = 100  # members up to which sorting all of a node beats bounding first
 
 
 @singledispatch
-def counts_of(graph: Graph, trend: Side | None) -> Counts | None:
+def counts_of(graph: Graph, trend: Any) -> Counts | None:
     """Return the counts for a graph's type, or None if there are none; register with ``@counts_of.register``."""
     return None
 
 
 @counts_of.register
-def _(graph: CliqueGraph, trend: Side | None) -> Counts:
+def _(graph: CliqueGraph, trend: Any) -> Counts:
     return LabelCounts(graph, trend)
 
 
 @counts_of.register(SparseGraph)
 @counts_of.register(StarGraph)
-def _(graph: EdgeGraph, trend: Side | None) -> Counts:
+def _(graph: EdgeGraph, trend: Any) -> Counts:
     return EdgeCounts(graph)
+
+
+@counts_of.register
+def _(graph: CenterCosts, trend: Any) -> Counts:
+    return CostCounts(graph)
+
+
+@counts_of.register
+def _(graph: ProductGraph, trend: Any) -> Counts:
+    return ProductCounts(graph)
+
+
+@counts_of.register
+def _(graph: PairGraph, trend: Any) -> Counts | None:
+    first, second = counts_of(graph.graph, None), counts_of(graph.against, None)
+    return None if first is None or second is None else PairCounts(first, second)
 
 
 @dataclass(frozen=True)
@@ -70,8 +98,8 @@ class HistogramEngine:
         if counts is None:
             exhaustive = NumpyEngine(n_jobs=self.n_jobs)
             return exhaustive.bind(X, objective, min_samples_leaf=min_samples_leaf)
-        threads = Threads(count_threads(self.n_jobs))
-        frame = _framed(X, objective, counts, self.max_bins, threads)
+        with Threads(count_threads(self.n_jobs)) as threads:
+            frame = _framed(X, objective, counts, self.max_bins, threads)
         return HistogramSearch(frame, min_samples_leaf)
 
 
@@ -89,7 +117,7 @@ def _framed(
     codes, solid = bin_table(X.T, more, n_bins, threads, row_major=counts.row_major)
     table = Coded(X.T, more, codes, n_bins)
     n_borders = X.shape[1] * (n_bins + 1)
-    ints, floats = np.empty(6 * n_borders, dtype=np.int64), np.empty(3 * n_borders)
+    ints, floats = np.empty(counts.n_fields * n_borders, dtype=np.int64), np.empty(3 * n_borders)
     return Frame(table, solid, objective, counts, threads, ints, floats)
 
 
@@ -101,6 +129,8 @@ class HistogramSearch:
         self.n_features, self.n_samples = frame.table.columns.shape
         self.min_samples_leaf = min_samples_leaf
         self.has_extra = frame.objective.graph.extra is not None
+        self.n_bounded = 0  # bins bounded in all nodes so far
+        self.n_refined = 0  # bins swept because their bound did not rule them out
 
     def root(self) -> Node:
         rows = np.arange(self.frame.table.codes.shape[1], dtype=np.int32)
@@ -119,14 +149,16 @@ class HistogramSearch:
     def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
         columns, extra, *_ = self.frame.table
         is_left = np.empty(len(node.rows), dtype=np.bool_)
-        sides_of(columns, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
-        left, right = self.frame.counts.split(node.state, node.rows, is_left)
+        with self.frame.threads:
+            sides_of(columns, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
+            left, right = self.frame.counts.split(node.state, node.rows, is_left)
         return Node(node.rows[is_left], left), Node(node.rows[~is_left], right)
 
     def best_cuts(self, nodes: Sequence[Node]) -> list[Cut | None]:
         states = [(node.state, node.rows) for node in nodes]
-        self.frame.counts.prepare(states, self.frame.table, self.frame.threads)
-        return [self._best_cut(node) for node in nodes]
+        with self.frame.threads as threads:
+            self.frame.counts.prepare(states, self.frame.table, threads)
+            return [self._best_cut(node) for node in nodes]
 
     def _best_cut(self, node: Node) -> Cut | None:
         cut = self._best_with(node, self.min_samples_leaf)
@@ -147,6 +179,8 @@ class HistogramSearch:
             best = search.best_of_all()
         else:
             best = search.best_by_bounds()
+            self.n_bounded += search.n_bounded
+            self.n_refined += search.n_refined
         if best.score == np.inf:
             return None
         low, high = best.low, best.high

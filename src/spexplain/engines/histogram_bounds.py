@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.objectives import Objective
-from spexplain.records import Side
+from spexplain.records import Costs, Pair, Side
 from spexplain.typing import Bools, Floats, Ints
 
 _MARGIN = 1e-12  # relative; far above what rounding does to a bound
@@ -14,17 +14,16 @@ _MARGIN = 1e-12  # relative; far above what rounding does to a bound
 class Sums(NamedTuple):
     """Both sides of many cuts, and how many members and samples of the node lie left of each."""
 
-    left: Side
-    right: Side
+    left: Any
+    right: Any
     n_left: Ints
     samples_left: Ints
 
-    @classmethod
-    def of_fields(cls, fields: Ints, node: Side) -> "Sums":
-        """Return the sums from the six fields that the kernels write along the second last axis."""
-        joined, rest, volume, size = (fields[..., i, :] for i in range(4))
-        right = Side(rest, node.volume - volume, node.size - size)
-        return cls(Side(joined, volume, size), right, fields[..., -2, :], fields[..., -1, :])
+
+def both_sides(fields: Ints, node: Side) -> tuple[Side, Side]:
+    """Return the sides from inner left, inner right, volume left and size left along the second last axis."""
+    joined, rest, volume, size = (fields[..., i, :] for i in range(4))
+    return Side(joined, volume, size), Side(rest, node.volume - volume, node.size - size)
 
 
 class Bins(NamedTuple):
@@ -34,15 +33,15 @@ class Bins(NamedTuple):
     whichever the score rises with); None stands for one, the share that no set of edges exceeds.
     """
 
-    left: tuple[Side, Side]  # smaller, larger
-    right: tuple[Side, Side]
+    left: tuple[Any, Any]  # smaller, larger
+    right: tuple[Any, Any]
     left_cap: Floats | None
     right_cap: Floats | None
 
     @classmethod
     def between(cls, borders: Sums, caps: Floats | None) -> "Bins":
         """Return all bins between neighbouring borders, from caps of shape (n_features, 2, n_borders)."""
-        before, after = np.s_[..., :-1], np.s_[..., 1:]
+        before, after = slice(None, -1), slice(1, None)
         left = _at(borders.left, before), _at(borders.left, after)
         right = _at(borders.right, after), _at(borders.right, before)
         if caps is None:
@@ -50,7 +49,7 @@ class Bins(NamedTuple):
         return cls(left, right, caps[:, 0, 1:], caps[:, 1, :-1])
 
 
-def admissible_scores(objective: Objective, sums: Sums, node: Side, valid: Bools) -> Floats:
+def admissible_scores(objective: Objective, sums: Sums, node: Any, valid: Bools) -> Floats:
     """Return the scores of the cuts; infinity where a cut is invalid or inadmissible."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.asarray(objective.score(sums.left, sums.right, node), dtype=np.float64)
@@ -62,14 +61,14 @@ def has_enough(samples_left: Ints, n_samples: int, min_samples: int) -> Bools:
     return np.asarray((samples_left >= min_samples) & (samples_left <= n_samples - min_samples))
 
 
-def lower_bounds(objective: Objective, bins: Bins, node: Side) -> Floats:
+def lower_bounds(objective: Objective, bins: Bins, node: Any) -> Floats:
     """Return what no cut strictly inside a bin can fall below, less a margin for rounding.
 
     Without a declared trend nothing is known, and everything is possible.
     """
     trend = objective.trend
     if trend is None:
-        return np.full(np.shape(bins.left[0].inner), -np.inf)
+        return np.array(-np.inf)
     left = _optimistic(*bins.left, trend, bins.left_cap)
     right = _optimistic(*bins.right, trend, bins.right_cap)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -98,26 +97,36 @@ def corner_bounds(
     node : Side
         Sums over the node.
     """
-    before, after = (Sums.of_fields(corners[:, i], node) for i in range(2))
-    part = Bins(
-        (before.left, after.left),
-        (after.right, before.right),
-        caps[0][:, None],
-        caps[1][:, None],
+    (left, left_after), (right, right_after) = zip(
+        *(both_sides(corners[:, i], node) for i in range(2)), strict=True
     )
+    part = Bins((left, left_after), (right_after, right), caps[0][:, None], caps[1][:, None])
     return np.asarray(lower_bounds(objective, part, node).min(axis=1))
 
 
-def _at(side: Side, place: Any) -> Side:
-    return Side(*(field[place] for field in side))
+def _at(record: Any, place: slice) -> Any:
+    """Return the record of only those cuts along the last axis of cuts."""
+    if isinstance(record, Pair):
+        return Pair(*(_at(side, place) for side in record))
+    if isinstance(record, Costs):
+        return Costs(record.total[..., place, :])
+    return Side(*(field[..., place] for field in record))
 
 
-def _optimistic(smaller: Side, larger: Side, trend: Side, cap: Floats | None) -> Side:
+def _optimistic(smaller: Any, larger: Any, trend: Any, cap: Floats | None) -> Any:
     """Return each field from whichever of two nested sets lowers the score."""
-    inner, volume, size = (
+    if isinstance(trend, Pair):
+        return Pair(*map(_optimistic, smaller, larger, trend, (None, None)))
+    fields = [
         high if direction < 0 else low
         for low, high, direction in zip(smaller, larger, trend, strict=True)
-    )
+    ]
+    return _capped(Side(*fields), trend, cap) if isinstance(trend, Side) else Costs(*fields)
+
+
+def _capped(side: Side, trend: Side, cap: Floats | None) -> Side:
+    """Return an optimistic side with no more inner weight than its volume (or size) allows."""
+    inner, volume, size = side
     # A side without volume (or size) is inadmissible where it would be best.
     if trend.volume > 0:
         volume = np.maximum(volume, 1)

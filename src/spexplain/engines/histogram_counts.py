@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from spexplain.engines.histogram_threads import Threads
-from spexplain.records import Side
 from spexplain.typing import Array, Bools, Floats, Ints, Matrix
 
 
@@ -27,15 +26,15 @@ class Coded(NamedTuple):
 class Gaps(NamedTuple):
     """Gaps between neighbouring values: sums, the values, and which of the asked features they belong to."""
 
-    fields: Ints  # shape (6, n_gaps)
+    fields: Ints  # shape (n_fields, n_gaps)
     around: Floats  # shape (2, n_gaps)
     which: Ints  # shape (n_gaps,)
 
     @classmethod
-    def room(cls, n_gaps: int) -> "Gaps":
+    def room(cls, n_fields: int, n_gaps: int) -> "Gaps":
         """Return arrays to write at most that many gaps to."""
         return cls(
-            np.empty((6, n_gaps), dtype=np.int64),
+            np.empty((n_fields, n_gaps), dtype=np.int64),
             np.empty((2, n_gaps)),
             np.empty(n_gaps, dtype=np.int64),
         )
@@ -48,10 +47,11 @@ class Gaps(NamedTuple):
 class Counts(Protocol):
     """How the sums of one kind of graph follow from bins. Its `state` of a node is opaque to the engine.
 
-    Rows are vertex numbers, ascending; sums come in six fields: inner left, inner right, volume
-    left, size left, members left, samples left.
+    Rows are vertex numbers, ascending. Sums come in fields along the second last axis that only
+    `sides` knows how to read; the last two are the members and the samples left of a cut.
     """
 
+    n_fields: int
     row_major: bool  # whether the codes of a vertex, rather than of a feature, lie side by side
     has_caps: bool  # whether `borders` writes caps of inner weight
     takes_shift: bool  # whether `borders` knows coarser bins
@@ -62,8 +62,14 @@ class Counts(Protocol):
     def split(self, state: Any, rows: Array, is_left: Bools) -> tuple[Any, Any]:
         """Return the states of both parts of a node."""
 
-    def node(self, state: Any, rows: Array) -> Side:
-        """Return the sums over a node."""
+    def node(self, state: Any, rows: Array) -> Any:
+        """Return the record of sums over a node."""
+
+    def nothing(self, node: Any) -> Ints:
+        """Return the fields of a cut with nothing on its left."""
+
+    def sides(self, state: Any, node: Any, fields: Ints) -> tuple[Any, Any]:
+        """Return the records left and right of the cuts that have these fields."""
 
     def is_pure(self, state: Any) -> bool:
         """Whether all counted samples of the node belong to one cluster."""

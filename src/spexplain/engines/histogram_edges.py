@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from spexplain.engines.histogram_bounds import both_sides
 from spexplain.engines.histogram_counts import Coded, Gaps
 from spexplain.engines.histogram_threads import Threads
 from spexplain.graphs import EdgeGraph
@@ -25,6 +26,7 @@ class _Joined(NamedTuple):
 class EdgeCounts:
     """Listed edges, as the neighbours of every vertex inside its node."""
 
+    n_fields = 6
     row_major = True
     has_caps = False
     takes_shift = False
@@ -68,6 +70,12 @@ class EdgeCounts:
         inner = np.sum(state.weights, dtype=np.int64)
         volume, size, _ = np.sum(self._vertices(rows)[0][:, rows], axis=1)
         return Side(inner, volume, size)
+
+    def nothing(self, node: Side) -> Ints:
+        return np.array([0, node.inner, 0, 0, 0, 0])
+
+    def sides(self, state: _Joined, node: Side, fields: Ints) -> tuple[Side, Side]:
+        return both_sides(fields, node)
 
     def is_pure(self, state: _Joined) -> bool:
         return False

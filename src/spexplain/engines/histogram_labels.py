@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spexplain.engines.histogram_bounds import both_sides
 from spexplain.engines.histogram_counts import Coded, Gaps
 from spexplain.engines.histogram_threads import Threads, blocks_of
 from spexplain.graphs import CliqueGraph
@@ -38,6 +39,7 @@ class _Labelled:
 class LabelCounts:
     """Cliques: counting labels replaces walking edges."""
 
+    n_fields = 6
     row_major = False
     has_caps = True
     takes_shift = True
@@ -77,6 +79,12 @@ class LabelCounts:
         totals, (weights, degrees, counted) = state.totals, self.clusters
         inner = np.sum(weights * totals * (totals - 1))
         return Side(inner, np.sum(degrees * totals), np.sum(counted * totals))
+
+    def nothing(self, node: Side) -> Ints:
+        return np.array([0, node.inner, 0, 0, 0, 0])
+
+    def sides(self, state: _Labelled, node: Side, fields: Ints) -> tuple[Side, Side]:
+        return both_sides(fields, node)
 
     def is_pure(self, state: _Labelled) -> bool:
         return bool(np.count_nonzero(state.totals[:-1]) <= 1)

@@ -15,11 +15,11 @@ from spexplain.engines.histogram_bounds import (
 from spexplain.engines.histogram_counts import Coded, Counts, Gaps
 from spexplain.engines.histogram_threads import Threads, blocks_of
 from spexplain.objectives import Objective
-from spexplain.records import Side
 from spexplain.typing import Array, Bools, Floats, Ints
 
-_BLOCK = 32  # features whose borders a thread scores at a time
-_CORNER_BLOCK = 16  # the same for bounds with clusters moved, whose arrays are larger
+_N_BOUNDS = 1 << 13  # bins that a thread bounds at a time
+_N_CORNERS = 1 << 12  # the same for bounds with clusters moved, whose arrays are larger
+_LANES = 32  # features that kernels may take together
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 _N_GAPS = 1 << 15  # gaps that a thread sweeps at a time
 _ROWS_PER_BIN = 8  # in nodes with fewer, bins are joined until they hold as many
@@ -63,13 +63,14 @@ class NodeSearch:
     """The cuts of one node that leave enough samples on both sides."""
 
     def __init__(
-        self, frame: Frame, node: Node, side: Side, n_samples: int, min_samples: int
+        self, frame: Frame, node: Node, side: Any, n_samples: int, min_samples: int
     ) -> None:
         self.table, self.solid, self.objective, self.counts, self.threads, ints, floats = frame
         self.ints, self.floats = ints, floats
         self.node, self.side = node, side
         self.n_samples, self.min_samples = n_samples, min_samples
         self.n_features = len(self.table.columns)
+        self.n_bounded, self.n_refined = 0, 0
 
     def first_of_all(self) -> Found:
         """Return the first admissible cut, where all of them tie."""
@@ -99,8 +100,8 @@ class NodeSearch:
     def _sweep_block(self, block: slice, *, first: bool = False) -> Found:
         features = np.arange(block.start, block.stop)
         wanted = np.ones((len(features), self.table.n_bins), dtype=np.bool_)
-        start = np.zeros((len(features), 6, 1), dtype=np.int64)
-        start[:, 1] = self.side.inner
+        nothing = self.counts.nothing(self.side)
+        start = np.tile(nothing[:, None], (len(features), 1, 1))
         room = len(features) * len(self.node.rows)
         return self._sweep(features, wanted, start, room, first=first)
 
@@ -109,12 +110,12 @@ class NodeSearch:
     ) -> Found:
         """Return the best cut (or the first) between distinct values inside runs of wanted bins."""
         rows, state = self.node
-        gaps = Gaps.room(room)
+        gaps = Gaps.room(self.counts.n_fields, room)
         n_gaps = self.counts.gaps(state, rows, self.table, features, wanted, start, gaps)
         if not n_gaps:
             return NOTHING
         gaps = gaps.first(n_gaps)
-        sums = Sums.of_fields(gaps.fields, self.side)
+        sums = self._sums(gaps.fields)
         valid = has_enough(sums.samples_left, self.n_samples, self.min_samples)
         scores = admissible_scores(self.objective, sums, self.side, valid)
         best = int(np.argmax(scores < np.inf) if first else np.argmin(scores))
@@ -124,14 +125,18 @@ class NodeSearch:
         low, high = gaps.around[:, best].tolist()
         return Found(float(scores[best]), feature, n_left, low=low, high=high)
 
+    def _sums(self, fields: Ints) -> Sums:
+        left, right = self.counts.sides(self.node.state, self.side, fields)
+        return Sums(left, right, fields[..., -2, :], fields[..., -1, :])
+
     def best_by_bounds(self) -> Found:
         """Return the best of the cuts at borders and of those in between that can be better."""
         if self.counts.takes_shift:
             self._join_bins(_ROWS_PER_BIN)
         self._lay_out()
-        blocks = blocks_of(self.n_features, _BLOCK)
-        best = min(self.threads.map(self._bound_block, blocks))
-        blocks = blocks_of(self.n_features, _CORNER_BLOCK)
+        self.n_bounded = self.bounds.size
+        best = min(self.threads.map(self._bound_block, self._blocks(_N_BOUNDS)))
+        blocks = self._blocks(_N_CORNERS)
         self.threads.map(lambda block: self._tighten_block(block, best.score), blocks)
         n_features = self.threads.n_threads
         while True:
@@ -142,16 +147,22 @@ class NodeSearch:
             # The lowest bounds first: what they find rules out others.
             lowest = self.bounds[features].min(axis=1)
             features = np.sort(features[np.argsort(lowest, kind="stable")[:n_features]])
+            self.n_refined += int(np.count_nonzero(self.worth[features]))
             best = min(best, *self.threads.map(self._refine, self._shares(features)))
             self.bounds[features] = np.inf
             n_features *= 4
+
+    def _blocks(self, n_cells: int) -> list[slice]:
+        """Return blocks of features that have about so many bins together, at least one for each thread."""
+        most = min(n_cells // self.table.n_bins, -(-self.n_features // self.threads.n_threads))
+        return blocks_of(self.n_features, -(-most // _LANES) * _LANES)
 
     def _lay_out(self) -> None:
         """Cut the arrays of this node from the room for the largest."""
         ints, floats = self.ints, self.floats
         n_bins, d = self.table.n_bins, self.n_features
-        n_caps = d * 2 * (n_bins + 1)
-        self.fields = ints[: d * 6 * (n_bins + 1)].reshape(d, 6, n_bins + 1)
+        n_caps, n_fields = d * 2 * (n_bins + 1), self.counts.n_fields
+        self.fields = ints[: d * n_fields * (n_bins + 1)].reshape(d, n_fields, n_bins + 1)
         self.caps = floats[:n_caps].reshape(d, 2, n_bins + 1)
         self.bounds = floats[n_caps : n_caps + d * n_bins].reshape(d, n_bins)
 
@@ -160,7 +171,7 @@ class NodeSearch:
         rows, state = self.node
         fields, caps = self.fields[block], self.caps[block]
         self.counts.borders(state, rows, self.table, block, fields, caps)
-        sums = Sums.of_fields(fields, self.side)
+        sums = self._sums(fields)
         bins = Bins.between(sums, caps if self.counts.has_caps else None)
         bounds = lower_bounds(self.objective, bins, self.side)
         self.bounds[block] = np.where(self._is_open(sums, block), bounds, np.inf)
@@ -212,7 +223,7 @@ class NodeSearch:
 
     def _shares(self, features: Ints) -> list[Ints]:
         """Return the features in parts of about equal work that fit the caches."""
-        n_members = np.diff(self.fields[features, 4], axis=1)
+        n_members = np.diff(self.fields[features, -2], axis=1)
         n_gaps = np.cumsum(np.sum(n_members, axis=1, where=self.worth[features]))
         share = np.arange(len(features)) * 2 * self.threads.n_threads // len(features)
         return np.split(features, np.flatnonzero(np.diff(share + n_gaps // _N_GAPS)) + 1)
@@ -220,5 +231,5 @@ class NodeSearch:
     def _refine(self, features: Ints) -> Found:
         """Return the best cut inside the bins that are worth it."""
         wanted, start = self.worth[features], self.fields[features]
-        room = int(np.sum(np.diff(start[:, 4], axis=1), where=wanted))
+        room = int(np.sum(np.diff(start[:, -2], axis=1), where=wanted))
         return self._sweep(features, wanted, start, room)

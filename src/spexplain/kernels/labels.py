@@ -89,46 +89,62 @@ def scan_rows(
 
     Shapes: codes (d, n), labels (n_rows,), the others as there. Cost O(n_rows + n_bins) a feature.
     """
-    n_bins = sums.shape[2] - 1
-    totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
+    n_bins, n_labels = sums.shape[2] - 1, clusters.shape[1]
+    totals, weights = clusters[0], clusters[1]
     starts = np.empty(n_bins + 1, dtype=np.int64)
+    places = np.empty(n_bins, dtype=np.int64)
+    bins = np.empty(len(rows), dtype=np.uint8)
     ordered = np.empty(len(rows), dtype=labels.dtype)
-    left = np.empty(len(totals), dtype=np.int64)
+    # What a row of a label adds, side by side. With a of t members on the left, the inner weight is
+    # w a (a - 1) left and that less 2 w (t - 1) a, but for a constant, right.
+    adds = np.empty((n_labels, 4), dtype=np.int64)
+    adds[:, 0], adds[:, 1] = 2 * weights, 2 * weights * (totals - 1)
+    adds[:, 2], adds[:, 3] = clusters[2], clusters[3]
+    seen = np.empty(n_labels, dtype=np.int64)
     node_inner = np.sum(weights * totals * (totals - 1))
+    # Unsigned indices spare the check for negative ones.
+    down = np.uint64(shift)
     for f in range(last - first):
         starts[:] = 0
+        code = codes[first + f]
         for i in range(len(rows)):
-            starts[(codes[first + f, rows[i]] >> shift) + 1] += 1
+            b = np.uint64(code[np.uint32(rows[i])]) >> down
+            bins[i] = b
+            starts[b + np.uint64(1)] += 1
         for b in range(n_bins):
             starts[b + 1] += starts[b]
+            places[b] = starts[b]
         sums[f, 4] = starts
         sums[f, 5] = starts
-        place = starts[:n_bins].copy()
         for i in range(len(rows)):
-            b = codes[first + f, rows[i]] >> shift
-            ordered[place[b]] = labels[i]
-            place[b] += 1
-        left[:] = 0
-        joined, rest, volume, size, cap = 0, node_inner, 0, 0, 0.0
+            b = bins[i]
+            place = np.uint64(places[b])
+            ordered[place] = labels[i]
+            places[b] = place + np.uint64(1)
+        seen[:] = 0
+        joined, parted, volume, size, cap = 0, 0, 0, 0, 0.0
         for b in range(n_bins + 1):
-            sums[f, 0, b], sums[f, 1, b] = joined, rest
+            sums[f, 0, b], sums[f, 1, b] = joined, node_inner + joined - parted
             sums[f, 2, b], sums[f, 3, b] = volume, size
             caps[f, 0, b] = cap
             for i in range(starts[b], starts[b + 1] if b < n_bins else 0):
                 c = ordered[i]
-                here = left[c]
-                joined += 2 * weights[c] * here
-                rest -= 2 * weights[c] * (totals[c] - here - 1)
-                volume += degrees[c]
-                size += counted[c]
-                left[c] = here + 1
-                cap = max(cap, here * rates[c])
+                here = seen[c]
+                seen[c] = here + 1
+                joined += adds[c, 0] * here
+                parted += adds[c, 1]
+                volume += adds[c, 2]
+                size += adds[c, 3]
+                bound = here * rates[c]
+                cap = bound if bound > cap else cap
+        seen[:] = 0
         cap = 0.0
         for b in range(n_bins, -1, -1):
             for i in range(starts[b], starts[b + 1] if b < n_bins else 0):
                 c = ordered[i]
-                left[c] -= 1
-                cap = max(cap, (totals[c] - left[c] - 1) * rates[c])
+                bound = seen[c] * rates[c]
+                seen[c] += 1
+                cap = bound if bound > cap else cap
             caps[f, 1, b] = cap
 
 

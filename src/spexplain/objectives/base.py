@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from spexplain.graphs import Graph
-from spexplain.records import Side
+from spexplain.records import Costs, Pair, Side
 from spexplain.typing import Ints
 
 CutScore: TypeAlias = Callable[[Any, Any, Any], Any]  # (left, right, node) → score of the cut
@@ -36,7 +36,7 @@ class Objective:
     flat_if_pure : bool, default=False
         Whether all cuts of a node with samples of a single cluster score the same on paper.
         Rounding would decide there; the first valid cut is taken instead.
-    trend : Side, optional
+    trend : Side, Pair or Costs, optional
         How the score answers to each field of both sides: -1 if it falls as the field grows, 1 if
         it rises, 0 if the field does not matter. Fast engines then skip cuts that cannot win. Where
         it falls with `inner` and rises with `volume` (or `size`), a side without volume (size) must
@@ -53,7 +53,7 @@ class Objective:
     value: LeafValue
     priority: LeafPriority = _score_itself
     flat_if_pure: bool = False
-    trend: Side | None = None
+    trend: Side | Pair | Costs | None = None
     start: "Objective | None" = None
 
 

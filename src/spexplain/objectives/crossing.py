@@ -69,4 +69,5 @@ def non_uniform_cut(graph: PairGraph) -> Objective:
     def value(node: Pair) -> Any:
         return half_boundary(node.graph) * first.unit
 
-    return Objective("non-uniform cut", graph, score, value)
+    trend = Pair(Side(inner=-1, volume=0, size=0), Side(inner=1, volume=0, size=0))
+    return Objective("non-uniform cut", graph, score, value, trend=trend)

@@ -25,7 +25,8 @@ def exkmc(graph: CenterCosts) -> Objective:
     def priority(score: Any, node: Costs) -> Any:
         return score - value(node)
 
-    return Objective("exkmc", graph, score, value, priority)
+    # The cost of serving a side rises with the side.
+    return Objective("exkmc", graph, score, value, priority, trend=Costs(total=1))
 
 
 def greedy_service(graph: ServingCenters) -> Objective:

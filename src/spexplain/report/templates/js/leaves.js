@@ -10,8 +10,8 @@ function prepareEnds() {
     const { label, color, purity } = describe(node);
     const number = element("span", "leaf-number");
     const name = element("span", "leaf-name", "Leaf ", number);
-    const text = element("span", "as-leaf", name, swatchOf(color, label));
-    if (data.hasReference) text.append(element("span", "muted purity", `${purity} pure`));
+    const text = element("span", "as-leaf", name, " ", swatchOf(color, label));
+    if (data.hasReference) text.append(" ", element("span", "muted purity", `${purity} pure`));
     summary.querySelector(".text").append(text);
   }
 }

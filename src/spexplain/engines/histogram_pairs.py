@@ -1,0 +1,109 @@
+"""Sums of two graphs over the same vertices, for the histogram engine."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from spexplain.engines.histogram_counts import Coded, Counts, Gaps
+from spexplain.engines.histogram_threads import Threads
+from spexplain.records import Pair
+from spexplain.typing import Array, Bools, Floats, Ints
+
+
+class PairCounts:
+    """Both graphs counted side by side: the fields of the first, then those of the second. State: both states."""
+
+    has_caps = False
+
+    def __init__(self, first: Counts, second: Counts) -> None:
+        self.both = first, second
+        self.n_fields = first.n_fields + second.n_fields
+        self.row_major = first.row_major or second.row_major
+        self.takes_shift = first.takes_shift and second.takes_shift
+
+    def _parts(self, fields: Ints) -> tuple[Ints, Ints]:
+        """Return the fields of either graph."""
+        n_first = self.both[0].n_fields
+        return fields[..., :n_first, :], fields[..., n_first:, :]
+
+    def root(self, rows: Array) -> tuple[Any, Any]:
+        first, second = self.both
+        return first.root(rows), second.root(rows)
+
+    def split(
+        self, state: tuple[Any, Any], rows: Array, is_left: Bools
+    ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        (left, right), (other_left, other_right) = (
+            counts.split(each, rows, is_left) for counts, each in zip(self.both, state, strict=True)
+        )
+        return (left, other_left), (right, other_right)
+
+    def node(self, state: tuple[Any, Any], rows: Array) -> Pair:
+        first, second = self.both
+        return Pair(first.node(state[0], rows), second.node(state[1], rows))
+
+    def nothing(self, node: Pair) -> Ints:
+        first, second = self.both
+        return np.concatenate([first.nothing(node.graph), second.nothing(node.against)])
+
+    def sides(self, state: tuple[Any, Any], node: Pair, fields: Ints) -> tuple[Pair, Pair]:
+        (left, right), (other_left, other_right) = (
+            counts.sides(*each)
+            for counts, *each in zip(self.both, state, node, self._parts(fields), strict=True)
+        )
+        return Pair(left, other_left), Pair(right, other_right)
+
+    def is_pure(self, state: tuple[Any, Any]) -> bool:
+        return False
+
+    def prepare(
+        self, nodes: Sequence[tuple[tuple[Any, Any], Array]], table: Coded, threads: Threads
+    ) -> None:
+        for i, counts in enumerate(self.both):
+            counts.prepare([(state[i], rows) for state, rows in nodes], table, threads)
+
+    def borders(
+        self,
+        state: tuple[Any, Any],
+        rows: Array,
+        table: Coded,
+        block: slice,
+        fields: Ints,
+        caps: Floats,
+    ) -> None:
+        for counts, each, part in zip(self.both, state, self._parts(fields), strict=True):
+            room = np.empty(part.shape, dtype=np.int64)
+            counts.borders(each, rows, table, block, room, caps)
+            part[:] = room
+
+    def corners(
+        self,
+        state: tuple[Any, Any],
+        rows: Array,
+        table: Coded,
+        features: Ints,
+        wanted: Bools,
+        n_top: int,
+    ) -> None:
+        return
+
+    def gaps(
+        self,
+        state: tuple[Any, Any],
+        rows: Array,
+        table: Coded,
+        features: Ints,
+        wanted: Bools,
+        start: Ints,
+        gaps: Gaps,
+    ) -> int:
+        n_gaps = 0
+        parts = zip(self.both, state, self._parts(start), self._parts(gaps.fields), strict=True)
+        for counts, each, begin, fields in parts:
+            # Both find the same gaps: these follow from the values alone.
+            part = Gaps(fields, gaps.around, gaps.which)
+            n_gaps = counts.gaps(
+                each, rows, table, features, wanted, np.ascontiguousarray(begin), part
+            )
+        return n_gaps

@@ -1,0 +1,98 @@
+"""`spexplain compare` and the small commands."""
+
+import json
+import sys
+import time
+import types
+
+import numpy as np
+import pytest
+
+import spexplain
+from spexplain.cli import commands
+from spexplain.cli.fitting import METHODS
+
+
+def test_all_methods(run, files, iris):
+    result = run("compare", files["csv"], "-l", "species", "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["failed"] == []
+    assert {each["method"] for each in document["methods"]} == set(METHODS)
+    agreements = [each["ari"] for each in document["methods"]]
+    assert agreements == sorted(agreements, reverse=True)
+    X, y = iris.drop("species"), iris["species"].to_numpy().astype(str)
+    cart = spexplain.CART(3).fit(X, y)
+    found = next(each for each in document["methods"] if each["method"] == "cart")
+    same = spexplain.metrics.agreement(cart.labels_, y)
+    assert found["ari"] == same.ari
+    assert found["leaves"] == 3
+    assert found["depth"] == cart.tree_.depth
+    clique = next(each for each in document["methods"] if each["method"] == "spex-clique")
+    # Its objective is the cut that all methods are compared by.
+    assert clique["cut"] == pytest.approx(clique["objective"])
+
+
+def test_a_reference_for_all(run, files):
+    arguments = ("compare", files["csv"], "--ignore", "species", "--methods", "imm,cart,spex-knn")
+    result = run(*arguments, "-k", 3, "-r", "kmeans", "--leaves", "4")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[0] == "iris.csv · 150 rows × 4 columns"
+    assert len(result.stdout.splitlines()) == 2 + 2 + 3
+
+
+def test_methods_that_fail_or_take_too_long(run, files, monkeypatch):
+    def fail(self, X, y=None):
+        raise ValueError("It cannot be done.")
+
+    def sleep(self, X, y=None):
+        time.sleep(30)
+
+    monkeypatch.setattr(spexplain.CART, "fit", fail)
+    monkeypatch.setattr(spexplain.SpexClique, "fit", sleep)
+    result = run(
+        "compare", files["csv"], "-l", "species", "--methods", "cart,emn,spex-clique",
+        "--time-limit", "0.5",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "cart: It cannot be done." in result.stdout
+    assert "spex-clique: took longer than 0.5 s and was given up." in result.stdout
+    alone = run("compare", files["csv"], "-l", "species", "--methods", "cart")
+    assert alone.exit_code == 1
+    assert "No method could explain this clustering." in alone.stderr
+
+
+def test_demo(run):
+    result = run("demo")
+    assert result.exit_code == 0, result.stderr
+    assert "iris" in result.stdout
+
+
+def test_paper(run, monkeypatch):
+    if commands.find_spec("spexplain.paper") is None:
+        result = run("paper")
+        assert result.exit_code == 1
+        assert "does not bring the paper's tables yet" in result.stderr
+    given = []
+    module = types.ModuleType("spexplain.paper")
+    module.main = given.append
+    monkeypatch.setitem(sys.modules, "spexplain.paper", module)
+    monkeypatch.setattr(commands, "find_spec", lambda name: module)
+    assert run("paper", "--table", "2", "iris").exit_code == 0
+    assert given == [["--table", "2", "iris"]]
+
+
+def test_warmup(run, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    steps = [(spexplain.CART(2, engine="histogram"), X, (X[:, 0] > 0).astype(int))]
+    monkeypatch.setattr(commands, "_steps", lambda: steps)
+    result = run("warmup")
+    assert result.exit_code == 0, result.stderr
+    assert "Compiled in" in result.stdout
+    assert "kept in" in result.stdout
+
+
+def test_warmup_meets_every_method():
+    names = {type(estimator).__name__ for estimator, _, _ in commands._steps()}
+    # Random cuts are drawn without compiled code; a given graph is searched as that of neighbours.
+    assert names == set(METHODS.values()) - {"RandomCuts", "SpexGraph"}

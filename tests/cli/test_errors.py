@@ -1,0 +1,163 @@
+"""Every error of the user is one sentence with the right exit status, and no traceback."""
+
+import os
+
+import polars as pl
+import pytest
+
+from spexplain.cli import compare
+
+
+def sentence(result, status=1):
+    assert result.exit_code == status, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    last = result.stderr.strip().splitlines()[-1]
+    if status == 1:
+        assert last.startswith("Error: ")
+        assert last.endswith((".", "?"))
+        assert len(result.stderr.splitlines()) == 1
+    return last if status == 1 else " ".join(result.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "wanted"),
+    [
+        ("t.csv", b"", (), "is empty"),
+        ("t.csv", b"a,b,y\n", (), "has column names but no rows"),
+        ("t.csv", b"a,a,y\n1,2,0\n", (), "has several columns called a; rename them"),
+        ("t.csv", b"1,1,y\n2,3,0\n", (), "called 1; if the first line is a row, pass --no-header"),
+        ("t.csv", b"a;b;y\n1;2;0\n", (), "pass --delimiter ';'"),
+        ("t.csv", b"a\tb\ty\n1\t2\t0\n", (), "separated by a tab; pass --delimiter tab"),
+        ("t.tsv", b"a,b,y\n1,2,0\n", (), "pass --delimiter ','"),
+        ("t.csv", b"a,y\nx,0\nz,1\n", (), "has no column of numbers"),
+        ("t.csv", b"a,Y\n1,0\n", (), "has no column y; did you mean Y?"),
+        ("t.csv", b"a,b\n1,0\n", (), "has no column y (it has a, b)"),
+        ("t.csv", b"a,y\n1,\n2,0\n3,1\n", (), "label column y is empty in 1 row;"),
+        ("t.csv", b"a,y\n1,0\n2,0\n", (), "has one value only"),
+        ("t.csv", b"a,y\n1,2\n3\n4,5,6\n", (), "some rows have more cells"),
+        ("t.csv", b"a,y\n1,\xe9\n2,b\n", (), "it is not UTF-8 text"),
+        ("t.csv", b"a,y\n1,0\n,1\n", (), "Missing or infinite values in 1 column: a (1 row)"),
+        ("t.csv", b"a,y\n1,0\n,1\n", ("--ignore", "b"), "--ignore: there is no column b"),
+        ("t.csv", b"a,y\n1,0\n2,1\n", ("--features", "c"), "--features: there is no column c"),
+        ("t.csv", b"a,b,y\n1,u,0\n2,v,1\n", ("--features", "b"), "holds no numbers"),
+        ("t.csv", b"a,y\n1,0\n1,1\n", (), "All columns of X are constant"),
+        ("t.csv", b"a,b,y\n,1,0\n2,,1\n", ("--missing", "drop"), "Every row has a missing value"),
+        ("t.parquet", b"nothing of the kind", (), "could not be read as Parquet"),
+        ("t.arrow", b"nothing of the kind", (), "could not be read as Arrow"),
+        ("t.jsonl", b"{a: 1}\n", (), "could not be read as JSON lines"),
+        ("t.csv.gz", b"no gzip", (), "could not be read: Not a gzipped file"),
+        ("t.xlsx", b"PK", (), "pass --input-format, one of csv, tsv, parquet, arrow, jsonl"),
+        ("t.json", b"[]", (), "for JSON, one object per line"),
+    ],
+)  # fmt: skip
+def test_tables(run, tmp_path, name, content, options, wanted):
+    (tmp_path / name).write_bytes(content)
+    assert wanted in sentence(run("explain", tmp_path / name, "--labels", "y", "-q", *options))
+
+
+def test_files_that_are_not_there(run, files, tmp_path):
+    folder = files["csv"].parent
+    assert "did you mean iris.csv" in sentence(run("explain", folder / "irs.csv", "-k", 2))
+    assert "There is no file" in sentence(run("explain", tmp_path / "x" / "y.csv", "-k", 2))
+    assert "is a folder" in sentence(run("explain", folder, "-k", 2))
+    assert "No such file" in sentence(run("predict", tmp_path / "m.json", files["csv"]))
+
+
+def test_labels_that_are_no_clusters(run, files, tmp_path):
+    frame = pl.DataFrame({"a": range(200), "y": [f"{at}" for at in range(200)]})
+    frame.write_csv(tmp_path / "t.csv")
+    said = sentence(run("explain", tmp_path / "t.csv", "-l", "y"))
+    assert "has 200 different values in 200 rows" in said
+    floats = pl.DataFrame({"a": [1.0, 2, 3], "y": [0.0, float("nan"), 1.0]})
+    floats.write_parquet(tmp_path / "t.parquet")
+    assert "is empty in 1 row" in sentence(run("explain", tmp_path / "t.parquet", "-l", "y"))
+
+
+def test_huge_integers(run, tmp_path):
+    (tmp_path / "t.csv").write_text(f"id,b,y\n{2**60},1,0\n{2**61},2,1\n{2**100},3,1\n")
+    result = run("explain", tmp_path / "t.csv", "-l", "y", "-m", "cart")
+    assert result.exit_code == 0, result.stderr
+    assert "beyond 2^53 in id are rounded to floats" in result.stderr
+
+
+def test_cells_that_keep_a_column_from_being_numbers(run, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,y\n1,5,0\n2,?,0\n3,6,1\n4,7,1\n")
+    result = run("explain", tmp_path / "t.csv", "-l", "y", "-m", "cart")
+    assert "but for cells such as '?'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ((), "Say what to explain"),
+        (("-k", "3", "--labels", "species"), "so -k has no meaning"),
+        (("--labels", "species", "-r", "kmeans"), "so --reference has no meaning"),
+        (("-k", "3", "--leaves", "many"), "--leaves must be a positive number or auto"),
+        (("-k", "3", "--leaves", "0"), "--leaves must be a positive number or auto"),
+        (("-k", "0"), "-k"),
+        (("-k", "three"), "-k"),
+        (("-k", "3", "-m", "spex"), "spex"),
+        (("-k", "3", "--dialect", "oracle", "--sql", "-"), "oracle"),
+        (("-k", "3", "--delimiter", "ab"), "--delimiter must be one character"),
+        (("-k", "3", "--json", "-", "--sql", "-"), "--sql and --json both write to -"),
+        (("-k", "3", "--json", "-", "--format", "json"), "both write to standard output"),
+        (("-k", "3", "--nonsense"), "nonsense"),
+    ],
+)
+def test_usage(run, files, options, wanted):
+    assert wanted in sentence(run("explain", files["csv"], *options), status=2)
+
+
+def test_usage_of_other_commands(run, files):
+    said = sentence(run("compare", files["csv"], "-k", 3, "--methods", "emm"), status=2)
+    assert "did you mean imm or emn" in said
+    assert "cannot both" in sentence(run("predict", "-", "-"), status=2)
+    assert run().exit_code == 2
+    assert run("nonsense").exit_code == 2
+
+
+def test_models(run, files, tmp_path):
+    (tmp_path / "m.json").write_text('{"format": "other"}')
+    said = sentence(run("predict", tmp_path / "m.json", files["csv"]))
+    assert "is no model that explain --json wrote" in said
+    assert "is a folder, not a model" in sentence(run("predict", tmp_path, files["csv"]))
+    run("explain", files["csv"], "-l", "species", "-m", "cart", "--json", tmp_path / "ok.json")
+    (tmp_path / "t.csv").write_text("petal lenght (cm),b\n1,2\n")
+    said = sentence(run("predict", tmp_path / "ok.json", tmp_path / "t.csv"))
+    assert (
+        "has no column petal length (cm), which the model tests; did you mean petal lenght" in said
+    )
+    said = sentence(run("predict", tmp_path / "ok.json", files["csv"], "--keep", "specie"))
+    assert "--keep: there is no column specie; did you mean species?" in said
+    assert "how to write labels" in sentence(
+        run("predict", tmp_path / "ok.json", files["csv"], "-o", tmp_path / "out.xlsx")
+    )
+
+
+def test_a_bug_is_one_sentence_too(run, files, monkeypatch):
+    def broken(*given):
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(compare, "_chosen", broken)
+    said = sentence(run("compare", files["csv"], "-k", 3))
+    assert said.endswith("(ZeroDivisionError: oops); --debug shows where.")
+    shown = run("compare", files["csv"], "-k", 3, "--debug").stderr
+    assert "Traceback" in shown
+    assert "ZeroDivisionError: oops" in shown
+
+
+def test_escape_sequences_do_not_reach_the_terminal(run, tmp_path):
+    (tmp_path / "t.csv").write_bytes(b'"a\x1b[31m\nb",y\n1,\x1b[0mu\n2,v\n')
+    result = run("explain", tmp_path / "t.csv", "-l", "y", "-m", "cart")
+    assert result.exit_code == 0, result.stderr
+    assert "\x1b" not in result.output
+    assert "\x1b" not in sentence(run("explain", tmp_path / "t.csv", "-l", "\x1b[31my"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(run, files, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(files["csv"].read_bytes())
+    path.chmod(0)
+    assert "Permission denied" in sentence(run("explain", path, "-k", 2))

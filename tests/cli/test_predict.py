@@ -1,0 +1,231 @@
+"""`spexplain predict`: the same labels as the estimator's, from any file, in constant memory."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import spexplain
+from spexplain.cli import batches
+from spexplain.cli.predict import leaves_of_rows
+
+FORMATS = ["csv", "tsv", "parquet", "arrow", "jsonl", "csv.gz", "jsonl.gz"]
+READERS = {
+    "csv": pl.read_csv,
+    "parquet": pl.read_parquet,
+    "jsonl": pl.read_ndjson,
+    "arrow": pl.read_ipc,
+}
+
+
+@pytest.fixture
+def model(run, files, tmp_path):
+    path = tmp_path / "model.json"
+    run("explain", files["csv"], "-l", "species", "-m", "cart", "--leaves", 6, "--json", path)
+    return path
+
+
+@pytest.fixture
+def expected(iris):
+    explainer = spexplain.CART(n_leaves=6)
+    X, y = iris.drop("species"), iris["species"].to_numpy().astype(str)
+    return explainer.fit(X, y).predict(X), explainer.predict_reference(X)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_input(run, files, model, expected, format):
+    result = run("predict", model, files[format], "-q")
+    found = pl.read_csv(result.stdout_bytes)
+    assert found.columns == ["leaf", "cluster"]
+    np.testing.assert_array_equal(found["leaf"], expected[0])
+    np.testing.assert_array_equal(found["cluster"], expected[1])
+
+
+@pytest.mark.parametrize("format", READERS)
+@pytest.mark.parametrize("how", ["name", "option", "stdout"])
+def test_every_output(run, files, model, expected, tmp_path, format, how):
+    path = tmp_path / (f"out.{format}" if how == "name" else "out")
+    options = () if how == "name" else ("--format", format)
+    target = "-" if how == "stdout" else path
+    result = run("predict", model, files["parquet"], "-o", target, "--keep", "species", *options)
+    assert result.exit_code == 0, result.stderr
+    found = READERS[format](io.BytesIO(result.stdout_bytes) if how == "stdout" else path)
+    assert found.columns == ["species", "leaf", "cluster"]
+    np.testing.assert_array_equal(found["leaf"], expected[0])
+
+
+def test_many_batches(run, files, model, expected, monkeypatch):
+    monkeypatch.setattr(batches, "_N_ROWS", 7)
+    monkeypatch.setattr(batches, "_N_BYTES", 100)
+    for format in ("csv", "parquet", "jsonl", "arrow"):
+        result = run("predict", model, files[format], "-q", "--keep", "all")
+        np.testing.assert_array_equal(pl.read_csv(result.stdout_bytes)["leaf"], expected[0])
+
+
+def test_line_breaks_in_cells(run, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "_N_BYTES", 50)
+    frame = pl.DataFrame(
+        {
+            "note": ['a\nb"c"\n\n', "plain", "\n", 'x,"y"', None] * 20,
+            "petal length (cm)": np.linspace(1, 6, 100),
+            "petal width (cm)": np.linspace(0, 2, 100),
+            "sepal length (cm)": 1,
+            "sepal width (cm)": 1,
+        }
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    result = run("predict", model, tmp_path / "t.csv", "-q", "--keep", "note", "--format", "jsonl")
+    assert pl.read_ndjson(result.stdout_bytes)["note"].to_list() == frame["note"].to_list()
+
+
+def test_columns_in_another_order_and_only_those_tested(
+    run, iris, files, model, expected, tmp_path
+):
+    tested = json.loads(model.read_text())["tree"]["feature"]
+    names = [iris.columns[column] for column in sorted(set(tested) - {-1}, reverse=True)]
+    iris[names].write_csv(tmp_path / "t.csv")
+    result = run("predict", model, tmp_path / "t.csv")
+    np.testing.assert_array_equal(pl.read_csv(result.stdout_bytes)["leaf"], expected[0])
+
+
+def test_values_at_thresholds(run, model, tmp_path):
+    loaded = spexplain.export.from_json(model.read_bytes())
+    thresholds = loaded.tree_.threshold[loaded.tree_.feature >= 0]
+    values = np.concatenate([thresholds, np.nextafter(thresholds, np.inf), [1e300, -1e300, 0.1]])
+    grid = np.random.default_rng(0).choice(values, size=(500, 4))
+    for dtype in (pl.Float64, pl.Float32):
+        frame = pl.DataFrame(grid, schema=list(loaded.feature_names_in_)).cast(dtype)
+        if dtype == pl.Float32:
+            frame = frame.select(pl.when(pl.all().is_finite()).then(pl.all()).otherwise(0))
+        expected = loaded.predict(frame.to_numpy())
+        for format in ("csv", "parquet", "jsonl"):
+            path = tmp_path / f"t.{format}"
+            getattr(frame, {"csv": "write_csv", "jsonl": "write_ndjson"}.get(format, "write_parquet"))(path)  # fmt: skip
+            if dtype == pl.Float32 and format != "parquet":
+                continue  # text of a float32 is another float64
+            found = pl.read_csv(run("predict", model, path).stdout_bytes)["leaf"]
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_missing_values(run, model, tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "petal length (cm),petal width (cm),sepal length (cm),sepal width (cm)\n"
+        "1.0,,1,1\n,1.0,1,1\n5.0,,1,1\n6.0,3.0,1,1\n6.0,three,1,1\n"
+    )
+    result = run("predict", model, tmp_path / "t.csv")
+    leaves = pl.read_csv(result.stdout_bytes)["leaf"].to_list()
+    assert [leaf is None for leaf in leaves] == [False, True, True, False, True]
+    assert "3 of 5 rows got no label" in result.stderr
+
+
+def test_leaves_of_rows_with_holes():
+    tree = spexplain.Tree.root(n_features=2, size=9).split(0, feature=0, threshold=0.0)
+    tree = tree.split(2, feature=1, threshold=0.0, lower=-1.0)
+    nan = np.nan
+    X = np.array([[-1, nan], [1, nan], [nan, 1], [1, -0.5], [1, 3], [nan, nan]])
+    assert leaves_of_rows(tree, X).tolist() == [0, -1, -1, 1, 2, -1]
+
+
+def test_encoded_text_and_booleans(run, iris, tmp_path):
+    more = iris.with_columns(
+        color=pl.when(pl.col("species") == "setosa").then(pl.lit("a=b")).otherwise(pl.lit("red")),
+        wet=pl.col("petal width (cm)") > 1.6,
+    ).select("color", "wet", "species")
+    for format, write in (("csv", more.write_csv), ("parquet", more.write_parquet)):
+        path, labels = tmp_path / f"t.{format}", tmp_path / f"labels.{format}.csv"
+        write(path)
+        arguments = ("-l", "species", "-m", "cart", "--text", "onehot", "-q")
+        saved = tmp_path / f"{format}.json"
+        result = run("explain", path, *arguments, "--json", saved, "-o", labels)
+        assert result.exit_code == 0, result.stderr
+        found = run("predict", saved, path)
+        assert found.stdout == labels.read_text()
+        assert "color=a=b" in saved.read_text()
+
+
+def test_models_without_clusters(run, files, tmp_path):
+    run(
+        "explain", files["csv"], "--ignore", "species", "-k", 3, "-m", "spex-knn", "--json",
+        tmp_path / "m.json",
+    )  # fmt: skip
+    found = pl.read_csv(run("predict", tmp_path / "m.json", files["csv"]).stdout_bytes)
+    assert found.columns == ["leaf"]
+    assert found["leaf"].n_unique() == 3
+
+
+def test_formulas_are_disarmed(run, files, model, iris, tmp_path):
+    risky = ["=1+1", "+a", "-b", "@c", "\td", "\re", "-1.5", "+2e3", "ok", "a=b"]
+    frame = iris.head(len(risky)).with_columns(pl.Series("=note", risky))
+    frame.write_parquet(tmp_path / "t.parquet")
+    safe = ["'=1+1", "'+a", "'-b", "'@c", "'\td", "'\re", "-1.5", "+2e3", "ok", "a=b"]
+    arguments = ("predict", model, tmp_path / "t.parquet", "--keep", "=note")
+    found = pl.read_csv(run(*arguments).stdout_bytes, infer_schema=False)
+    assert found["'=note"].to_list() == safe
+    found = pl.read_csv(
+        run(*arguments, "--format", "tsv").stdout_bytes, infer_schema=False, separator="\t"
+    )
+    assert found["'=note"].to_list() == safe
+    kept = pl.read_ndjson(run(*arguments, "--format", "jsonl").stdout_bytes)
+    assert kept["=note"].to_list() == risky
+
+
+def test_labels_that_are_formulas(run, iris, tmp_path):
+    path = tmp_path / "t.csv"
+    iris.with_columns(pl.col("species").replace("setosa", "=cmd()")).write_csv(path)
+    run("explain", path, "-l", "species", "-m", "cart", "-o", tmp_path / "o.csv", "-q")
+    assert "'=cmd()" in pl.read_csv(tmp_path / "o.csv")["cluster"].to_list()
+
+
+def test_a_name_twice(run, files, model, iris, tmp_path):
+    iris.rename({"species": "leaf"}).write_csv(tmp_path / "t.csv")
+    result = run("predict", model, tmp_path / "t.csv", "--keep", "all")
+    assert result.exit_code == 1
+    assert "--keep leaf would hide a column" in result.stderr
+
+
+def test_pipes(files, model, expected, process):
+    content = files["csv"].read_bytes()
+    result = process("predict", model, "-", "-o", "-", stdin=content)
+    assert result.returncode == 0, result.stderr
+    np.testing.assert_array_equal(pl.read_csv(result.stdout)["leaf"], expected[0])
+    result = process("predict", "-", files["csv"], stdin=model.read_bytes())
+    np.testing.assert_array_equal(pl.read_csv(result.stdout)["leaf"], expected[0])
+
+
+MEASURED = """
+import runpy, sys
+try:
+    runpy.run_module("spexplain", run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+status = open("/proc/self/status").read()
+print(status.split("VmHWM:")[1].split()[0], file=sys.stderr)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_memory_does_not_grow_with_the_table(run, model, tmp_path, format, environment):
+    names = spexplain.export.from_json(model.read_bytes()).feature_names_in_
+    n_small = 300_000
+    X = np.random.default_rng(0).normal(3, 2, size=(n_small, 4)).round(1)
+    small = pl.DataFrame(X, schema=list(names)).with_columns(x=1.5, y=2.5, z=3.5)
+    peaks = []
+    for copies in (1, 6):
+        path = tmp_path / f"{copies}.{format}"
+        lazy = pl.concat([small.lazy()] * copies)
+        getattr(lazy, f"sink_{format}")(path)
+        command = [sys.executable, "-c", MEASURED, "predict", model, path, "--keep", "all", "-q"]
+        command += ["-o", tmp_path / f"out{copies}.{format}"]
+        done = subprocess.run(
+            [str(each) for each in command], capture_output=True, check=True, env=environment
+        )
+        peaks.append(1024 * int(done.stderr.split()[-1]))
+    table = 5 * n_small * 7 * 8
+    assert peaks[1] - peaks[0] < 0.5 * table
+    assert peaks[1] < 1.3 * peaks[0]
+    assert len(READERS[format](tmp_path / f"out6.{format}")) == 6 * n_small
