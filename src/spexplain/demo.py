@@ -1,7 +1,6 @@
 """The demonstration behind ``make demo``: explain the spectral clusters of the iris flowers."""
 
 from importlib.util import find_spec
-from pathlib import Path
 
 from spexplain import BestTree, SpexClique, datasets
 from spexplain.metrics import agreement
@@ -36,10 +35,9 @@ def main() -> None:
     if find_spec("jinja2") is None:
         print('For the report: pip install "spexplain[report]"')
         return
-    path = Path(REPORT).resolve()
     title = "Three kinds of iris flowers"
-    explainer.report(path, title=title, feature_names=iris.feature_names)
-    print(f"report: {path}")
+    path = explainer.report(REPORT, title=title, feature_names=iris.feature_names)
+    print(f"report: {path.resolve()}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,11 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         table = self._rows(X)
         is_small = table.size <= _SMALL
-        proof = (
-            self.certificate(table) if certificate or (certificate is None and is_small) else None
-        )
-        seconds = self._runner_ups(table) if runner_up or (runner_up is None and is_small) else None
+        proof = seconds = None
+        if certificate or (certificate is None and is_small):
+            proof = self.certificate(table, feature_names=feature_names)
+        if runner_up or (runner_up is None and is_small):
+            seconds = self._runner_ups(table)
         return self._summary(table, feature_names, certificate=proof, seconds=seconds)
 
     def _summary(
@@ -147,13 +149,17 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
             leaf_labels=getattr(self, "leaf_reference_", None),
         )
 
-    def certificate(self, X: Any = None) -> Certificate:
+    def certificate(
+        self, X: Any = None, *, feature_names: Sequence[str] | None = None
+    ) -> Certificate:
         """Return what is proved about the tree on the graph it was grown for.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features), optional
             The training rows, if the estimator does not remember them.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
 
         Returns
         -------
@@ -166,7 +172,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
             table,
             self.tree_,
             features=column_numbers(self).tolist(),
-            feature_names=self._names(None),
+            feature_names=self._names(feature_names),
         )
 
     @property
@@ -257,7 +263,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         feature_names: Sequence[str] | None = None,
         runner_up: bool | None = None,
         certificate: bool | None = None,
-    ) -> None:
+    ) -> Path:
         """Write the explanation as one HTML file that needs no network (extra ``report``).
 
         Parameters
@@ -272,13 +278,18 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
             Names of the columns; by default those of the training table, or x0, x1, ...
         runner_up, certificate : bool, optional
             As for `summary`.
+
+        Returns
+        -------
+        path : Path
+            Where it was written.
         """
         from spexplain.report import render, write
 
         facts = self.summary(
             X, feature_names=feature_names, runner_up=runner_up, certificate=certificate
         )
-        write(path, render(facts, title=title))
+        return write(path, render(facts, title=title))
 
     def _html_repr(self) -> str:
         """Return the tree for notebooks; before `fit`, what scikit-learn shows."""

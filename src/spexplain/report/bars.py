@@ -52,7 +52,8 @@ def node_bar(source: Source, node: int) -> Bar:
 
 
 def _segments(parts: list[tuple[int, int]], total: int) -> list[Segment]:
-    segments, x, rest = [], 0.0, 0.0
+    segments: list[Segment] = []
+    x = rest = 0.0
     largest = sorted((count for _, count in parts), reverse=True)[:_N_PIECES]
     for code, count in parts:
         width = count / total
