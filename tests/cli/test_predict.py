@@ -104,9 +104,10 @@ def test_values_at_thresholds(run, model, tmp_path):
         expected = loaded.predict(frame.to_numpy())
         for format in ("csv", "parquet", "jsonl"):
             path = tmp_path / f"t.{format}"
-            getattr(frame, {"csv": "write_csv", "jsonl": "write_ndjson"}.get(format, "write_parquet"))(path)  # fmt: skip
             if dtype == pl.Float32 and format != "parquet":
                 continue  # text of a float32 is another float64
+            write = {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet"}
+            getattr(frame, write[format])(path)
             found = pl.read_csv(run("predict", model, path).stdout_bytes)["leaf"]
             np.testing.assert_array_equal(found, expected)
 
@@ -196,8 +197,11 @@ def test_pipes(files, model, expected, process):
     np.testing.assert_array_equal(pl.read_csv(result.stdout)["leaf"], expected[0])
 
 
+# Small batches, so that tables of a size for tests have many.
 MEASURED = """
 import runpy, sys
+from spexplain.cli import batches
+batches._N_ROWS, batches._N_BYTES = 1 << 15, 1 << 20
 try:
     runpy.run_module("spexplain", run_name="__main__")
 except SystemExit as end:
@@ -225,7 +229,7 @@ def test_memory_does_not_grow_with_the_table(run, model, tmp_path, format, envir
             [str(each) for each in command], capture_output=True, check=True, env=environment
         )
         peaks.append(1024 * int(done.stderr.split()[-1]))
-    table = 5 * n_small * 7 * 8
-    assert peaks[1] - peaks[0] < 0.5 * table
-    assert peaks[1] < 1.3 * peaks[0]
+    more_in_the_table = 5 * n_small * 7 * 8
+    print(peaks)
+    assert peaks[1] - peaks[0] < 0.25 * more_in_the_table
     assert len(READERS[format](tmp_path / f"out6.{format}")) == 6 * n_small

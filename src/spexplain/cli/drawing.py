@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from spexplain.summary import Summary
     from spexplain.summary.schema import Leaf, Node
 
-_LONGEST_LABEL = 20
-_SHORTEST_NAME = 12
+_LONGEST_LABEL = 16
+_SHORTEST_NAME = 8
 _BAR = 8  # cells of the bar that shows purity
+_NARROW = 72  # terminals below this width get no bars
 
 
 def clipped(text: str, width: int) -> str:
@@ -123,33 +124,36 @@ def rules_table(summary: "Summary", width: int) -> Table:
     if has_labels:
         table.add_column("purity", no_wrap=True)
     table.add_column("rule", no_wrap=True, overflow="ellipsis")
-    room = width - _width_before_rules(summary)
+    room = max(width - _width_before_rules(summary, width), 2 * _SHORTEST_NAME)
     for leaf in summary["leaves"]:
         cells: list[Any] = [str(leaf["leaf"])]
         if has_labels:
             cells.append(Text(_label(leaf), style="bold"))
         cells += [f"{leaf['size']:,}", percent(leaf["share"])]
         if has_labels:
-            cells.append(_purity(summary, leaf))
+            cells.append(_purity(summary, leaf, width))
         table.add_row(*cells, Text("\n".join(rule_lines(leaf, room))))
     return table
 
 
-def _width_before_rules(summary: "Summary") -> int:
+def _width_before_rules(summary: "Summary", width: int) -> int:
     """Return the cells that the other columns take."""
     leaves = summary["leaves"]
-    width = max(4, len(str(len(leaves)))) + 2
-    width += max(4, *(len(f"{leaf['size']:,}") for leaf in leaves)) + 2 + 5 + 2
+    taken = max(4, len(str(len(leaves)))) + 2
+    taken += max(4, *(len(f"{leaf['size']:,}") for leaf in leaves)) + 2 + 5 + 2
     if summary["reference"] is not None:
-        width += max(7, *(cell_len(_label(leaf)) for leaf in leaves)) + 2 + _BAR + 5 + 2
-    return width
+        bar = 0 if width < _NARROW else _BAR
+        taken += max(7, *(cell_len(_label(leaf)) for leaf in leaves)) + 2 + max(bar + 5, 6) + 2
+    return taken
 
 
-def _purity(summary: "Summary", leaf: "Leaf") -> Text:
+def _purity(summary: "Summary", leaf: "Leaf", width: int) -> Text:
     from spexplain.summary.text import percent
 
     if leaf["purity"] is None:
         return Text("–")
+    if width < _NARROW:
+        return Text(percent(leaf["purity"]), justify="right")
     filled = min(int(leaf["purity"] * _BAR), _BAR)
     bar = Text("█" * filled, style=_color(summary, leaf))
     bar.append("░" * (_BAR - filled), style="dim")
@@ -158,10 +162,16 @@ def _purity(summary: "Summary", leaf: "Leaf") -> Text:
 
 def rule_lines(leaf: "Leaf", width: int) -> list[str]:
     """Return a rule in lines of at most `width` cells, broken between its conditions."""
-    conditions = [
-        " or ".join(interval(each["name"], low, high, width - 4) for low, high in each["intervals"])
-        for each in leaf["conditions"]
-    ]
+    conditions: list[str] = []
+    for each in leaf["conditions"]:
+        name, pieces, room = each["name"], each["intervals"], width - len("and ")
+        texts = [interval(name, low, high, room) for low, high in pieces]
+        if len(pieces) == 1 and cell_len(texts[0]) > room:
+            # Two short lines, rather than one whose last number is cut off.
+            low, high = pieces[0]
+            conditions += [interval(name, low, None, room), interval(name, None, high, room)]
+        else:
+            conditions.append(" or ".join(texts))
     lines: list[str] = []
     for condition in conditions or ["all rows"]:
         if lines and cell_len(f"{lines[-1]} and {condition}") <= width:

@@ -161,7 +161,7 @@ def _show(summary: "Summary", data: str, clustering: Clustering, terminal: "Term
     terminal.show(rules_table(summary, width))
     found = agreement_line(summary, clustering.labels or "the clusters")
     if found is not None:
-        terminal.show("", found)
+        terminal.show("", found, wrap=True)
 
 
 def _document(

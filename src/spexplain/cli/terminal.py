@@ -42,13 +42,15 @@ class Terminal:
         if not self.quiet:
             self.err.print(Text(printable(text), style="dim"))
 
-    def show(self, *parts: Any) -> None:
-        """Print a result for people; lines that are too long end in an ellipsis."""
+    def show(self, *parts: Any, wrap: bool = False) -> None:
+        """Print a result for people; lines that are too long end in an ellipsis unless they wrap."""
         if self.is_taken and self.quiet:
             return
         for part in parts:
             if isinstance(part, str | Text) or self.out.is_terminal:
-                self.out.print(part, no_wrap=isinstance(part, Text), overflow="ellipsis")
+                self.out.print(
+                    part, no_wrap=isinstance(part, Text) and not wrap, overflow="ellipsis"
+                )
                 continue
             with self.out.capture() as captured:
                 self.out.print(part)
