@@ -166,7 +166,7 @@ def rule_lines(leaf: "Leaf", width: int) -> list[str]:
     for each in leaf["conditions"]:
         name, pieces, room = each["name"], each["intervals"], width - len("and ")
         texts = [interval(name, low, high, room) for low, high in pieces]
-        if len(pieces) == 1 and cell_len(texts[0]) > room:
+        if len(pieces) == 1 and None not in pieces[0] and cell_len(texts[0]) > room:
             # Two short lines, rather than one whose last number is cut off.
             low, high = pieces[0]
             conditions += [interval(name, low, None, room), interval(name, None, high, room)]
