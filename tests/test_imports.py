@@ -78,3 +78,18 @@ def test_the_check_can_fail():
     assert optional_imports("import polars", beyond="") == {"polars"}
     with pytest.raises(subprocess.CalledProcessError):
         run(f"{BARE}\nimport polars")
+
+
+def test_the_package_loads_nothing_before_it_is_asked():
+    heavy = "import sys, spexplain; print(*{name.split('.')[0] for name in sys.modules} & {'numpy', 'scipy', 'sklearn'})"
+    assert run(heavy).strip() == ""
+
+
+def test_every_public_name_is_there():
+    import spexplain
+
+    for name in spexplain.__all__:
+        assert getattr(spexplain, name) is not None
+    assert set(spexplain.__all__) <= set(dir(spexplain))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = spexplain.nothing

@@ -7,26 +7,54 @@
 3
 """
 
-from spexplain import datasets, graphs, metrics
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from spexplain._version import __version__
-from spexplain.estimators import (
-    CART,
-    EMN,
-    IMM,
-    BestTree,
-    ExGreedy,
-    ExKMC,
-    ExShallow,
-    KernelIMM,
-    NonUniformCut,
-    RandomCuts,
-    SpexClique,
-    SpexGraph,
-    SpexKNN,
-)
-from spexplain.export import from_json
-from spexplain.references import KernelKMeans, KMedians
-from spexplain.tree import Tree
+
+if TYPE_CHECKING:
+    from spexplain import datasets, graphs, metrics
+    from spexplain.estimators import (
+        CART,
+        EMN,
+        IMM,
+        BestTree,
+        ExGreedy,
+        ExKMC,
+        ExShallow,
+        KernelIMM,
+        NonUniformCut,
+        RandomCuts,
+        SpexClique,
+        SpexGraph,
+        SpexKNN,
+    )
+    from spexplain.export import from_json
+    from spexplain.references import KernelKMeans, KMedians
+    from spexplain.tree import Tree
+
+# Where each public name lives. They are loaded when first asked for: the command line answers at
+# once, and nobody waits for scikit-learn who does not need it.
+_HOMES = {
+    "BestTree": "estimators",
+    "CART": "estimators",
+    "EMN": "estimators",
+    "ExGreedy": "estimators",
+    "ExKMC": "estimators",
+    "ExShallow": "estimators",
+    "IMM": "estimators",
+    "KMedians": "references",
+    "KernelIMM": "estimators",
+    "KernelKMeans": "references",
+    "NonUniformCut": "estimators",
+    "RandomCuts": "estimators",
+    "SpexClique": "estimators",
+    "SpexGraph": "estimators",
+    "SpexKNN": "estimators",
+    "Tree": "tree",
+    "from_json": "export",
+}
+_MODULES = ("datasets", "graphs", "metrics")
 
 __all__ = [
     "CART",
@@ -51,3 +79,17 @@ __all__ = [
     "graphs",
     "metrics",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"spexplain.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'spexplain' has no attribute {name!r}")
+    found = getattr(import_module(f"spexplain.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -123,10 +123,10 @@ def test_models(run, files, tmp_path):
     assert "is no model that explain --json wrote" in said
     assert "is a folder, not a model" in sentence(run("predict", tmp_path, files["csv"]))
     run("explain", files["csv"], "-l", "species", "-m", "cart", "--json", tmp_path / "ok.json")
-    (tmp_path / "t.csv").write_text("petal lenght (cm),b\n1,2\n")
+    (tmp_path / "t.csv").write_text("petal len gth (cm),b\n1,2\n")
     said = sentence(run("predict", tmp_path / "ok.json", tmp_path / "t.csv"))
     assert (
-        "has no column petal length (cm), which the model tests; did you mean petal lenght" in said
+        "has no column petal length (cm), which the model tests; did you mean petal len gth" in said
     )
     said = sentence(run("predict", tmp_path / "ok.json", files["csv"], "--keep", "specie"))
     assert "--keep: there is no column specie; did you mean species?" in said

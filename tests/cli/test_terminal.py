@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from spexplain import __version__, cli
+from spexplain.cli.drawing import clipped
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -91,6 +92,16 @@ def test_long_names_and_deep_trees(run, tmp_path, monkeypatch, width):
     assert result.exit_code == 0, result.stderr
     assert max(cell_len(line) for line in result.stdout.splitlines()) <= width
     assert " ≤ 27.5" in result.stdout
+
+
+@pytest.mark.parametrize("width", range(3, 30))
+def test_clipped(width):
+    for text in (
+        "average temperature of the day",
+        "長い名前長い名前長い名前",
+        "a b c d e f g h i j",
+    ):
+        assert cell_len(clipped(text, width)) <= width
 
 
 def test_version_and_help(run):

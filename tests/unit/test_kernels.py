@@ -218,6 +218,7 @@ def test_sweep_labels(run, table, clustered):
         wanted,
         rows,
         label_of,
+        np.arange(4),
         clusters,
         *gaps,
     )
@@ -325,6 +326,17 @@ def test_sums_at_borders_and_gaps(run, table):
         np.ascontiguousarray(borders), *gaps,
     )  # fmt: skip
     assert read_gaps(n_gaps, *gaps) == expected_gaps(values, codes, rows, wanted, features, sums_of)
+
+
+def test_list_neighbors(run, table, joined):
+    adjacency = joined[0]
+    heads, tails = np.nonzero(np.triu(adjacency))
+    n_ends = 2 * len(heads)
+    found = np.empty(43, np.int64), np.empty(n_ends, np.int32), np.empty(n_ends, np.uint8)
+    run(edges.list_neighbors, heads, tails, adjacency[heads, tails], *found)
+    listed = np.zeros((42, 42), dtype=int)
+    listed[np.repeat(np.arange(42), np.diff(found[0])), found[1]] = found[2]
+    assert np.array_equal(listed, adjacency)
 
 
 def test_keep_neighbors(run, table, joined):

@@ -69,41 +69,42 @@ def compare(
     leaf's commonest label. Price: k-means cost of the leaves over that of the clusters. Cut: how
     much of the clusters the leaves cut apart, the sum of conductances that SpEx minimises.
     """
-    from spexplain.cli.fitting import check_clustering, file_name, leaves_of, read_task
+    from spexplain.cli import fitting
     from spexplain.cli.sources import opened
     from spexplain.cli.terminal import Terminal, write_json
 
-    check_clustering(clustering)
-    leaves_of(size)
+    fitting.check_clustering(clustering)
+    fitting.leaves_of(size)
     names = _chosen(methods)
     terminal = Terminal(quiet=manner.quiet, is_taken=format == "json")
     with opened(data, reading) as source:
-        task = read_task(source, columns, clustering, terminal)
+        task = fitting.read_task(source, columns, clustering, terminal)
     labels, seconds = _labels(task, clustering, size, terminal)
-    records: list[dict[str, Any]] = []
-    failures: list[dict[str, Any]] = []
+    measured = []
     with terminal.bar("Comparing", len(names)) as advance:
         for name in names:
-            found = _measured(name, task, labels, clustering, size, time_limit)
-            (failures if "reason" in found else records).append(found)
+            measured.append(_measured(name, task, labels, clustering, size, time_limit))
             advance(1)
+    failures = [each for each in measured if "reason" in each]
+    records = [each for each in measured if "reason" not in each]
     records.sort(key=lambda each: (-each["ari"], each["price"] or 0.0, each["leaves"]))
     if format == "json":
-        write_json(
-            {
-                "format": "spexplain.compare",
-                "version": 1,
-                "data": data,
-                "rows": task.table.n_rows,
-                "rows_used": len(task.table.X),
-                "reference_seconds": seconds,
-                "notes": terminal.notes,
-                "methods": records,
-                "failed": failures,
-            }
-        )
-        return
-    _show(records, failures, file_name(data), task, terminal)
+        found = {"reference_seconds": seconds, "methods": records, "failed": failures}
+        write_json(_head(data, task, terminal) | found)
+    else:
+        _show(records, failures, fitting.file_name(data), task, terminal)
+
+
+def _head(data: str, task: "Task", terminal: "Terminal") -> dict[str, Any]:
+    """Return what JSON says about the table."""
+    return {
+        "format": "spexplain.compare",
+        "version": 1,
+        "data": data,
+        "rows": task.table.n_rows,
+        "rows_used": len(task.table.X),
+        "notes": terminal.notes,
+    }
 
 
 def _chosen(methods: str | None) -> list[MethodName]:
@@ -147,7 +148,7 @@ def _measured(
 
     import numpy as np
 
-    from spexplain.cli.fitting import estimator_of, facts_of
+    from spexplain.cli.fitting import estimator_of
 
     estimator = estimator_of(name, task, clustering, size)
     estimator.set_params(n_clusters=len(np.unique(labels)))
@@ -167,11 +168,16 @@ def _measured(
         NotImplementedError,
     ) as error:
         return {"method": name, "reason": printable(str(error) or type(error).__name__)}
-    seconds = time.perf_counter() - start
+    return {"method": name, **_measures(estimator, task, time.perf_counter() - start)}
+
+
+def _measures(estimator: Any, task: "Task", seconds: float) -> dict[str, Any]:
+    """Return what is compared."""
+    from spexplain.cli.fitting import facts_of
+
     summary = facts_of(estimator, task.table.X)
     agreement = summary["agreement"] or {"ari": 0.0, "ami": 0.0, "purity": 0.0}
     return {
-        "method": name,
         "ari": agreement["ari"],
         "ami": agreement["ami"],
         "fidelity": summary["fidelity"],

@@ -27,16 +27,16 @@ def clipped(text: str, width: int) -> str:
     --------
     >>> from spexplain.cli.drawing import clipped
     >>> clipped("average temperature of the day", 16)
-    'average … the day'
+    'average…the day'
     """
     text = printable(text)
     if cell_len(text) <= width:
         return text
     head = set_cell_size(text, width // 2).rstrip()
     tail = text
-    while cell_len(tail) > width - width // 2:
+    while cell_len(tail) > width - width // 2 - 1:
         tail = tail[1:]
-    return f"{head}…{tail if tail.startswith(' ') else tail.lstrip()}"
+    return f"{head}…{tail.lstrip()}"
 
 
 def interval(name: str, lower: float | None, upper: float | None, width: int) -> str:
@@ -93,7 +93,9 @@ def _node_line(summary: "Summary", node: "Node", before: str, width: int) -> Tex
     line.append("● ", style=f"not dim {_color(summary, leaf)}")
     line.append(f"leaf {leaf['leaf']}", style="not dim")
     if leaf["label"] is not None:
-        line.append(f": {_label(leaf)}", style="not dim bold")
+        is_number = isinstance(leaf["label"], int | float) and leaf["code"] != -1
+        kind = "cluster " if is_number else ""
+        line.append(f": {kind}{_label(leaf)}", style="not dim bold")
     return line.append(f"  {counted(leaf['size'], 'row')}")
 
 

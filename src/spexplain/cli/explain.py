@@ -56,30 +56,19 @@ def explain(
 
     [dim]Explain your own:[/dim]   spexplain explain customers.parquet --labels segment
     """
-    from spexplain.cli.fitting import (
-        check_clustering,
-        estimator_of,
-        facts_of,
-        fit,
-        leaves_of,
-        read_task,
-    )
+    from spexplain.cli import fitting
     from spexplain.cli.sources import opened
     from spexplain.cli.terminal import Terminal, write_json
 
-    check_clustering(clustering)
-    leaves_of(size)
-    outputs = Outputs(_paths(exports), force=force, source=data)
-    if outputs.use_stdout and format == "json":
-        usage_error("--format json and a file called - both write to standard output.")
-    _check_packages(exports)
+    fitting.check_clustering(clustering)
+    fitting.leaves_of(size)
+    outputs = _checked_outputs(exports, data, force=force, is_json=format == "json")
     terminal = Terminal(quiet=manner.quiet, is_taken=outputs.use_stdout or format == "json")
     with outputs, opened(data, reading) as source:
-        task = read_task(source, columns, clustering, terminal)
-        estimator, seconds = fit(
-            estimator_of(method, task, clustering, size), task, clustering, terminal
-        )
-        summary = facts_of(estimator, task.table.X)
+        task = fitting.read_task(source, columns, clustering, terminal)
+        unfitted = fitting.estimator_of(method, task, clustering, size)
+        estimator, seconds = fitting.fit(unfitted, task, clustering, terminal)
+        summary = fitting.facts_of(estimator, task.table.X)
         with terminal.stage("Writing"):
             _write(outputs, exports, estimator, task, terminal)
     if format == "json":
@@ -89,6 +78,15 @@ def explain(
     for path in outputs.paths.values():
         if path != STDOUT:
             terminal.say(f"Wrote {path}")
+
+
+def _checked_outputs(exports: Exports, data: str, *, force: bool, is_json: bool) -> Outputs:
+    """Return the files to write; what stands in their way is said before any work is done."""
+    outputs = Outputs(_paths(exports), force=force, source=data)
+    if outputs.use_stdout and is_json:
+        usage_error("--format json and a file called - both write to standard output.")
+    _check_packages(exports)
+    return outputs
 
 
 def _paths(exports: Exports) -> dict[str, Path | None]:

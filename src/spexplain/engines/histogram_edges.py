@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from spexplain.engines.histogram_bounds import both_sides
 from spexplain.engines.histogram_counts import Coded, Gaps
 from spexplain.engines.histogram_threads import Threads
 from spexplain.graphs import EdgeGraph
-from spexplain.kernels.edges import keep_neighbors, scan_edges, sweep_edges
+from spexplain.kernels.edges import keep_neighbors, list_neighbors, scan_edges, sweep_edges
 from spexplain.records import Side
 from spexplain.typing import Array, Bools, Floats, Ints
 
@@ -43,13 +42,12 @@ class EdgeCounts:
         self._of_node: tuple[Array, Ints, Array] | None = None
 
     def root(self, rows: Array) -> _Joined:
-        ends = self.graph.heads, self.graph.tails
-        both = tuple(
-            np.concatenate(each, dtype=np.int32, casting="same_kind") for each in (ends, ends[::-1])
-        )
-        weights = np.tile(self.graph.weights.astype(self.dtype), 2)
-        matrix = sparse.csr_array((weights, both), shape=(len(rows), len(rows)))
-        return _Joined(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
+        heads, tails, edge_weights = self.graph.heads, self.graph.tails, self.graph.weights
+        indptr = np.empty(len(rows) + 1, dtype=np.int64)
+        neighbors = np.empty(2 * len(heads), dtype=np.int32)
+        weights = np.empty(2 * len(heads), dtype=self.dtype)
+        list_neighbors(heads, tails, edge_weights, indptr, neighbors, weights)
+        return _Joined(indptr, neighbors, weights)
 
     def split(self, state: _Joined, rows: Array, is_left: Bools) -> tuple[_Joined, _Joined]:
         part_of = np.full(len(self.degrees), -1, dtype=np.int8)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,11 +28,20 @@ _ROWS_PER_CELL = 0.5
 _ROWS_PER_KEPT_CELL = 2.0
 
 
+class _Kinds(NamedTuple):
+    """The clusters that a node has samples of, numbered anew: small nodes have few of them."""
+
+    number_of: Array  # of every label; isolated samples keep the last
+    clusters: Ints  # shape (4, n_kinds): members, weight, degree and size
+    rates: Floats
+
+
 @dataclass
 class _Labelled:
     """Samples of each cluster in a node and, in large nodes, the histograms of all features."""
 
     totals: Ints
+    kinds: "_Kinds"
     histograms: Array | None = None
     parent: "_Labelled | None" = None  # until the first search below it
 
@@ -65,7 +75,14 @@ class LabelCounts:
         self.rates = np.append(rates, 0.0) * (1 + 1e-12)
 
     def root(self, rows: Array) -> _Labelled:
-        return _Labelled(self._count(rows))
+        return self._state(self._count(rows))
+
+    def _state(self, totals: Ints, parent: _Labelled | None = None) -> _Labelled:
+        is_here = totals > 0
+        is_here[-1] = True
+        number_of = (np.cumsum(is_here) - 1).astype(self.labels.dtype)
+        clusters = np.concatenate([totals[None], self.clusters])[:, is_here]
+        return _Labelled(totals, _Kinds(number_of, clusters, self.rates[is_here]), parent=parent)
 
     def _count(self, rows: Array) -> Ints:
         n_labels = self.clusters.shape[1]
@@ -73,7 +90,7 @@ class LabelCounts:
 
     def split(self, state: _Labelled, rows: Array, is_left: Bools) -> tuple[_Labelled, _Labelled]:
         left = self._count(rows[is_left])
-        return _Labelled(left, parent=state), _Labelled(state.totals - left, parent=state)
+        return self._state(left, state), self._state(state.totals - left, state)
 
     def node(self, state: _Labelled, rows: Array) -> Side:
         totals, (weights, degrees, counted) = state.totals, self.clusters
@@ -150,16 +167,16 @@ class LabelCounts:
             )
             scan_histograms(histograms, clusters, self.rates, fields, caps)
         else:
-            labels = self.labels[rows]
+            number_of, kinds, rates = state.kinds
             scan_rows(
                 table.codes,
                 table.shift,
                 block.start,
                 block.stop,
                 rows,
-                labels,
-                clusters,
-                self.rates,
+                number_of[self.labels[rows]],
+                kinds,
+                rates,
                 fields,
                 caps,
             )
@@ -173,13 +190,13 @@ class LabelCounts:
         wanted: Bools,
         n_top: int,
     ) -> Ints | None:
-        if not self.is_concave:
+        number_of, kinds, _ = state.kinds
+        if not self.is_concave or kinds.shape[1] == 1:
             return None
-        clusters = np.concatenate([state.totals[None], self.clusters])
         n_wanted = np.count_nonzero(wanted)
         sums = np.empty((n_wanted, 2, 4, 1 << n_top), dtype=np.int64)
-        labels = self.labels[rows]
-        corner_sums(table.codes, table.shift, features, wanted, rows, labels, clusters, n_top, sums)
+        labels = number_of[self.labels[rows]]
+        corner_sums(table.codes, table.shift, features, wanted, rows, labels, kinds, n_top, sums)
         return sums
 
     def gaps(
@@ -192,7 +209,7 @@ class LabelCounts:
         start: Ints,
         gaps: Gaps,
     ) -> int:
-        clusters = np.concatenate([state.totals[None], self.clusters])
+        number_of, kinds, _ = state.kinds
         return sweep_labels(
             table.columns,
             table.extra,
@@ -202,6 +219,7 @@ class LabelCounts:
             wanted,
             rows,
             self.labels,
-            clusters,
+            number_of,
+            kinds,
             *gaps,
         )

@@ -21,8 +21,8 @@ _N_BOUNDS = 1 << 13  # bins that a thread bounds at a time
 _N_CORNERS = 1 << 12  # the same for bounds with clusters moved, whose arrays are larger
 _LANES = 32  # features that kernels may take together
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
-_N_GAPS = 1 << 15  # gaps that a thread sweeps at a time
-_ROWS_PER_BIN = 8  # in nodes with fewer, bins are joined until they hold as many
+_N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
+_ROWS_PER_BIN = 16  # in nodes with fewer, bins are joined until they hold as many
 _ROWS_PER_SORTED_BIN = 4  # the same where all bins are sorted anyway
 
 

@@ -4,6 +4,8 @@ The neighbours of ``rows[i]`` inside the node are ``neighbors[indptr[i]:indptr[i
 written to six fields: inner left, inner right, volume left, size left, members left, samples left.
 """
 
+from typing import Any
+
 import numpy as np
 
 from spexplain.kernels.jit import jit
@@ -11,6 +13,34 @@ from spexplain.kernels.ordering import end_of_run, sort_bins
 from spexplain.typing import Array, Floats, Ints, Matrix
 
 _LANES = 32  # bytes that one instruction compares
+
+
+@jit
+def list_neighbors(
+    heads: Ints,
+    tails: Ints,
+    edge_weights: Ints,
+    indptr: Ints,
+    neighbors: Array,
+    weights: Array,
+) -> None:
+    """Write the neighbours of all vertices from a list of edges.
+
+    Shapes: heads, tails, edge_weights (n_edges,), indptr (n + 1,), neighbors and weights (2 n_edges,).
+    Cost O(n + n_edges).
+    """
+    indptr[:] = 0
+    for e in range(len(heads)):
+        indptr[heads[e] + 1] += 1
+        indptr[tails[e] + 1] += 1
+    indptr[:] = np.cumsum(indptr)
+    place = indptr[:-1].copy()
+    for e in range(len(heads)):
+        x, y = heads[e], tails[e]
+        neighbors[place[x]], weights[place[x]] = y, edge_weights[e]
+        place[x] += 1
+        neighbors[place[y]], weights[place[y]] = x, edge_weights[e]
+        place[y] += 1
 
 
 @jit
@@ -44,6 +74,62 @@ def keep_neighbors(
 
 
 @jit
+def end_of_chunk(weights: Array, start: int, stop: int, most: int) -> int:
+    """Return how far the weights from `start` on go, at least one, before their sum exceeds `most`."""
+    place, counted = start + 1, np.int64(weights[start])
+    while place < stop and counted + weights[place] <= most:
+        counted += weights[place]
+        place += 1
+    return place
+
+
+@jit
+def add_lower(
+    codes: Array,
+    base: Any,
+    own: Array,
+    neighbors: Array,
+    weights: Array,
+    start: int,
+    stop: int,
+    lanes: Array,
+) -> None:
+    """Add twice the weights of neighbours in lower bins than `own`, and once those in the same, to `lanes`.
+
+    For the 32 features from `base` on. Shapes: codes (n, >= d), own and lanes (32,). Vectorised.
+    """
+    none = weights.dtype.type(0)
+    for j in range(start, stop):
+        weight, y = weights[j], np.uint64(neighbors[j])
+        for f in range(_LANES):
+            other = codes[y, base + np.uint64(f)]
+            lanes[f] += (weight if other < own[f] else none) + (weight if other <= own[f] else none)
+
+
+@jit
+def add_up(histograms: Ints, no_samples: Ints, sums: Ints) -> None:
+    """Write the sums at borders from what `scan_edges` counted in every bin. O(size of the histograms)."""
+    width, n_bins = no_samples.shape
+    for f in range(width):
+        joined, ends, volume, counts, others = 0, 0, 0, 0, 0
+        for b in range(n_bins + 1):
+            sums[f, 0, b], sums[f, 1, b], sums[f, 2, b] = joined, joined - ends, volume
+            sums[f, 3, b], sums[f, 4, b] = counts >> 32, counts & 0xFFFFFFFF
+            sums[f, 5, b] = (counts & 0xFFFFFFFF) - others
+            if b < n_bins:
+                cell = histograms[f, b]
+                joined += cell[0]
+                ends += cell[1]
+                volume += cell[2]
+                counts += cell[3]
+                others += no_samples[f, b]
+        # What has not left the right side by the last border.
+        inner = sums[f, 1, n_bins]
+        for b in range(n_bins + 1):
+            sums[f, 1, b] -= inner
+
+
+@jit
 def scan_edges(
     codes: Array,
     first: int,
@@ -66,52 +152,48 @@ def scan_edges(
     O(n_neighbors) a feature.
     """
     width, n_bins = last - first, sums.shape[2] - 1
-    histograms = np.zeros((width, n_bins, 6), dtype=np.int64)
-    number = weights.dtype.type
-    none = number(0)
+    # Twice the weight to neighbours in lower bins and half of that within, twice all weight, volume,
+    # members and, from bit 32 on, size: a cell is one load and one store.
+    histograms = np.zeros((width, n_bins, 4), dtype=np.int64)
+    no_samples = np.zeros((width, n_bins), dtype=np.int64)  # members that are none: few
+    none = weights.dtype.type(0)
+    own = np.empty(_LANES, dtype=np.uint8)
     lanes = np.empty(_LANES, dtype=weights.dtype)
     lower = np.empty(_LANES, dtype=np.int64)
     for i in range(len(rows)):
-        x = rows[i]
+        x = np.uint64(rows[i])  # unsigned indices spare the check for negative ones
         total = np.int64(0)
         for j in range(indptr[i], indptr[i + 1]):
             total += weights[j]
+        volume, counts = vertices[0, x], 1 + (vertices[1, x] << 32)
         for f0 in range(0, width, _LANES):
-            own = codes[x, first + f0 : first + f0 + _LANES]
-            lower[:] = 0
-            j = indptr[i]
-            while j < indptr[i + 1]:
-                lanes[:] = none
-                counted = np.int64(0)
-                while j < indptr[i + 1] and counted + weights[j] <= most:
-                    weight = weights[j]
-                    counted += weight
-                    other = codes[neighbors[j], first + f0 : first + f0 + _LANES]
-                    for f in range(_LANES):
-                        lanes[f] += number(weight if other[f] < own[f] else none) + number(
-                            weight if other[f] <= own[f] else none
-                        )
-                    j += 1
+            base = np.uint64(first + f0)
+            for f in range(_LANES):
+                own[f] = codes[x, base + np.uint64(f)]
+                lower[f] = 0
+            start = indptr[i]
+            while start < indptr[i + 1]:
+                stop = (
+                    indptr[i + 1]
+                    if total <= most
+                    else end_of_chunk(weights, start, indptr[i + 1], most)
+                )
+                for f in range(_LANES):
+                    lanes[f] = none
+                add_lower(codes, base, own, neighbors, weights, start, stop, lanes)
                 for f in range(_LANES):
                     lower[f] += lanes[f]
+                start = stop
             for f in range(min(_LANES, width - f0)):
                 cell = histograms[f0 + f, own[f]]
                 cell[0] += lower[f]
-                cell[1] += 2 * total - lower[f]
-                cell[2] += vertices[0, x]
-                cell[3] += vertices[1, x]
-                cell[4] += 1
-                cell[5] += vertices[2, x]
-    for f in range(width):
-        for field in range(6):
-            running = 0
-            for b in range(n_bins):
-                sums[f, field, b] = running
-                running += histograms[f, b, field]
-            sums[f, field, n_bins] = running
-        # The second field ran over the weight that leaves the right side.
-        for b in range(n_bins + 1):
-            sums[f, 1, b] = sums[f, 1, n_bins] - sums[f, 1, b]
+                cell[1] += 2 * total
+                cell[2] += volume
+                cell[3] += counts
+            if vertices[2, x] == 0:
+                for f in range(min(_LANES, width - f0)):
+                    no_samples[f0 + f, own[f]] += 1
+    add_up(histograms, no_samples, sums)
 
 
 @jit

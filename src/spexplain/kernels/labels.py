@@ -108,19 +108,18 @@ def scan_rows(
         starts[:] = 0
         code = codes[first + f]
         for i in range(len(rows)):
-            b = np.uint64(code[np.uint32(rows[i])]) >> down
-            bins[i] = b
-            starts[b + np.uint64(1)] += 1
+            bin_of_row = np.uint64(code[np.uint32(rows[i])]) >> down
+            bins[i] = bin_of_row
+            starts[bin_of_row + np.uint64(1)] += 1
         for b in range(n_bins):
             starts[b + 1] += starts[b]
             places[b] = starts[b]
         sums[f, 4] = starts
         sums[f, 5] = starts
         for i in range(len(rows)):
-            b = bins[i]
-            place = np.uint64(places[b])
+            place = np.uint64(places[bins[i]])
             ordered[place] = labels[i]
-            places[b] = place + np.uint64(1)
+            places[bins[i]] = place + np.uint64(1)
         seen[:] = 0
         joined, parted, volume, size, cap = 0, 0, 0, 0, 0.0
         for b in range(n_bins + 1):
@@ -158,6 +157,7 @@ def sweep_labels(
     wanted: Array,
     rows: Array,
     labels: Array,
+    number_of: Array,
     clusters: Ints,
     sums: Ints,
     around: Floats,
@@ -166,7 +166,8 @@ def sweep_labels(
     """Write the sums left and right of every gap between distinct values within runs of wanted bins.
 
     ``around[:, g]`` are the values that gap g parts, ``which[g]`` is its place in `features`.
-    Shapes: features (m,), wanted (m, n_bins), labels (n,), clusters (4, n_labels), sums (6, n_gaps),
+    Shapes: features (m,), wanted (m, n_bins), labels (n,), number_of (n_labels,):
+    where a label stands in the clusters, clusters (4, n_kinds), sums (6, n_gaps),
     around (2, n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns the
     number of gaps. Cost O(n_rows) a feature and the sorting of the rows in wanted bins.
     """
@@ -209,7 +210,7 @@ def sweep_labels(
             for i in range(n_rows):
                 b = bins[rows[i]] >> shift
                 if not wanted[j, b]:
-                    stretches[stretch_of[b], labels[rows[i]]] += 1
+                    stretches[stretch_of[b], number_of[labels[rows[i]]]] += 1
         left[:] = 0
         joined, rest, volume, size, n_left, run_stop = 0, node_inner, 0, 0, 0, 0
         for b in range(n_bins):
@@ -226,7 +227,7 @@ def sweep_labels(
             if b == 0 or not wanted[j, b - 1]:
                 run_stop = end_of_run(wanted[j], b, starts)
             for i in range(starts[b], starts[b + 1]):
-                c = labels[members[i]]
+                c = number_of[labels[members[i]]]
                 joined += 2 * weights[c] * left[c]
                 rest -= 2 * weights[c] * (totals[c] - left[c] - 1)
                 volume += degrees[c]

@@ -1,5 +1,7 @@
 """Rows of chosen bins in the order of their values."""
 
+import numpy as np
+
 from spexplain.kernels.coding import value_of
 from spexplain.kernels.jit import jit
 from spexplain.typing import Array, Floats, Matrix
@@ -61,23 +63,27 @@ def sort_bins(
 
     Bin b fills the places ``starts[b]:starts[b + 1]``; `starts` is written too. The bin of a vertex
     is its code shifted to the right. Shapes: codes (n,), wanted (n_bins,), starts (n_bins + 1,),
-    the others as long as the wanted rows are many. Cost
+    the others as long as the rows. Cost
     O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
     """
-    n_bins = len(wanted)
+    n_bins, down, n_wanted = len(wanted), np.uint64(shift), 0
+    for i in range(len(rows)):
+        # Writing always and advancing for some is faster than a branch that guesses wrong; unsigned
+        # indices spare the check for negative ones.
+        spare_members[n_wanted] = rows[i]
+        n_wanted += int(wanted[np.uint64(codes[np.uint32(rows[i])]) >> down])
     starts[:] = 0
-    for i in range(len(rows)):
-        starts[(codes[rows[i]] >> shift) + 1] += 1
+    for i in range(n_wanted):
+        starts[(np.uint64(codes[np.uint32(spare_members[i])]) >> down) + np.uint64(1)] += 1
     for b in range(n_bins):
-        starts[b + 1] = starts[b] + (starts[b + 1] if wanted[b] else 0)
+        starts[b + 1] += starts[b]
     place = starts[:n_bins].copy()
-    for i in range(len(rows)):
-        row = rows[i]
-        b = codes[row] >> shift
-        if wanted[b]:
-            values[place[b]] = value_of(columns, extra, feature, row)
-            members[place[b]] = row
-            place[b] += 1
+    for i in range(n_wanted):
+        row = spare_members[i]
+        bin_of_row = np.uint64(codes[np.uint32(row)]) >> down
+        values[place[bin_of_row]] = value_of(columns, extra, feature, row)
+        members[place[bin_of_row]] = row
+        place[bin_of_row] += 1
     for b in range(n_bins):
         sort_pairs(values, members, starts[b], starts[b + 1], spare_values, spare_members)
 
