@@ -162,3 +162,16 @@ def test_misuse_is_refused(options, message):
     X, labels = blobs(50)
     with pytest.raises(ValueError, match=message):
         BestTree(**options).fit(X, labels)
+
+
+def test_large_tables_are_searched_on_a_sample():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 600)
+    labels[7] = 4  # a cluster that the sample misses
+    X = np.array([[0, 0], [4, 0], [0, 4], [4, 4], [9, 9]])[labels] + rng.normal(size=(600, 2))
+    sampled = BestTree(max_rows=60).fit(X, labels)
+    assert sampled.n_leaves_ == 5
+    assert sampled.agreement_ == pytest.approx(metrics.agreement(sampled.labels_, labels).ari)
+    assert sampled.agreement_ > 0.8 * BestTree(max_rows=None).fit(X, labels).agreement_
+    with pytest.raises(ValueError, match="max_rows=1 must be an integer of at least 2"):
+        BestTree(max_rows=1).fit(X, labels)

@@ -173,7 +173,10 @@ def test_leaf_stands_for_its_commonest_label_the_lowest_of_equals():
     table = np.array([[0.0], [0.0], [5.0], [5.0], [5.0]])
     explainer = SpexClique(n_leaves=2).fit(table, ["b", "a", "b", "a", "b"])
     assert explainer.leaf_reference_.tolist() == ["a", "b"]
-    assert [record["purity"] for record in explainer.rules(output="records")] == [0.5, pytest.approx(2 / 3)]
+    assert [record["purity"] for record in explainer.rules(output="records")] == [
+        0.5,
+        pytest.approx(2 / 3),
+    ]
 
 
 # --- Noise ----------------------------------------------------------------------------------------

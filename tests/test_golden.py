@@ -38,8 +38,7 @@ def data_of(name: str) -> tuple[Bunch, int]:
 @cache
 def spectral_labels(name: str, n_neighbors: int = 20) -> np.ndarray:
     dataset, k = data_of(name)
-    clusterer = SpectralReference(k, n_neighbors=n_neighbors, eigen_solver="amg", random_state=570
-    )
+    clusterer = SpectralReference(k, n_neighbors=n_neighbors, eigen_solver="amg", random_state=570)
     with warnings.catch_warnings():
         # With few neighbours the graph falls into pieces, as it did for the authors.
         warnings.filterwarnings("ignore", message="Graph is not fully connected")

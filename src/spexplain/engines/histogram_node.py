@@ -17,9 +17,9 @@ from spexplain.engines.histogram_threads import Threads, blocks_of
 from spexplain.objectives import Objective
 from spexplain.typing import Array, Bools, Floats, Ints
 
-_N_BOUNDS = 1 << 13  # bins that a thread bounds at a time
-_N_CORNERS = 1 << 12  # the same for bounds with clusters moved, whose arrays are larger
-_LANES = 32  # features that kernels may take together
+_BLOCK = 32  # features whose bounds a thread takes at a time; more where bins are joined
+_CORNER_BLOCK = 16  # the same for bounds with clusters moved, whose arrays are larger
+_LANES = 32  # blocks of codes that lie vertex by vertex are multiples of this
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 _N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
 _ROWS_PER_BIN = 16  # in nodes with fewer, bins are joined until they hold as many
@@ -135,8 +135,8 @@ class NodeSearch:
             self._join_bins(_ROWS_PER_BIN)
         self._lay_out()
         self.n_bounded = self.bounds.size
-        best = min(self.threads.map(self._bound_block, self._blocks(_N_BOUNDS)))
-        blocks = self._blocks(_N_CORNERS)
+        best = min(self.threads.map(self._bound_block, self._blocks(_BLOCK)))
+        blocks = self._blocks(_CORNER_BLOCK)
         self.threads.map(lambda block: self._tighten_block(block, best.score), blocks)
         n_features = self.threads.n_threads
         while True:
@@ -152,10 +152,13 @@ class NodeSearch:
             self.bounds[features] = np.inf
             n_features *= 4
 
-    def _blocks(self, n_cells: int) -> list[slice]:
-        """Return blocks of features that have about so many bins together, at least one for each thread."""
-        most = min(n_cells // self.table.n_bins, -(-self.n_features // self.threads.n_threads))
-        return blocks_of(self.n_features, -(-most // _LANES) * _LANES)
+    def _blocks(self, width: int) -> list[slice]:
+        """Return blocks of features with as many bins as `width` features have before bins are joined."""
+        share = -(-self.n_features // self.threads.n_threads)
+        width = min(width << self.table.shift, share)
+        return blocks_of(
+            self.n_features, -(-width // _LANES) * _LANES if self.counts.row_major else width
+        )
 
     def _lay_out(self) -> None:
         """Cut the arrays of this node from the room for the largest."""

@@ -17,11 +17,11 @@ from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
 from spexplain.refine.exchange import Ground
-from spexplain.refine.orders import sorted_table
+from spexplain.refine.orders import Orders, sorted_table
 from spexplain.refine.shape import in_order_of_gain, without
 from spexplain.refine.starts import START_NAMES, grown_by_agreement, started
 from spexplain.tree import Tree
-from spexplain.typing import Matrix
+from spexplain.typing import Ints, Matrix
 
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
 # Up to this many rows × columns × leaves, exchanges from every start take no noticeable time.
@@ -77,6 +77,9 @@ class BestTree(Explainer):
     time_budget : float, optional
         Seconds after which no further step of the search is begun; until then it goes on with
         restarts. The tree then depends on the speed of the machine.
+    max_rows : int, optional, default=100_000
+        Larger tables are searched on that many evenly spaced rows, and the tree found is refined on
+        all rows; None searches on all rows whatever their number. `starts_` speaks of the search.
     <shared>
 
     Attributes
@@ -106,6 +109,7 @@ class BestTree(Explainer):
         exchange: ExchangeFrom = "auto",
         n_restarts: int = 0,
         time_budget: float | None = None,
+        max_rows: int | None = 100_000,
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(n_clusters, **shared)
@@ -114,11 +118,14 @@ class BestTree(Explainer):
         self.exchange = exchange
         self.n_restarts = n_restarts
         self.time_budget = time_budget
+        self.max_rows = max_rows
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
         check_choice(self, "exchange", ("auto", "all", "best", "none"))
         check_integer(self, "n_restarts", 0)
+        if self.max_rows is not None:
+            check_integer(self, "max_rows", 2)
         self._check_starts()
         self._deadline = np.inf
         if self.time_budget is not None:
@@ -141,13 +148,35 @@ class BestTree(Explainer):
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         graph = objective.graph
         assert isinstance(graph, CliqueGraph)
+        if self.max_rows is not None and len(X) > self.max_rows:
+            tree = self._grow_from_sample(X, graph.labels, n_leaves, self.max_rows)
+        else:
+            tree = self._search(X, graph.labels, n_leaves)
+        return revalued(in_order_of_gain(tree, X, graph.labels), X, objective)
+
+    def _ground(self, orders: Orders, labels: Ints) -> Ground:
+        return Ground(
+            orders, labels, min_samples_leaf=self.min_samples_leaf, max_depth=self.max_depth
+        )
+
+    def _grow_from_sample(self, X: Matrix, labels: Ints, n_leaves: int, n_rows: int) -> Tree:
+        """Search on evenly spaced rows, then refine what was found on all rows."""
+        clustered = np.flatnonzero(labels >= 0)
+        rows = clustered[np.linspace(0, len(clustered) - 1, n_rows).astype(np.int64)]
+        # Rare clusters may be missing in the sample: number those that are there.
+        tree = self._search(X[rows], np.unique(labels[rows], return_inverse=True)[1], n_leaves)
+        with self._stage("all rows"), sorted_table(X, None, self.n_jobs) as orders:
+            ground = self._ground(orders, labels)
+            if tree.n_leaves < n_leaves:
+                tree = grown_by_agreement(ground, n_leaves, tree)
+            tree, agreement = ground.refined(tree, self.refine_passes)
+        self.agreement_ = float(agreement)
+        return tree
+
+    def _search(self, X: Matrix, labels: Ints, n_leaves: int) -> Tree:
+        """Return the most faithful tree found from all starts."""
         with sorted_table(X, None, self.n_jobs) as orders:
-            ground = Ground(
-                orders,
-                graph.labels,
-                min_samples_leaf=self.min_samples_leaf,
-                max_depth=self.max_depth,
-            )
+            ground = self._ground(orders, labels)
             candidates = list(self._refined_starts(X, ground, n_leaves))
             if self._exchanges_all(X, n_leaves):
                 candidates = [self._searched(ground, each) for each in candidates]
@@ -156,10 +185,11 @@ class BestTree(Explainer):
                 if self.exchange != "none":
                     candidates[at] = self._searched(ground, candidates[at])
             candidates += self._restarts(ground, _best_of(candidates), n_leaves)
+        objective = spex(CliqueGraph.from_labels(labels))
         self.starts_ = [self._record(each, X, objective) for each in candidates]
         best = _best_of(candidates)
         self.agreement_ = float(best.agreement)
-        return revalued(in_order_of_gain(best.tree, X, graph.labels), X, objective)
+        return best.tree
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":
