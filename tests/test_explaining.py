@@ -129,3 +129,12 @@ def test_row_must_be_one_row() -> None:
     with pytest.raises(ValueError, match="row must be a single row, got 2"):
         explainer.explain(IRIS.data[:2])
     assert np.isfinite(explainer.explain(IRIS.data[:1])["path"][0]["margin"])
+
+
+def test_frames_keep_their_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(IRIS.data, columns=COLUMNS)
+    explainer = spexplain.SpexClique().fit(table, SPECIES)
+    for facts in (explainer.summary(), explainer.summary(table)):  # warnings are errors
+        assert facts["nodes"][0]["name"] == "petal length (cm)"
+        assert "petal length (cm)" in facts["certificate_text"]

@@ -168,14 +168,12 @@ def _measured(
         NotImplementedError,
     ) as error:
         return {"method": name, "reason": printable(str(error) or type(error).__name__)}
-    return {"method": name, **_measures(estimator, task, time.perf_counter() - start)}
+    return {"method": name, **_measures(estimator, time.perf_counter() - start)}
 
 
-def _measures(estimator: Any, task: "Task", seconds: float) -> dict[str, Any]:
+def _measures(estimator: Any, seconds: float) -> dict[str, Any]:
     """Return what is compared."""
-    from spexplain.cli.fitting import facts_of
-
-    summary = facts_of(estimator, task.table.X)
+    summary = estimator.outline()
     agreement = summary["agreement"] or {"ari": 0.0, "ami": 0.0, "purity": 0.0}
     return {
         "ari": agreement["ari"],
@@ -192,10 +190,13 @@ def _measures(estimator: Any, task: "Task", seconds: float) -> dict[str, Any]:
 
 def _cut(estimator: Any) -> float:
     """Return the conductances of the leaves in the clique graph of the clusters, summed."""
+    from spexplain.estimators.reference import Reference
     from spexplain.graphs import CliqueGraph
     from spexplain.metrics import multiway_cut
 
-    codes = estimator._grown.reference.codes
+    codes = Reference.from_labels(
+        estimator.reference_labels_, n_samples=len(estimator.labels_), noise=estimator.noise
+    ).codes
     return multiway_cut(CliqueGraph.from_labels(codes), estimator.labels_)
 
 

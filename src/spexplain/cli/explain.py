@@ -68,7 +68,7 @@ def explain(
         task = fitting.read_task(source, columns, clustering, terminal)
         unfitted = fitting.estimator_of(method, task, clustering, size)
         estimator, seconds = fitting.fit(unfitted, task, clustering, terminal)
-        summary = fitting.facts_of(estimator, task.table.X)
+        summary = estimator.outline()
         with terminal.stage("Writing"):
             _write(outputs, exports, estimator, task, terminal)
     if format == "json":
@@ -128,7 +128,7 @@ def _write(
     has_clusters = model.leaf_reference is not None and exports.export_label == "cluster"
     label: export.LabelKind = "reference" if has_clusters else "leaf"
     if exports.report is not None:
-        outputs.write("--report", report_html(estimator, task.table.X))
+        outputs.write("--report", report_html(estimator))
     if exports.sql is not None:
         sql = export.to_sql(model, dialect=exports.dialect, table=exports.table, label=label)
         outputs.write("--sql", sql.rstrip("\n") + "\n")

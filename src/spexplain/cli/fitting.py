@@ -16,7 +16,6 @@ from spexplain.cli.terminal import Terminal
 if TYPE_CHECKING:
     import polars as pl
 
-    from spexplain.summary import Summary
 
 METHODS: dict[MethodName, str] = {
     "best": "BestTree",
@@ -232,30 +231,14 @@ def reference_labels(name: str, task: Task, clustering: Clustering, seed: int) -
     return cluster(name, task.table.X.to_numpy(), clustering.n_clusters, seed)
 
 
-def facts_of(estimator: Any, table: Any, *, with_rows: bool = False) -> "Summary":
-    """Return the summary of a fitted estimator; with what describes the rows only on request."""
-    from spexplain.estimators.explained import Explained
-    from spexplain.summary import summarize
-
-    X = table if isinstance(table, np.ndarray) else table.to_numpy()
-    return summarize(
-        Explained.of(estimator.tree_, X, estimator._grown.reference),
-        X if with_rows else None,
-        names=[str(name) for name in estimator.feature_names_in_],
-        leaf_reference=getattr(estimator, "leaf_reference_", None),
-        path=estimator.path_,
-        method=type(estimator).__name__,
-        parameters=estimator.get_params(deep=False),
-    )
-
-
-def report_html(estimator: Any, table: Any) -> str:
+def report_html(estimator: Any) -> str:
     """Return the report of a fitted estimator."""
+    from spexplain.report import render
+
     try:
-        from spexplain.report import render
+        return render(estimator.summary())
     except ImportError as error:
-        raise UserError(f"--report cannot be written: {error}.") from None
-    return str(render(facts_of(estimator, table, with_rows=True)))
+        raise UserError(f"--report cannot be written: {error}") from None
 
 
 def file_name(path: Path | str) -> str:

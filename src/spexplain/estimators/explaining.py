@@ -75,10 +75,26 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         is_small = table.size <= _SMALL
         proof = seconds = None
         if certificate or (certificate is None and is_small):
-            proof = self.certificate(table, feature_names=feature_names)
+            proof = self._certified(table, feature_names)
         if runner_up or (runner_up is None and is_small):
             seconds = self._runner_ups(table)
         return self._summary(table, feature_names, certificate=proof, seconds=seconds)
+
+    def outline(self, feature_names: Sequence[str] | None = None) -> Summary:
+        """Return the facts that need no rows: a summary without profiles, examples and points.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        summary : dict
+            With the same entries as `summary`, those about rows None or empty.
+        """
+        check_is_fitted(self)
+        return self._summary(None, feature_names)
 
     def _summary(
         self, table: Matrix | None, feature_names: Sequence[str] | None = None, **more: Any
@@ -166,7 +182,9 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         certificate : Certificate
         """
         check_is_fitted(self)
-        table = self._rows(X)
+        return self._certified(self._rows(X), feature_names)
+
+    def _certified(self, table: Matrix, feature_names: Sequence[str] | None) -> Certificate:
         return certify(
             self._graph,
             table,
@@ -202,8 +220,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         """
         from spexplain.plots import plot_tree
 
-        check_is_fitted(self)
-        return plot_tree(self._summary(None, feature_names), ax, **options)
+        return plot_tree(self.outline(feature_names), ax, **options)
 
     def plot_cuts(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
         """Draw rows and cuts in the plane of the two most used features; returns the Axes.
@@ -234,8 +251,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         """
         from spexplain.plots import plot_path
 
-        check_is_fitted(self)
-        return plot_path(self._summary(None), ax)
+        return plot_path(self.outline(), ax)
 
     def plot_profiles(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
         """Draw how the features of each leaf differ from the other rows; returns the Axes.
@@ -294,7 +310,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
     def _html_repr(self) -> str:
         """Return the tree for notebooks; before `fit`, what scikit-learn shows."""
         if hasattr(self, "tree_"):
-            return html_repr(self._summary(None))
+            return html_repr(self.outline())
         shown: str = super()._html_repr()
         return shown
 
