@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -19,7 +20,22 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from machine import describe, save, table
-from spexplain import CART, EMN, IMM, BestTree, ExKMC, SpexClique, SpexKNN, datasets, metrics
+from spexplain import (
+    CART,
+    EMN,
+    IMM,
+    BestTree,
+    ExGreedy,
+    ExKMC,
+    ExShallow,
+    KernelIMM,
+    NonUniformCut,
+    RandomCuts,
+    SpexClique,
+    SpexKNN,
+    datasets,
+    metrics,
+)
 from spexplain.references.spectral import SpectralReference
 
 SMALL = ("iris-uci", "r15", "pathbased", "ecoli", "cancer")
@@ -32,6 +48,14 @@ METHODS: dict[str, Callable[..., Any]] = {
     "imm": IMM,
     "exkmc": ExKMC,
     "best": BestTree,
+}
+# Methods whose cost grows too fast for the large tables, or that are drawn at random.
+SMALL_METHODS: dict[str, Callable[..., Any]] = {
+    "non-uniform-cut": NonUniformCut,
+    "kernel-imm": KernelIMM,
+    "random-cuts": partial(RandomCuts, random_state=0),
+    "exgreedy": ExGreedy,
+    "exshallow": ExShallow,
 }
 REFINEMENTS = (None, "objective", "agreement")
 
@@ -71,8 +95,8 @@ def measure(name: str, *, n_jobs: int) -> Iterator[Row]:
     """Give the rows of one dataset."""
     data = datasets.load(name)
     for reference, labels in references(name, data):
-        for method, make in METHODS.items():
-            for refine in (None,) if method == "best" else REFINEMENTS:
+        for method, make in (METHODS | (SMALL_METHODS if name in SMALL else {})).items():
+            for refine in _refinements(method):
                 explainer = make(len(data.target_names), refine=refine, n_jobs=n_jobs)
                 begin = time.perf_counter()
                 explainer.fit(data.data, labels)
@@ -90,6 +114,13 @@ def measure(name: str, *, n_jobs: int) -> Iterator[Row]:
                     classes.ami,
                     seconds,
                 )
+
+
+def _refinements(method: str) -> tuple[str | None, ...]:
+    """Return how a method's trees are refined: BestTree by itself, service costs by agreement only."""
+    if method == "best":
+        return (None,)
+    return REFINEMENTS if method in METHODS else (None, "agreement")
 
 
 def to_markdown(rows: list[Row], machine: dict[str, Any]) -> str:

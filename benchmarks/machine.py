@@ -6,6 +6,7 @@ import os
 import platform
 import statistics
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,24 +54,15 @@ def seconds(function: Callable[[], Any], runs: int) -> float:
     return statistics.median(times)
 
 
-def peak_extra_bytes(function: Callable[[], Any]) -> int | None:
-    """Return how far resident memory rises above its level before; None where the system does not say."""
-    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-    if not status.exists():
-        return None
+def peak_extra_bytes(function: Callable[[], Any]) -> int:
+    """Return the most memory that a call holds at once, in arrays that Python or NumPy allocated."""
     gc.collect()
+    tracemalloc.start()
     try:
-        reset.write_text("5")  # forget the peak so far
-    except OSError:
-        return None
-    before = _status_bytes(status, "VmRSS")
-    function()
-    return max(0, _status_bytes(status, "VmHWM") - before)
-
-
-def _status_bytes(status: Path, field: str) -> int:
-    line = next(line for line in status.read_text().splitlines() if line.startswith(field))
-    return 1024 * int(line.split()[1])
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def save(name: str, results: dict[str, Any], markdown: str) -> None:

@@ -20,7 +20,6 @@ from data import Case, embeddings, iris, mixture
 from machine import RESULTS, describe, peak_extra_bytes, save, seconds, table
 
 N_JOBS = -1
-ARGSORT_LIMIT = 10**8  # entries above which argsort is not tried
 
 
 def methods(case: Case, graph: Any) -> dict[str, Callable[[], Any]]:
@@ -63,7 +62,7 @@ def measure(
             "seconds": seconds(fit, runs),
             "sklearn_seconds": rival_seconds,
             "argsort_seconds": sort_seconds,
-            "extra_over_table": (peak_extra_bytes(fit) or 0) / X.nbytes,
+            "extra_over_table": peak_extra_bytes(fit) / X.nbytes,
             "refined_share": refined_share(method, case, graph),
         }
         print(as_row(record), flush=True)

@@ -81,6 +81,7 @@ def grow(
     for node, cut in [] if start is None else _cuts_of(start):
         leaves |= {leaf.node: leaf for leaf in split(leaves.pop(node), cut)}
     open_leaves(list(leaves.values()))
+    del root, leaves  # what a node remembers is freed once it is split
     while waiting and len(splits) + 1 < max_leaves:
         best = heapq.heappop(waiting)
         young = split(_Young(best.node, best.depth, best.rows), best.cut)

@@ -52,17 +52,20 @@ class EdgeCounts:
     def split(self, state: _Joined, rows: Array, is_left: Bools) -> tuple[_Joined, _Joined]:
         part_of = np.full(len(self.degrees), -1, dtype=np.int8)
         part_of[rows] = is_left
-        left, right = (
-            self._part(state, rows, part_of, part, int(np.count_nonzero(is_left == part)))
-            for part in (1, 0)
+        return (
+            self._part(state, rows, part_of, 1, is_left),
+            self._part(state, rows, part_of, 0, ~is_left),
         )
-        return left, right
 
-    def _part(self, state: _Joined, rows: Array, part_of: Array, part: int, n_rows: int) -> _Joined:
-        indptr = np.empty(n_rows + 1, dtype=np.int64)
-        neighbors, weights = np.empty_like(state.neighbors), np.empty_like(state.weights)
+    def _part(
+        self, state: _Joined, rows: Array, part_of: Array, part: int, is_inside: Bools
+    ) -> _Joined:
+        indptr = np.empty(np.count_nonzero(is_inside) + 1, dtype=np.int64)
+        # Room for the neighbours in the other part too: they are few.
+        room = int(np.sum(np.diff(state.indptr), where=is_inside))
+        neighbors, weights = np.empty(room, dtype=np.int32), np.empty(room, dtype=self.dtype)
         keep_neighbors(rows, *state, part_of, part, indptr, neighbors, weights)
-        return _Joined(indptr, neighbors[: indptr[-1]].copy(), weights[: indptr[-1]].copy())
+        return _Joined(indptr, neighbors[: indptr[-1]], weights[: indptr[-1]])
 
     def node(self, state: _Joined, rows: Array) -> Side:
         inner = np.sum(state.weights, dtype=np.int64)

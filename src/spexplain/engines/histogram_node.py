@@ -22,6 +22,7 @@ _CORNER_BLOCK = 16  # the same for bounds with clusters moved, whose arrays are 
 _LANES = 32  # blocks of codes that lie vertex by vertex are multiples of this
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 _N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
+_N_VISITS = 1 << 15  # rows that are worth waking another thread for
 _ROWS_PER_BIN = 16  # in nodes with fewer, bins are joined until they hold as many
 _ROWS_PER_SORTED_BIN = 4  # the same where all bins are sorted anyway
 
@@ -137,6 +138,8 @@ class NodeSearch:
         self.n_bounded = self.bounds.size
         best = min(self.threads.map(self._bound_block, self._blocks(_BLOCK)))
         blocks = self._blocks(_CORNER_BLOCK)
+        # Most blocks are ruled out already: waking another thread for them costs more than they do.
+        blocks = [block for block in blocks if np.any(self.bounds[block] <= best.score)]
         self.threads.map(lambda block: self._tighten_block(block, best.score), blocks)
         n_features = self.threads.n_threads
         while True:
@@ -228,7 +231,9 @@ class NodeSearch:
         """Return the features in parts of about equal work that fit the caches."""
         n_members = np.diff(self.fields[features, -2], axis=1)
         n_gaps = np.cumsum(np.sum(n_members, axis=1, where=self.worth[features]))
-        share = np.arange(len(features)) * 2 * self.threads.n_threads // len(features)
+        n_visits = len(features) * len(self.node.rows) + int(n_gaps[-1])
+        n_shares = min(2 * self.threads.n_threads, 1 + n_visits // _N_VISITS)
+        share = np.arange(len(features)) * n_shares // len(features)
         return np.split(features, np.flatnonzero(np.diff(share + n_gaps // _N_GAPS)) + 1)
 
     def _refine(self, features: Ints) -> Found:
