@@ -164,6 +164,7 @@ def main() -> None:
     parser.add_argument("--name", default="fidelity", help="name of the result files")
     options = parser.parse_args()
     rows: list[Row] = []
+    machine = describe()
     for name in SMALL if options.quick else options.datasets:
         try:
             with warnings.catch_warnings():
@@ -177,9 +178,9 @@ def main() -> None:
                     )
         except (OSError, ImportError) as error:
             print(f"{name}: left out. {error}")
-    machine = describe()
-    results = {"machine": machine, "rows": [row._asdict() for row in rows]}
-    save(options.name, results, to_markdown(rows, machine))
+        # After every dataset, so that a long run loses little if it is cut short.
+        results = {"machine": machine, "rows": [row._asdict() for row in rows]}
+        save(options.name, results, to_markdown(rows, machine))
 
 
 if __name__ == "__main__":
