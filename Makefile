@@ -9,7 +9,7 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench clean help
+.PHONY: demo test lint format bench fidelity clean help
 
 help:
 	@echo "make demo    explain a real clustering, print rules and scores"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint    ruff, mypy, codespell and the import contract"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed beside scikit-learn and NumPy"
+	@echo "make fidelity  agreement of all methods on all datasets at hand"
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +51,9 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
+
+fidelity: $(VENV)/.test
+	$(BIN)/python benchmarks/fidelity.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
