@@ -8,6 +8,7 @@ the classes; the objective is each method's own.
 """
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -123,12 +124,12 @@ def _refinements(method: str) -> tuple[str | None, ...]:
     return REFINEMENTS if method in METHODS else (None, "agreement")
 
 
-def to_markdown(rows: list[Row], machine: dict[str, Any]) -> str:
+def to_markdown(rows: list[Row], machine: dict[str, Any], command: str) -> str:
     """Return one table per dataset and reference; the best REF is set in bold."""
     about = ", ".join(f"{key} {value}" for key, value in machine.items())
     parts = [
         "# Fidelity of all methods, before and after refinement",
-        "Made by `python benchmarks/fidelity.py`. One leaf per class. REF: adjusted Rand index with the "
+        f"Made by `{command}`. One leaf per class. REF: adjusted Rand index with the "
         "reference clustering; ARI, AMI: with the classes. Objectives are each method's own: compare "
         "them before and after, not between methods. `best` refines and searches by itself.",
         f"Machine: {about}.",
@@ -164,7 +165,7 @@ def main() -> None:
     parser.add_argument("--name", default="fidelity", help="name of the result files")
     options = parser.parse_args()
     rows: list[Row] = []
-    machine = describe()
+    machine, command = describe(), " ".join(["python benchmarks/fidelity.py", *sys.argv[1:]])
     for name in SMALL if options.quick else options.datasets:
         try:
             with warnings.catch_warnings():
@@ -179,8 +180,9 @@ def main() -> None:
         except (OSError, ImportError) as error:
             print(f"{name}: left out. {error}")
         # After every dataset, so that a long run loses little if it is cut short.
-        results = {"machine": machine, "rows": [row._asdict() for row in rows]}
-        save(options.name, results, to_markdown(rows, machine))
+        trees = [row._asdict() for row in rows]
+        results = {"machine": machine, "command": command, "rows": trees}
+        save(options.name, results, to_markdown(rows, machine, command))
 
 
 if __name__ == "__main__":
