@@ -8,7 +8,7 @@ from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.typing import EngineName, Matrix
 
-_N_SMALL = 1_000_000  # values of a table below which compiled code does not pay
+SMALL_TABLE = 1_000_000  # values of a table below which compiled code does not pay
 
 
 class Search(Protocol):
@@ -54,7 +54,7 @@ class AutoEngine:
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
-        name: EngineName = "numpy" if X.size < _N_SMALL else "histogram"
+        name: EngineName = "numpy" if X.size < SMALL_TABLE else "histogram"
         engine = resolve_engine(name, n_jobs=self.n_jobs)
         return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from spexplain.engines.base import SMALL_TABLE
 from spexplain.estimators.reference import Reference
 from spexplain.metrics.shape import weighted_average_explanation_size
 from spexplain.refine.agreement import RandIndex
@@ -13,7 +14,6 @@ from spexplain.typing import Floats, Ints, Matrix
 # "auto" grows this many leaves per cluster; a leaf must explain this share of the rows anew.
 AUTO_LEAVES_PER_CLUSTER = 3
 AUTO_GAIN = 0.01
-_SMALL = 1_000_000  # entries of a table that needs no compiled code
 
 
 class PathStep(NamedTuple):
@@ -110,7 +110,7 @@ def _totals(tree: Tree, leaf_amounts: Any) -> Any:
 def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:
     """Return the sums of rows and of squared lengths of every group, measured from `origin`."""
     sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
-    if X.size < _SMALL:
+    if X.size < SMALL_TABLE:
         for group in np.unique(groups[groups >= 0]):
             rows = X[groups == group] - origin
             sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)

@@ -7,7 +7,8 @@ import numpy as np
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
-from spexplain.graphs import PairGraph, ProductGraph, knn_graph
+from spexplain.estimators.spex import given_graph
+from spexplain.graphs import PairGraph, ProductGraph
 from spexplain.graphs.sparse import graph_of
 from spexplain.objectives import Objective, non_uniform_cut
 from spexplain.typing import Matrix
@@ -60,11 +61,7 @@ class NonUniformCut(Explainer):
         self.against = against
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        graph = (
-            knn_graph(X, min(10, len(X) - 1), n_jobs=self.n_jobs)
-            if self.graph is None
-            else graph_of(self.graph, X)
-        )
+        graph = given_graph(self.graph, X, self.n_jobs)
         against = (
             ProductGraph.from_masses(np.asarray(graph.degrees * graph.unit))
             if self.against is None

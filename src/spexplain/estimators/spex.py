@@ -6,7 +6,7 @@ from spexplain.estimators.base import Explainer
 from spexplain.estimators.checks import check_choice, check_integer
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
-from spexplain.graphs import CliqueGraph, Neighbors, SparseGraph, knn_graph
+from spexplain.graphs import CliqueGraph, Graph, Neighbors, SparseGraph, knn_graph
 from spexplain.graphs.clique import CliqueWeights
 from spexplain.graphs.sparse import check_vertices, graph_of
 from spexplain.objectives import Objective, spex
@@ -108,9 +108,7 @@ class SpexGraph(Explainer):
         self.graph = graph
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        if self.graph is None:
-            return spex(knn_graph(X, min(10, len(X) - 1), n_jobs=self.n_jobs))
-        return spex(graph_of(self.graph, X))
+        return spex(given_graph(self.graph, X, self.n_jobs))
 
 
 @explainer
@@ -187,3 +185,10 @@ class SpexKNN(Explainer):
         self.graph_ = neighbors.graph(symmetrize=self.symmetrize)
         check_vertices("n_neighbors", self.graph_.n_samples, len(X))
         return spex(self.graph_)
+
+
+def given_graph(graph: Any, X: Matrix, n_jobs: int | None) -> Graph:
+    """Return the graph that a caller gave, or the 10-nearest-neighbour graph if there is none."""
+    if graph is None:
+        return knn_graph(X, min(10, len(X) - 1), n_jobs=n_jobs)
+    return graph_of(graph, X)
