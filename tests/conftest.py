@@ -27,12 +27,16 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     if request.param != "histogram":
         yield resolve_engine(request.param)
         return
-    from spexplain.engines import histogram, histogram_node
+    from spexplain.engines import histogram, histogram_counts, histogram_node, histogram_tally
 
     with pytest.MonkeyPatch.context() as patch:
-        # Small tables must meet what large ones meet: bounds, several blocks, few rows a bin.
+        # Small tables must meet what large ones meet: bounds, several blocks, few rows a bin, promises.
         patch.setattr(histogram, "_N_SMALL", 1)
         patch.setattr(histogram_node, "_BLOCK", 1)
-        patch.setattr(histogram_node, "_ROWS_PER_BIN", 1)
-        patch.setattr(histogram_node, "_ROWS_PER_SORTED_BIN", 1)
-        yield histogram.HistogramEngine(max_bins=3)
+        patch.setattr(histogram_node, "_MUCH", 0.0)
+        patch.setattr(histogram_node, "_N_ZOOMED", 0)
+        patch.setattr(histogram_node, "_SHARE_ZOOMED", 0.0)
+        patch.setattr(histogram_tally.Tallies, "rows_per_bin", 1)
+        patch.setattr(histogram_counts, "_ROWS_PER_SORTED_BIN", 1)
+        patch.setattr(histogram_tally.Tallies, "most_bins", 3)
+        yield histogram.HistogramEngine(max_bins=5)

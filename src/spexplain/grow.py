@@ -2,12 +2,13 @@
 
 import heapq
 from collections.abc import Callable
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spexplain.engines import Search
-from spexplain.records import Cut
+from spexplain.records import Cut, Promise
 from spexplain.tree import LEAF, Tree
 
 
@@ -17,7 +18,7 @@ class _Leaf(NamedTuple):
     key: float
     node: int  # numbered in birth order, so equal keys resolve to the older leaf
     depth: int
-    cut: Cut
+    cut: Cut | Promise
     rows: Any
 
 
@@ -42,8 +43,9 @@ def grow(
     Parameters
     ----------
     search : Search
-        Answers for the best cut of a node. If it has a true attribute `depends_on_tree`, all leaves
-        are asked for again after every split.
+        Answers for the best cut of a node, or promises it; a promise is called in when its leaf comes
+        first. If it has a true attribute `depends_on_tree`, all leaves are asked for again after
+        every split.
     max_leaves : int
         Leaves wanted; the tree has fewer if no valid cut is left.
     max_depth : int, optional
@@ -68,12 +70,12 @@ def grow(
         if len(splits) + 1 >= max_leaves:
             return
         open_ = [leaf for leaf in leaves if max_depth is None or leaf.depth < max_depth]
-        cuts = search.best_cuts([leaf.rows for leaf in open_])
+        rival = waiting[0].key if waiting else inf
+        cuts = search.best_cuts([leaf.rows for leaf in open_], rival)
         for leaf, cut in zip(open_, cuts, strict=True):
             if cut is not None:
-                heapq.heappush(
-                    waiting, _Leaf(_tie_safe(cut), leaf.node, leaf.depth, cut, leaf.rows)
-                )
+                key = cut.priority if isinstance(cut, Promise) else _tie_safe(cut)
+                heapq.heappush(waiting, _Leaf(key, leaf.node, leaf.depth, cut, leaf.rows))
 
     root = search.root()
     tree = Tree.root(n_features=search.n_features, size=search.size(root), value=search.value(root))
@@ -84,7 +86,11 @@ def grow(
     del root, leaves  # what a node remembers is freed once it is split
     while waiting and len(splits) + 1 < max_leaves:
         best = heapq.heappop(waiting)
-        young = split(_Young(best.node, best.depth, best.rows), best.cut)
+        leaf = _Young(best.node, best.depth, best.rows)
+        if isinstance(best.cut, Promise):
+            open_leaves([leaf])
+            continue
+        young = split(leaf, best.cut)
         if progress is not None:
             progress(len(splits) + 1)
         if getattr(search, "depends_on_tree", False):

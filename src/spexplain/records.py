@@ -47,3 +47,9 @@ class Cut(NamedTuple):
     score: float  # what the search minimised within the node
     priority: float  # what the builder minimises between leaves
     lower: float = -inf  # above -inf only for interval tests
+
+
+class Promise(NamedTuple):
+    """A best cut that is not worth finding yet: its priority is at least this."""
+
+    priority: float

@@ -33,7 +33,7 @@ class Halving:
     def value(self, node: Interval) -> float:
         return node.low / 2
 
-    def best_cuts(self, nodes) -> list[Cut | None]:
+    def best_cuts(self, nodes, rival) -> list[Cut | None]:
         self.asked += nodes
         return [self.cut(node) if node.low < node.high else None for node in nodes]
 

@@ -13,8 +13,8 @@ from spexplain.engines import (
     NumpyEngine,
     binning,
     histogram,
-    histogram_labels,
     histogram_node,
+    histogram_tally,
     resolve_engine,
 )
 from spexplain.engines.histogram import HistogramEngine
@@ -62,14 +62,19 @@ def max_bins(request):
     return request.param
 
 
-@pytest.fixture(params=["bounds", "sweep"], autouse=True, scope="module")
+@pytest.fixture(params=["bounds", "zoom", "sweep"], autouse=True, scope="module")
 def path(request):
-    """Search by bounds, or sweep small nodes whole, which all nodes of small tables are."""
+    """Search by bounds, by bounds in two steps, or sweep small nodes whole, which all of small tables are."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "bounds":
+        if request.param != "sweep":
             patch.setattr(histogram, "_N_SMALL", 1)
-            patch.setattr(histogram_labels, "_ROWS_PER_CELL", 0.0)
-            patch.setattr(histogram_labels, "_ROWS_PER_KEPT_CELL", 0.0)
+            patch.setattr(histogram_tally.Tallies, "rows_per_bin", 1)
+            patch.setattr(histogram_tally, "_ROWS_PER_KEPT_CELL", 0.0)
+            patch.setattr(histogram_node, "_MUCH", 0.0)
+        if request.param == "zoom":
+            patch.setattr(histogram_tally.Tallies, "most_bins", 2)
+            patch.setattr(histogram_node, "_N_ZOOMED", 0)
+            patch.setattr(histogram_node, "_SHARE_ZOOMED", 0.0)
         yield request.param
 
 
@@ -204,9 +209,8 @@ def test_every_way_to_count(path, monkeypatch):
     X, labels = heavy_tailed(n_rows=3000)
     objective = spex(CliqueGraph.from_labels(labels))
     expected = grown(NumpyEngine(), X, objective, max_leaves=12)
-    for rows_per_cell, rows_per_kept_cell in [(0.0, 0.1), (0.0, 9e9), (9e9, 9e9), (0.5, 2.0)]:
-        monkeypatch.setattr(histogram_labels, "_ROWS_PER_CELL", rows_per_cell)
-        monkeypatch.setattr(histogram_labels, "_ROWS_PER_KEPT_CELL", rows_per_kept_cell)
+    for rows_per_kept_cell in (0.1, 1.0, 9e9):
+        monkeypatch.setattr(histogram_tally, "_ROWS_PER_KEPT_CELL", rows_per_kept_cell)
         for max_bins in (16, 255):
             assert (
                 grown(HistogramEngine(max_bins=max_bins), X, objective, max_leaves=12) == expected

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from spexplain.kernels import coding, edges, jit, labels, ordering, sums
+from spexplain.kernels import coding, edges, jit, labels, ordering, stars, sums
 
 EXTRA = np.array([[0.5, -1.0], [2.0, 0.25], [0.0, 1.0]])
 N_BINS = 5
@@ -156,17 +156,34 @@ def expected_borders(codes, rows, sums_of):
     ]
 
 
-def test_label_borders_by_histograms_and_by_rows(run, table, clustered):
+@pytest.fixture
+def counted(run, table, clustered):
+    """Histograms of features 1 and 2."""
+    _, _, codes, rows = table
+    label_of, _ = clustered
+    histograms = np.zeros((2, N_BINS, 4), dtype=np.int32)
+    run(labels.fill_histograms, 2 * codes + 1, 1, 1, rows, label_of[rows], 1, histograms)
+    return histograms
+
+
+def test_histograms(run, table, clustered, counted):
+    _, _, codes, rows = table
+    label_of, _ = clustered
+    for f, b, c in np.ndindex(counted.shape):
+        inside = (codes[f + 1, rows] == b) & (label_of[rows] == c)
+        assert counted[f, b, c] == np.count_nonzero(inside)
+    run(labels.fill_histograms, codes, 0, 1, rows, label_of[rows], -1, counted)
+    assert not counted.any()
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_label_borders(run, table, clustered, counted, dtype):
     _, _, codes, rows = table
     label_of, clusters = clustered
-    histograms = np.zeros((2, N_BINS, 4), dtype=np.int32)
-    run(labels.fill_histograms, codes, 1, 3, rows, label_of[rows], histograms)
-    for f, b, c in np.ndindex(histograms.shape):
-        inside = (codes[f + 1, rows] == b) & (label_of[rows] == c)
-        assert histograms[f, b, c] == np.count_nonzero(inside)
     rates = np.array([0.5, 0.25, 0.1, 0.0])
     sums, caps = np.empty((2, 6, N_BINS + 1), np.int64), np.empty((2, 2, N_BINS + 1))
-    run(labels.scan_histograms, histograms, clusters, rates, sums, caps)
+    starts = np.zeros((2, 4), dtype=np.int32)
+    run(labels.scan_histograms, counted, starts, clusters.astype(dtype), rates, sums, caps)
     expected = expected_borders(
         codes[1:], rows, lambda left: clique_sums(left, rows, label_of, *clusters[1:])
     )
@@ -176,12 +193,25 @@ def test_label_borders_by_histograms_and_by_rows(run, table, clustered):
         for side, part in enumerate((rows[is_left], rows[~is_left])):
             n_inside = np.bincount(label_of[part], minlength=4)
             assert caps[f, side, b] == np.max((n_inside - 1) * rates * (n_inside > 0), initial=0.0)
-    again, same = np.empty_like(sums), np.empty_like(caps)
-    run(
-        labels.scan_rows, 2 * codes + 1, 1, 1, 3, rows, label_of[rows], clusters, rates, again, same
-    )
-    assert np.array_equal(again, sums)
-    assert np.array_equal(same, caps)
+
+
+def test_zoomed_label_borders(run, table, clustered):
+    """Single bins of two codes each, looked at code by code, have the borders of the whole feature."""
+    _, _, codes, rows = table
+    label_of, clusters = clustered
+    n_wide = (N_BINS + 1) // 2
+    wide = np.zeros((3, n_wide, 4), dtype=np.int32)
+    run(labels.fill_histograms, codes, 1, 0, rows, label_of[rows], 1, wide)
+    features, bins = np.array([0, 0, 2]), np.array([0, 2, 1])
+    histograms, starts = np.zeros((3, 2, 4), np.int32), np.empty((3, 4), np.int32)
+    of_rows = label_of[rows]
+    run(labels.zoom_histograms, codes, 1, features, bins, rows, of_rows, wide, starts, histograms)
+    sums, caps = np.empty((3, 6, 3), np.int64), np.empty((3, 2, 3))
+    run(labels.scan_histograms, histograms, starts, clusters, np.ones(4), sums, caps)
+    for s, (f, wide_bin) in enumerate(zip(features, bins, strict=True)):
+        for b in range(3):
+            left = rows[codes[f, rows] < 2 * wide_bin + b]
+            assert sums[s, :, b].tolist() == clique_sums(left, rows, label_of, *clusters[1:])
 
 
 def expected_gaps(values, codes, rows, wanted, features, sums_of):
@@ -206,26 +236,61 @@ def read_gaps(n_gaps, sums, around, which):
 def test_sweep_labels(run, table, clustered):
     columns, values, codes, rows = table
     label_of, clusters = clustered
+
+    def sums_of(left):
+        return clique_sums(left, rows, label_of, *clusters[1:])
+
+    wanted, features = np.array(WANTED, dtype=bool), np.array([0, 1, 2])
+    borders = np.swapaxes(expected_borders(codes, rows, sums_of), 1, 2)
+    gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
+    n_gaps = run(
+        labels.sweep_labels, columns, EXTRA, 2 * codes, 1, features, wanted, rows, label_of,
+        np.arange(4), clusters, np.ascontiguousarray(borders), *gaps,
+    )  # fmt: skip
+    expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
+    assert read_gaps(n_gaps, *gaps) == expected
+
+
+@pytest.fixture(params=[(40, 41), (41,), ()], ids=str)
+def starred(request, table):
+    """Samples joined to two centres, of which some are in the node; one label has no centre."""
+    rows = np.append(table[3][table[3] < 40], request.param).astype(np.int32)
+    label_of = np.random.default_rng(6).integers(0, 3, size=42).astype(np.uint16)
+    label_of[40:] = 2
+    adjacency = np.zeros((42, 42), dtype=np.int64)
+    for x in range(40):
+        if label_of[x] < 2:
+            adjacency[x, 40 + label_of[x]] = adjacency[40 + label_of[x], x] = 1
+    vertices = np.stack([adjacency.sum(axis=1), np.arange(42) >= 40, np.arange(42) < 40])
+    centers = np.array(request.param, dtype=np.int64)
+    joins = np.array([2 * (40 in request.param), 2 * (41 in request.param), 0])
+    clusters = np.stack([np.bincount(label_of[rows], minlength=3), joins, [1, 1, 0]])
+    of_centers = np.stack([centers - 40, vertices[0, centers], np.ones_like(centers)])
+    return rows, label_of, clusters, of_centers, adjacency, vertices.astype(np.int64)
+
+
+def test_star_borders_and_gaps(run, table, starred):
+    columns, values, codes, _ = table
+    rows, label_of, clusters, centers, adjacency, vertices = starred
+
+    def sums_of(left):
+        return edge_sums(left, rows, adjacency, vertices)
+
+    histograms, starts = np.zeros((3, N_BINS, 3), np.int32), np.zeros((3, 3), np.int32)
+    wide = 2 * codes + 1
+    run(labels.fill_histograms, wide, 1, 0, rows, label_of[rows], 1, histograms)
+    sums_ = np.empty((3, 6, N_BINS + 1), np.int64)
+    center_codes = np.ascontiguousarray(wide[:, rows[rows >= 40]])
+    first = np.zeros(3, np.int64)
+    run(stars.scan_stars, histograms, starts, first, 1, center_codes, clusters, centers, sums_)
+    assert np.swapaxes(sums_, 1, 2).tolist() == expected_borders(codes, rows, sums_of)
     wanted, features = np.array(WANTED, dtype=bool), np.array([0, 1, 2])
     gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
     n_gaps = run(
-        labels.sweep_labels,
-        columns,
-        EXTRA,
-        2 * codes,
-        1,
-        features,
-        wanted,
-        rows,
-        label_of,
-        np.arange(4),
-        clusters,
-        *gaps,
-    )
-    expected = expected_gaps(
-        values, codes, rows, wanted, features,
-        lambda left: clique_sums(left, rows, label_of, *clusters[1:]),
+        stars.sweep_stars, columns, EXTRA, wide, 1, features, wanted, rows, label_of, np.arange(3),
+        clusters, centers, sums_, *gaps,
     )  # fmt: skip
+    expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
     assert read_gaps(n_gaps, *gaps) == expected
 
 
@@ -233,20 +298,17 @@ def test_sweep_labels(run, table, clustered):
 def test_corner_sums(run, table, clustered, n_top):
     _, _, codes, rows = table
     label_of, clusters = clustered
-    wanted, features = np.array(WANTED, dtype=bool), np.array([2, 0, 1])
+    wanted, features = np.array(WANTED, dtype=bool), np.array([0, 1, 2])
+    wanted[1] = False
+    histograms, starts = np.zeros((3, N_BINS, 4), np.int32), np.zeros((3, 4), np.int32)
+    run(labels.fill_histograms, codes, 0, 0, rows, label_of[rows], 1, histograms)
+    borders, caps = np.empty((3, 6, N_BINS + 1), np.int64), np.empty((3, 2, N_BINS + 1))
+    run(labels.scan_histograms, histograms, starts, clusters, np.ones(4), borders, caps)
     sums = np.empty((np.count_nonzero(wanted), 2, 4, 1 << n_top), np.int64)
+    places = np.array([0, 2])
     run(
-        labels.corner_sums,
-        4 * codes,
-        2,
-        features,
-        wanted,
-        rows,
-        label_of[rows],
-        clusters,
-        n_top,
-        sums,
-    )
+        labels.corner_sums, histograms, starts, places, wanted, clusters, n_top, borders, sums
+    )  # fmt: skip
     for w, (j, b) in enumerate(np.argwhere(wanted)):
         bins = codes[features[j], rows]
         here = np.bincount(label_of[rows[bins == b]], minlength=4)[:3]
@@ -279,9 +341,9 @@ def test_edge_borders(run, table, joined):
     _, _, codes, rows = table
     adjacency, vertices, neighbors, most = joined
     padded = np.zeros((42, 32), dtype=np.uint8)
-    padded[:, :3] = codes.T
+    padded[:, :3] = 4 * codes.T + np.arange(42)[:, None] % 4  # all codes of a bin
     sums = np.empty((3, 6, N_BINS + 1), dtype=np.int64)
-    run(edges.scan_edges, padded, 0, 3, rows, *neighbors, most, vertices, sums)
+    run(edges.scan_edges, padded, 2, 0, 3, rows, *neighbors, most, vertices, sums)
     expected = expected_borders(
         codes, rows, lambda left: edge_sums(left, rows, adjacency, vertices)
     )
@@ -299,10 +361,11 @@ def test_sweep_edges(run, table, joined):
     borders = np.swapaxes(expected_borders(codes[features], rows, sums_of), 1, 2)
     number_of = np.zeros(42, dtype=np.int32)
     number_of[rows] = np.arange(len(rows))
+    n_chosen = [np.count_nonzero(wanted[j, codes[f, rows]]) for j, f in enumerate(features)]
     gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
     n_gaps = run(
         edges.sweep_edges, columns, EXTRA, np.ascontiguousarray(2 * codes.T + 1), 1, features, wanted, rows,
-        number_of, *neighbors, vertices, np.ascontiguousarray(borders), *gaps,
+        number_of, *neighbors, vertices, np.append(0, np.cumsum(n_chosen)), np.ascontiguousarray(borders), *gaps,
     )  # fmt: skip
     expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
     assert read_gaps(n_gaps, *gaps) == expected

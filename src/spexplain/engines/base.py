@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from math import inf
 from typing import Any, Protocol, runtime_checkable
 
+from spexplain.graphs.device import is_on_device
 from spexplain.objectives import Objective
-from spexplain.records import Cut
+from spexplain.records import Cut, Promise
 from spexplain.typing import EngineName, Matrix
 
 SMALL_TABLE = 1_000_000  # values of a table below which compiled code does not pay
@@ -27,11 +30,14 @@ class Search(Protocol):
     def value(self, node: Any) -> float:
         """Return what the node adds to the objective while it is a leaf."""
 
-    def best_cuts(self, nodes: Sequence[Any]) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[Any], rival: float = inf) -> Sequence[Cut | Promise | None]:
         """Return the best valid cut of each node, or None.
 
         The lowest score wins; equal scores resolve to the lowest feature, then the lowest
         threshold. Siblings are asked for together, so that an engine can share work between them.
+        `rival` is the priority of the leaf that is split next unless one of these comes before it:
+        a cut whose priority is surely larger may be promised instead of found. The builder asks
+        again if that leaf ever comes first. An engine is free to find all cuts at once.
         """
 
     def split(self, node: Any, cut: Cut) -> tuple[Any, Any]:
@@ -48,13 +54,15 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class AutoEngine:
-    """The exhaustive engine for small tables, where it starts at once; the compiled one beyond."""
+    """The GPU for tables that lie there; else the exhaustive engine for small tables, the compiled one beyond."""
 
     n_jobs: int | None = None
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
         name: EngineName = "numpy" if X.size < SMALL_TABLE else "histogram"
+        if is_on_device(X):
+            name = "cupy"
         engine = resolve_engine(name, n_jobs=self.n_jobs)
         return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
 
@@ -73,6 +81,14 @@ def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) ->
         from spexplain.engines.histogram import HistogramEngine
 
         return HistogramEngine(n_jobs=n_jobs)
+    if engine == "cupy":
+        if find_spec("cupy") is None:
+            raise ImportError(
+                'engine="cupy" needs CuPy and an NVIDIA GPU; install it with: pip install "spexplain[gpu]"'
+            )
+        from spexplain.engines.cupy import CupyEngine
+
+        return CupyEngine()
     raise ValueError(
-        f'engine={engine!r} is not known; use "auto", "numpy", "histogram" or an object with a `bind` method.'
+        f'engine={engine!r} is not known; use "auto", "numpy", "histogram", "cupy" or an object with a `bind` method.'
     )

@@ -17,15 +17,15 @@ from spexplain.engines.binning import bin_table
 from spexplain.engines.histogram_counts import Coded, Counts
 from spexplain.engines.histogram_edges import EdgeCounts
 from spexplain.engines.histogram_labels import LabelCounts
-from spexplain.engines.histogram_node import Frame, Node, NodeSearch
+from spexplain.engines.histogram_node import Found, Frame, Node, NodeSearch
 from spexplain.engines.histogram_pairs import PairCounts
+from spexplain.engines.histogram_stars import StarCounts
 from spexplain.engines.histogram_sums import CostCounts, ProductCounts
 from spexplain.engines.histogram_threads import Threads
 from spexplain.engines.numpy import NumpyEngine, count_threads, midpoint
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,
-    EdgeGraph,
     Graph,
     PairGraph,
     ProductGraph,
@@ -34,7 +34,7 @@ from spexplain.graphs import (
 )
 from spexplain.kernels.coding import sides_of, values_around
 from spexplain.objectives import Objective
-from spexplain.records import Cut
+from spexplain.records import Cut, Promise
 from spexplain.typing import Matrix
 
 _N_SMALL = 100  # members up to which sorting all of a node beats bounding first
@@ -51,10 +51,14 @@ def _(graph: CliqueGraph, trend: Any) -> Counts:
     return LabelCounts(graph, trend)
 
 
-@counts_of.register(SparseGraph)
-@counts_of.register(StarGraph)
-def _(graph: EdgeGraph, trend: Any) -> Counts:
+@counts_of.register
+def _(graph: SparseGraph, trend: Any) -> Counts:
     return EdgeCounts(graph)
+
+
+@counts_of.register
+def _(graph: StarGraph, trend: Any) -> Counts:
+    return StarCounts(graph)
 
 
 @counts_of.register
@@ -154,33 +158,43 @@ class HistogramSearch:
             left, right = self.frame.counts.split(node.state, node.rows, is_left)
         return Node(node.rows[is_left], left), Node(node.rows[~is_left], right)
 
-    def best_cuts(self, nodes: Sequence[Node]) -> list[Cut | None]:
-        states = [(node.state, node.rows) for node in nodes]
+    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | Promise | None]:
+        table, counts = self.frame.table, self.frame.counts
+        states = [(node.state, node.rows, table.to_bound(len(node.rows), counts)) for node in nodes]
+        found: list[Cut | Promise | None] = [None] * len(nodes)
         with self.frame.threads as threads:
-            self.frame.counts.prepare(states, self.frame.table, threads)
-            return [self._best_cut(node) for node in nodes]
+            counts.prepare(states, threads)
+            # The largest first: its cut often spares the search for those of the others.
+            for i in sorted(range(len(nodes)), key=lambda i: -len(nodes[i].rows)):
+                found[i] = self._best_cut(nodes[i], rival)
+                rival = rival if (cut := found[i]) is None else min(rival, cut.priority)
+        return found
 
-    def _best_cut(self, node: Node) -> Cut | None:
-        cut = self._best_with(node, self.min_samples_leaf)
+    def _best_cut(self, node: Node, rival: float) -> Cut | Promise | None:
+        cut = self._best_with(node, self.min_samples_leaf, rival)
         if cut is None and self.has_extra and self.min_samples_leaf == 1:
             # Centres without samples between them: part the centres all the same.
-            cut = self._best_with(node, 0)
+            cut = self._best_with(node, 0, rival)
         return cut
 
-    def _best_with(self, node: Node, min_samples: int) -> Cut | None:
+    def _best_with(self, node: Node, min_samples: int, rival: float) -> Cut | Promise | None:
         table, _, objective, counts, *_ = self.frame
         if len(node.rows) < 2:
             return None
         side = counts.node(node.state, node.rows)
         search = NodeSearch(self.frame, node, side, self.size(node), min_samples)
+        best: Found | Promise
         if objective.flat_if_pure and counts.is_pure(node.state):
             best = search.first_of_all()
         elif len(node.rows) <= _N_SMALL:
             best = search.best_of_all()
         else:
-            best = search.best_by_bounds()
+            best = search.best_by_bounds(rival)
+            counts.close(node.state, node.rows, search.table)
             self.n_bounded += search.n_bounded
             self.n_refined += search.n_refined
+        if isinstance(best, Promise):
+            return best
         if best.score == np.inf:
             return None
         low, high = best.low, best.high

@@ -8,6 +8,17 @@ import numpy as np
 from spexplain.engines.histogram_threads import Threads
 from spexplain.typing import Array, Bools, Floats, Ints, Matrix
 
+_ROWS_PER_SORTED_BIN = (
+    4  # where all bins are sorted anyway, they are joined until they hold as many
+)
+
+
+class _Binned(Protocol):
+    """Says which bins it is best asked for."""
+
+    most_bins: int  # more cost more to count and to score than they spare in closer looks
+    rows_per_bin: int  # in nodes with fewer, bins are joined until they hold as many
+
 
 class Coded(NamedTuple):
     """A table, its extra vertices and their bins, all feature by feature."""
@@ -18,9 +29,30 @@ class Coded(NamedTuple):
     n_bins: int
     shift: int = 0  # the bin of a vertex is its code shifted to the right
 
-    def coarser(self, shift: int) -> "Coded":
-        """Return the same table in half as many bins, as often as `shift` says."""
+    def to_bound(self, n_rows: int, counts: "_Binned") -> "Coded":
+        """Return the same table in as many bins as serve a node of that many rows."""
+        return self._joined(min(counts.most_bins, n_rows // counts.rows_per_bin))
+
+    def to_sort(self, n_rows: int) -> "Coded":
+        """Return the same table in as many bins as help to sort that many rows."""
+        return self._joined(n_rows // _ROWS_PER_SORTED_BIN)
+
+    def _joined(self, most_bins: int) -> "Coded":
+        """Return the same table with the number of bins halved until it is no larger."""
+        shift = 0
+        while self.n_bins >> shift > max(1, most_bins):
+            shift += 1
         return self._replace(n_bins=(self.n_bins - 1 >> shift) + 1, shift=shift)
+
+
+class Segments(NamedTuple):
+    """Stretches of features that are looked at bin by bin: whole features, or single bins of them.
+
+    A single bin is told apart into the codes that it holds.
+    """
+
+    features: Ints  # ascending
+    bins: Ints | None = None  # of the table; None: all
 
 
 class Gaps(NamedTuple):
@@ -44,7 +76,7 @@ class Gaps(NamedTuple):
         return Gaps(self.fields[:, :n_gaps], self.around[:, :n_gaps], self.which[:n_gaps])
 
 
-class Counts(Protocol):
+class Counts(_Binned, Protocol):
     """How the sums of one kind of graph follow from bins. Its `state` of a node is opaque to the engine.
 
     Rows are vertex numbers, ascending. Sums come in fields along the second last axis that only
@@ -54,7 +86,7 @@ class Counts(Protocol):
     n_fields: int
     row_major: bool  # whether the codes of a vertex, rather than of a feature, lie side by side
     has_caps: bool  # whether `borders` writes caps of inner weight
-    takes_shift: bool  # whether `borders` knows coarser bins
+    zooms: bool  # whether `borders` tells apart the codes of a single bin
 
     def root(self, rows: Array) -> Any:
         """Return the state of the node of all vertices."""
@@ -74,20 +106,34 @@ class Counts(Protocol):
     def is_pure(self, state: Any) -> bool:
         """Whether all counted samples of the node belong to one cluster."""
 
-    def prepare(self, nodes: Sequence[tuple[Any, Array]], table: Coded, threads: Threads) -> None:
-        """Do the work that the nodes, perhaps siblings, share."""
+    def prepare(self, nodes: Sequence[tuple[Any, Array, Coded]], threads: Threads) -> None:
+        """Do the work that the nodes, perhaps siblings, share; each with the table in its own bins."""
+
+    def open(self, state: Any, rows: Array, table: Coded, threads: Threads) -> None:
+        """Get ready to be asked for the borders of these bins in a node."""
+
+    def close(self, state: Any, rows: Array, table: Coded) -> None:
+        """Forget what is not worth keeping for the node's children."""
 
     def borders(
-        self, state: Any, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
-    ) -> None:
-        """Write the sums at the bin borders of a block of features and, if there are any, their caps."""
+        self,
+        state: Any,
+        rows: Array,
+        table: Coded,
+        segments: Segments,
+        fields: Ints,
+        caps: Floats,
+    ) -> Any:
+        """Write the sums at the bin borders of the segments and, if there are any, their caps.
 
-    def corners(
-        self, state: Any, rows: Array, table: Coded, features: Ints, wanted: Bools, n_top: int
-    ) -> Ints | None:
+        What is returned is handed to `corners`.
+        """
+
+    def corners(self, state: Any, counted: Any, wanted: Bools, n_top: int) -> Ints | None:
         """Return the sums of the wanted bins with their largest clusters moved or not, or None.
 
-        Only for formulas with a trend; see `spexplain.kernels.labels.corner_sums`.
+        `counted` is what `borders` returned for the same segments. Only for formulas with a trend;
+        see `spexplain.kernels.labels.corner_sums`.
         """
 
     def gaps(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.engines.histogram_bounds import both_sides
-from spexplain.engines.histogram_counts import Coded, Gaps
+from spexplain.engines.histogram_counts import Coded, Gaps, Segments
 from spexplain.engines.histogram_threads import Threads
 from spexplain.graphs import EdgeGraph
 from spexplain.kernels.edges import keep_neighbors, list_neighbors, scan_edges, sweep_edges
@@ -28,7 +28,9 @@ class EdgeCounts:
     n_fields = 6
     row_major = True
     has_caps = False
-    takes_shift = False
+    most_bins = 255
+    rows_per_bin = 2
+    zooms = False
 
     def __init__(self, graph: EdgeGraph) -> None:
         self.graph = graph
@@ -81,9 +83,7 @@ class EdgeCounts:
     def is_pure(self, state: _Joined) -> bool:
         return False
 
-    def prepare(
-        self, nodes: Sequence[tuple[_Joined, Array]], table: Coded, threads: Threads
-    ) -> None:
+    def prepare(self, nodes: Sequence[tuple[_Joined, Array, Coded]], threads: Threads) -> None:
         return
 
     def _vertices(self, rows: Array) -> tuple[Ints, Array]:
@@ -96,16 +96,26 @@ class EdgeCounts:
             known = self._of_node = rows, sums, number_of
         return known[1:]
 
+    def open(self, state: _Joined, rows: Array, table: Coded, threads: Threads) -> None:
+        return
+
+    def close(self, state: _Joined, rows: Array, table: Coded) -> None:
+        return
+
     def borders(
-        self, state: _Joined, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
+        self,
+        state: _Joined,
+        rows: Array,
+        table: Coded,
+        segments: Segments,
+        fields: Ints,
+        caps: Floats,
     ) -> None:
         sums, _ = self._vertices(rows)
-        first, last = block.start, block.stop
-        scan_edges(table.codes.T, first, last, rows, *state, self.most, sums, fields)
+        first, last = int(segments.features[0]), int(segments.features[-1]) + 1
+        scan_edges(table.codes.T, table.shift, first, last, rows, *state, self.most, sums, fields)
 
-    def corners(
-        self, state: _Joined, rows: Array, table: Coded, features: Ints, wanted: Bools, n_top: int
-    ) -> None:
+    def corners(self, state: _Joined, counted: None, wanted: Bools, n_top: int) -> None:
         return
 
     def gaps(
@@ -119,6 +129,9 @@ class EdgeCounts:
         gaps: Gaps,
     ) -> int:
         sums, number_of = self._vertices(rows)
+        n_chosen = np.full(len(features), len(rows))
+        if not wanted.all():
+            n_chosen = np.sum(np.diff(start[:, -2], axis=1), axis=1, where=wanted)
         return sweep_edges(
             table.columns,
             table.extra,
@@ -130,6 +143,7 @@ class EdgeCounts:
             number_of,
             *state,
             sums,
+            np.append(0, np.cumsum(n_chosen)),
             start,
             *gaps,
         )

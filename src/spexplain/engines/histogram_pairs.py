@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.histogram_counts import Coded, Counts, Gaps
+from spexplain.engines.histogram_counts import Coded, Counts, Gaps, Segments
 from spexplain.engines.histogram_threads import Threads
 from spexplain.records import Pair
 from spexplain.typing import Array, Bools, Floats, Ints
@@ -15,12 +15,14 @@ class PairCounts:
     """Both graphs counted side by side: the fields of the first, then those of the second. State: both states."""
 
     has_caps = False
+    zooms = False
 
     def __init__(self, first: Counts, second: Counts) -> None:
         self.both = first, second
         self.n_fields = first.n_fields + second.n_fields
+        self.most_bins = min(first.most_bins, second.most_bins)
+        self.rows_per_bin = max(first.rows_per_bin, second.rows_per_bin)
         self.row_major = first.row_major or second.row_major
-        self.takes_shift = first.takes_shift and second.takes_shift
 
     def _parts(self, fields: Ints) -> tuple[Ints, Ints]:
         """Return the fields of either graph."""
@@ -58,34 +60,34 @@ class PairCounts:
         return False
 
     def prepare(
-        self, nodes: Sequence[tuple[tuple[Any, Any], Array]], table: Coded, threads: Threads
+        self, nodes: Sequence[tuple[tuple[Any, Any], Array, Coded]], threads: Threads
     ) -> None:
         for i, counts in enumerate(self.both):
-            counts.prepare([(state[i], rows) for state, rows in nodes], table, threads)
+            counts.prepare([(state[i], *rest) for state, *rest in nodes], threads)
+
+    def open(self, state: tuple[Any, Any], rows: Array, table: Coded, threads: Threads) -> None:
+        for counts, each in zip(self.both, state, strict=True):
+            counts.open(each, rows, table, threads)
+
+    def close(self, state: tuple[Any, Any], rows: Array, table: Coded) -> None:
+        for counts, each in zip(self.both, state, strict=True):
+            counts.close(each, rows, table)
 
     def borders(
         self,
         state: tuple[Any, Any],
         rows: Array,
         table: Coded,
-        block: slice,
+        segments: Segments,
         fields: Ints,
         caps: Floats,
     ) -> None:
         for counts, each, part in zip(self.both, state, self._parts(fields), strict=True):
             room = np.empty(part.shape, dtype=np.int64)
-            counts.borders(each, rows, table, block, room, caps)
+            counts.borders(each, rows, table, segments, room, caps)
             part[:] = room
 
-    def corners(
-        self,
-        state: tuple[Any, Any],
-        rows: Array,
-        table: Coded,
-        features: Ints,
-        wanted: Bools,
-        n_top: int,
-    ) -> None:
+    def corners(self, state: tuple[Any, Any], counted: None, wanted: Bools, n_top: int) -> None:
         return
 
     def gaps(

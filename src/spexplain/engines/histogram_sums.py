@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.histogram_counts import Coded, Gaps
+from spexplain.engines.histogram_counts import Coded, Gaps, Segments
 from spexplain.engines.histogram_threads import Threads
 from spexplain.graphs import CenterCosts, ProductGraph
 from spexplain.kernels.sums import scan_sums, sweep_sums
@@ -19,7 +19,9 @@ class SumCounts(ABC):
 
     row_major = False
     has_caps = False
-    takes_shift = True
+    most_bins = 64
+    rows_per_bin = 16
+    zooms = False
 
     def __init__(self, amounts: Ints) -> None:
         self.amounts = np.ascontiguousarray(amounts)
@@ -46,18 +48,29 @@ class SumCounts(ABC):
     def is_pure(self, state: Ints) -> bool:
         return False
 
-    def prepare(self, nodes: Sequence[tuple[Ints, Array]], table: Coded, threads: Threads) -> None:
+    def prepare(self, nodes: Sequence[tuple[Ints, Array, Coded]], threads: Threads) -> None:
+        return
+
+    def open(self, state: Ints, rows: Array, table: Coded, threads: Threads) -> None:
+        return
+
+    def close(self, state: Ints, rows: Array, table: Coded) -> None:
         return
 
     def borders(
-        self, state: Ints, rows: Array, table: Coded, block: slice, fields: Ints, caps: Floats
+        self,
+        state: Ints,
+        rows: Array,
+        table: Coded,
+        segments: Segments,
+        fields: Ints,
+        caps: Floats,
     ) -> None:
-        first, last, n_samples = block.start, block.stop, table.columns.shape[1]
+        first, last = int(segments.features[0]), int(segments.features[-1]) + 1
+        n_samples = table.columns.shape[1]
         scan_sums(table.codes, table.shift, first, last, rows, self.amounts, n_samples, fields)
 
-    def corners(
-        self, state: Ints, rows: Array, table: Coded, features: Ints, wanted: Bools, n_top: int
-    ) -> None:
+    def corners(self, state: Ints, counted: None, wanted: Bools, n_top: int) -> None:
         return
 
     def gaps(

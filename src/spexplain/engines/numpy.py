@@ -87,7 +87,7 @@ class NumpySearch:
             Node(node.order[~is_left].reshape(self.n_features, -1), right),
         )
 
-    def best_cuts(self, nodes: Sequence[Node]) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
         return [self._best_cut(node) for node in nodes]
 
     def _best_cut(self, node: Node) -> Cut | None:

@@ -43,7 +43,7 @@ class RandomSearch(NumpySearch):
         self.law, self.rng = law, rng
         self.projections = np.sort(self.columns[:, self.n_samples :].astype(np.float64), axis=1)
 
-    def best_cuts(self, nodes: Sequence[Node]) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
         return [self._drawn(node) for node in nodes]
 
     def _drawn(self, node: Node) -> Cut | None:

@@ -143,7 +143,7 @@ class SurrogateSearch(NumpySearch):
         self.node_centers += [part.state for part in parts]
         return parts
 
-    def best_cuts(self, nodes: Sequence[Node]) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
         return [self._best_cut(node) for node in nodes]
 
     def _best_cut(self, node: Node) -> Cut | None:

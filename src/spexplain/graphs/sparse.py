@@ -145,6 +145,9 @@ def _of_transformer(transformer: Any, X: Matrix) -> SparseGraph:
 
 def edge_degrees(heads: Ints, tails: Ints, weights: Ints, n_vertices: int) -> Ints:
     """Return the summed weight of the edges at every vertex, in exact integers."""
+    if 2 * np.sum(weights, dtype=np.float64) < 2**53:  # floats, which add up faster, are exact here
+        ends = np.bincount(heads, weights, n_vertices) + np.bincount(tails, weights, n_vertices)
+        return ends.astype(np.int64)
     degrees = np.zeros(n_vertices, dtype=np.int64)
     np.add.at(degrees, heads, weights)
     np.add.at(degrees, tails, weights)

@@ -87,23 +87,26 @@ def end_of_chunk(weights: Array, start: int, stop: int, most: int) -> int:
 def add_lower(
     codes: Array,
     base: Any,
-    own: Array,
+    low: Array,
+    high: Array,
     neighbors: Array,
     weights: Array,
     start: int,
     stop: int,
     lanes: Array,
 ) -> None:
-    """Add twice the weights of neighbours in lower bins than `own`, and once those in the same, to `lanes`.
+    """Add twice the weights of neighbours with codes below `low`, and once those up to `high`, to `lanes`.
 
-    For the 32 features from `base` on. Shapes: codes (n, >= d), own and lanes (32,). Vectorised.
+    For the 32 features from `base` on. Shapes: codes (n, >= d), low, high and lanes (32,). Vectorised.
     """
     none = weights.dtype.type(0)
     for j in range(start, stop):
         weight, y = weights[j], np.uint64(neighbors[j])
         for f in range(_LANES):
             other = codes[y, base + np.uint64(f)]
-            lanes[f] += (weight if other < own[f] else none) + (weight if other <= own[f] else none)
+            lanes[f] += (weight if other < low[f] else none) + (
+                weight if other <= high[f] else none
+            )
 
 
 @jit
@@ -132,6 +135,7 @@ def add_up(histograms: Ints, no_samples: Ints, sums: Ints) -> None:
 @jit
 def scan_edges(
     codes: Array,
+    shift: int,
     first: int,
     last: int,
     rows: Array,
@@ -148,8 +152,8 @@ def scan_edges(
     higher ones; half of either within its bin. One instruction compares the codes of many features;
     to that end codes have columns for a multiple of 32 features, `first` is one, and small weights
     come as bytes, which hold twice the weight of neighbours of up to `most`. Shapes: codes (n, >= d),
-    vertices (3, n): degrees, sizes and whether they are samples, sums (last - first, 6, n_bins + 1). Cost
-    O(n_neighbors) a feature.
+    vertices (3, n): degrees, sizes and whether they are samples, sums (last - first, 6, n_bins + 1). The
+    bin of a vertex is its code shifted to the right. Cost O(n_neighbors) a feature.
     """
     width, n_bins = last - first, sums.shape[2] - 1
     # Twice the weight to neighbours in lower bins and half of that within, twice all weight, volume,
@@ -158,6 +162,8 @@ def scan_edges(
     no_samples = np.zeros((width, n_bins), dtype=np.int64)  # members that are none: few
     none = weights.dtype.type(0)
     own = np.empty(_LANES, dtype=np.uint8)
+    low, high = np.empty(_LANES, dtype=np.uint8), np.empty(_LANES, dtype=np.uint8)
+    last_code = np.uint8((1 << shift) - 1)
     lanes = np.empty(_LANES, dtype=weights.dtype)
     lower = np.empty(_LANES, dtype=np.int64)
     for i in range(len(rows)):
@@ -169,7 +175,9 @@ def scan_edges(
         for f0 in range(0, width, _LANES):
             base = np.uint64(first + f0)
             for f in range(_LANES):
-                own[f] = codes[x, base + np.uint64(f)]
+                own[f] = codes[x, base + np.uint64(f)] >> shift
+                low[f] = own[f] << shift
+                high[f] = low[f] | last_code
                 lower[f] = 0
             start = indptr[i]
             while start < indptr[i + 1]:
@@ -180,7 +188,7 @@ def scan_edges(
                 )
                 for f in range(_LANES):
                     lanes[f] = none
-                add_lower(codes, base, own, neighbors, weights, start, stop, lanes)
+                add_lower(codes, base, low, high, neighbors, weights, start, stop, lanes)
                 for f in range(_LANES):
                     lower[f] += lanes[f]
                 start = stop
@@ -197,6 +205,31 @@ def scan_edges(
 
 
 @jit
+def choose_members(
+    codes: Array,
+    shift: int,
+    features: Array,
+    wanted: Array,
+    rows: Array,
+    offsets: Ints,
+    chosen: Array,
+) -> None:
+    """Write the rows in wanted bins of feature j to ``chosen[offsets[j]:offsets[j + 1]]``.
+
+    Vertex by vertex, because that is how the codes lie. Shapes: codes (n, >= d), features (m,),
+    wanted (m, n_bins), offsets (m + 1,). Cost O(m n_rows).
+    """
+    place = offsets.copy()
+    down = np.uint64(shift)
+    for i in range(len(rows)):
+        x = np.uint32(rows[i])
+        for j in range(len(features)):
+            if wanted[j, np.uint64(codes[x, features[j]]) >> down]:
+                chosen[place[j]] = rows[i]
+                place[j] += 1
+
+
+@jit
 def sweep_edges(
     columns: Matrix,
     extra: Floats,
@@ -210,6 +243,7 @@ def sweep_edges(
     neighbors: Array,
     weights: Array,
     vertices: Ints,
+    offsets: Ints,
     borders: Ints,
     sums: Ints,
     around: Floats,
@@ -220,8 +254,9 @@ def sweep_edges(
     The bin of a vertex is its code shifted to the right. Runs start from the sums at their first
     border. ``around[:, g]`` are the values that gap g parts,
     ``which[g]`` is its place in `features`. Shapes: codes (n, >= d), features (m,), wanted (m, n_bins),
-    number_of (n,): the place in rows of the node's vertices, borders (m, 6, n_bins + 1), sums (6,
-    n_gaps), around (2, n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns
+    number_of (n,): the place in rows of the node's vertices, offsets (m + 1,): where the rows in
+    wanted bins of each feature begin, if written one after the other, borders (m, 6, n_bins + 1),
+    sums (6, n_gaps), around (2, n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns
     the number of gaps. Cost O(n_rows) a feature, the sorting of the rows in wanted bins and a visit
     of their neighbours.
     """
@@ -230,20 +265,19 @@ def sweep_edges(
     values, spare_values = np.empty(n_rows), np.empty(n_rows)
     members, spare_members = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     place = np.empty(n_rows, dtype=np.int64)
-    bins = np.empty(len(codes), dtype=np.uint8)  # of this feature, side by side
+    chosen = np.empty(offsets[-1], dtype=np.int32)
+    choose_members(codes, shift, features, wanted, rows, offsets, chosen)
     now = np.empty(6, dtype=np.int64)
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
-        for i in range(n_rows):
-            bins[rows[i]] = codes[rows[i], f] >> shift
         sort_bins(
             columns,
             extra,
             f,
-            bins,
-            0,
-            rows,
+            codes[:, f],
+            shift,
+            chosen[offsets[j] : offsets[j + 1]],
             wanted[j],
             starts,
             values,
@@ -263,7 +297,7 @@ def sweep_edges(
                 number = number_of[x]
                 for e in range(indptr[number], indptr[number + 1]):
                     y = neighbors[e]
-                    bin_of_y = bins[y]
+                    bin_of_y = codes[y, f] >> shift
                     if bin_of_y < b or (bin_of_y == b and place[number_of[y]] < i):
                         now[0] += 2 * weights[e]
                     else:

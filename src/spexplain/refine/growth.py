@@ -88,7 +88,7 @@ class AgreementSearch:
         self.fronts.pop(node, None)
         return parts
 
-    def best_cuts(self, nodes: Sequence[Node]) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
         """Return the cut of each node after which the index is highest, the rest of the tree as it is."""
         return [self._best_cut(node) for node in nodes]
 

@@ -1,0 +1,161 @@
+"""How often each label occurs in every bin of a node: kept for the children where that pays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.engines.histogram_counts import Coded, Segments
+from spexplain.engines.histogram_threads import Threads, blocks_of
+from spexplain.kernels.labels import fill_histograms, zoom_histograms
+from spexplain.typing import Array, Bools, Ints
+
+# Only nodes with more rows per cell keep their histograms for their children: all that is kept stays
+# below the size of a float32 table.
+_ROWS_PER_KEPT_CELL = 1.0
+_LANES = 8  # labels that are counted at a time
+_BLOCK = 16  # features whose histograms a thread fills at a time
+
+
+class Kinds(NamedTuple):
+    """Labels numbered anew, because small nodes have few of them, and padded to full lanes."""
+
+    labels: Ints
+    number_of: Array  # of every label
+
+    def spread(self, values: Array) -> Array:
+        """Return the values of the numbered labels along the last axis, zeros for the padding."""
+        n_padded = -(-len(self.labels) // _LANES) * _LANES
+        padded = np.zeros((*values.shape[:-1], n_padded), dtype=values.dtype)
+        padded[..., : len(self.labels)] = values[..., self.labels]
+        return padded
+
+
+@dataclass
+class Tally:
+    """Rows of each label in a node and, while it is searched or in large nodes, by feature and bin."""
+
+    totals: Ints
+    kinds: Kinds
+    histograms: Array | None = None
+    parent: "Tally | None" = None  # until the first search below it
+
+
+class _Change(NamedTuple):
+    """Rows that join histograms or leave them, and their own histograms if these are known."""
+
+    rows: Array
+    step: int
+    histograms: Array | None = None
+
+
+class Tallies:
+    """The tallies of all nodes of a fit.
+
+    Parameters
+    ----------
+    labels : array of unsigned int, shape (n_vertices,)
+        Label of every vertex.
+    n_labels : int
+        Number of labels.
+    """
+
+    most_bins = 64
+    rows_per_bin = 16
+
+    def __init__(self, labels: Array, n_labels: int) -> None:
+        self.labels, self.n_labels = labels, n_labels
+
+    def root(self, rows: Array) -> Tally:
+        """Return the tally of the node of all vertices."""
+        return self._tally(self._count(rows))
+
+    def split(self, tally: Tally, rows: Array, is_left: Bools) -> tuple[Tally, Tally]:
+        """Return the tallies of both parts of a node."""
+        left = self._count(rows[is_left])
+        return self._tally(left, tally), self._tally(tally.totals - left, tally)
+
+    def _count(self, rows: Array) -> Ints:
+        return np.bincount(self.labels[rows], minlength=self.n_labels).astype(np.int64)
+
+    def _tally(self, totals: Ints, parent: Tally | None = None) -> Tally:
+        return Tally(totals, self._kinds(np.flatnonzero(totals)), parent=parent)
+
+    def _kinds(self, labels: Ints) -> Kinds:
+        number_of = np.zeros(self.n_labels, dtype=self.labels.dtype)
+        number_of[labels] = np.arange(len(labels))
+        return Kinds(labels, number_of)
+
+    def prepare(self, nodes: Sequence[tuple[Tally, Array, Coded]], threads: Threads) -> None:
+        """Count in large nodes; of siblings only the smaller, where the parent was counted."""
+        by_size = sorted(nodes, key=lambda node: len(node[1]))
+        smaller, its_rows, _ = by_size[0]
+        are_siblings = len({id(tally.parent) for tally, *_ in nodes}) == 1 < len(nodes)
+        for tally, rows, table in by_size:
+            parent, tally.parent = tally.parent, None
+            if tally.histograms is not None or not self._is_kept(rows, table):
+                continue
+            # Parents, children and siblings that keep theirs number the labels alike.
+            tally.kinds = self._kinds(np.arange(self.n_labels))
+            if (
+                are_siblings
+                and tally is not smaller
+                and parent is not None
+                and parent.histograms is not None
+                and parent.histograms.shape == self._shape(tally, table)
+            ):
+                tally.histograms, parent.histograms = parent.histograms, None
+                self._apply(_Change(its_rows, -1, smaller.histograms), tally, table, threads)
+            else:
+                self.open(tally, rows, table, threads)
+
+    def open(self, tally: Tally, rows: Array, table: Coded, threads: Threads) -> None:
+        """Count in a node that is about to be searched."""
+        if tally.histograms is None:
+            tally.histograms = np.zeros(self._shape(tally, table), dtype=np.int32)
+            self._apply(_Change(rows, 1), tally, table, threads)
+
+    def close(self, tally: Tally, rows: Array, table: Coded) -> None:
+        """Forget what is not worth keeping for the node's children."""
+        if not self._is_kept(rows, table):
+            tally.histograms = None
+
+    def _is_kept(self, rows: Array, table: Coded) -> bool:
+        return len(rows) > _ROWS_PER_KEPT_CELL * table.n_bins * self.n_labels
+
+    def _shape(self, tally: Tally, table: Coded) -> tuple[int, int, int]:
+        n_kinds = len(tally.kinds.labels)
+        return len(table.columns), table.n_bins, -(-n_kinds // _LANES) * _LANES
+
+    def _apply(self, change: _Change, tally: Tally, table: Coded, threads: Threads) -> None:
+        """Add rows to the histograms of a node, or take them away."""
+        rows, step, known = change
+        histograms, labels = tally.histograms, tally.kinds.number_of[self.labels[rows]]
+        assert histograms is not None
+
+        def apply(block: slice) -> None:
+            part = histograms[block]
+            if known is not None and known.shape == histograms.shape:
+                part += step * known[block]
+            else:
+                fill_histograms(table.codes, table.shift, block.start, rows, labels, step, part)
+
+        threads.map(apply, blocks_of(len(histograms), _BLOCK))
+
+    def parts(
+        self, tally: Tally, rows: Array, table: Coded, segments: Segments
+    ) -> tuple[Array, Array]:
+        """Return the histograms of some segments, and the labels that lie left of each."""
+        wide = tally.histograms
+        assert wide is not None
+        features, bins = segments
+        starts = np.zeros((len(features), wide.shape[2]), dtype=np.int32)
+        if bins is None:
+            return wide[features[0] : features[-1] + 1], starts
+        histograms = np.zeros((len(features), 1 << table.shift, wide.shape[2]), dtype=np.int32)
+        labels = tally.kinds.number_of[self.labels[rows]]
+        zoom_histograms(
+            table.codes, table.shift, features, bins, rows, labels, wide, starts, histograms
+        )
+        return histograms, starts
