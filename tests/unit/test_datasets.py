@@ -25,7 +25,8 @@ from sklearn.utils import Bunch
 
 from spexplain import datasets
 from spexplain.datasets import files, registry
-from spexplain.datasets.registry import EMBEDDINGS, TABLES, Source, Table
+from spexplain.datasets.embeddings import EMBEDDINGS
+from spexplain.datasets.registry import TABLES, Source, Table
 
 DATA = os.environ.get("SPEXPLAIN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="SPEXPLAIN_DATA names no folder with the files")
@@ -648,11 +649,16 @@ def test_columns_are_taken_by_name(
 # ---------------------------------------------------------------- embeddings
 
 
-@pytest.mark.parametrize("name", ["newsgroups", "caltech101", "cifar10"])
-def test_embedding_is_not_downloaded(name: str, no_data: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=EMBEDDINGS[name].file) as caught:
+@pytest.mark.parametrize("name", ["newsgroups", "caltech101", "cifar10", "mnist"])
+def test_embedding_without_the_models(
+    name: str, no_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("sentence_transformers", "open_clip"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=r'pip install "spexplain\[embed\]"') as caught:
         datasets.load(name)
     assert is_sentence(caught.value)
+    assert EMBEDDINGS[name].file in str(caught.value)
     assert "SPEXPLAIN_DATA" in str(caught.value)
     assert not no_data.exists()
 
@@ -661,7 +667,7 @@ def test_embedding_is_not_downloaded(name: str, no_data: Path) -> None:
 def small_embedding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The path at which a shrunk 'newsgroups' of 6 rows, 3 columns, 2 classes is looked for."""
     embedding = replace(EMBEDDINGS["newsgroups"], shape=(6, 3), target_names=("a", "b"))
-    monkeypatch.setitem(registry.EMBEDDINGS, "newsgroups", embedding)
+    monkeypatch.setitem(EMBEDDINGS, "newsgroups", embedding)
     monkeypatch.setenv("SPEXPLAIN_DATA", str(tmp_path))
     return tmp_path / embedding.file
 

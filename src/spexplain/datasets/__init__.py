@@ -5,7 +5,9 @@
 - ``iris``, ``iris-uci``, ``cancer``: the copies that come with scikit-learn;
 - ``two_moons``, ``three_clusters``: made on the spot, see the functions of the same names;
 - ``r15``, ``pathbased``, ``ecoli``, ``beans``: read from a file, which is downloaded once;
-- ``newsgroups``, ``caltech101``, ``cifar10``: embeddings, read from a file that the user provides.
+- ``newsgroups``, ``caltech101``, ``cifar10``, ``mnist``: texts and pictures, as vectors. Ready ones are
+  read from a file that the user provides; else a model makes them, which needs the extra
+  ``spexplain[embed]``.
 
 A file is looked for in the folder that the environment variable ``SPEXPLAIN_DATA`` names, and then
 in a cache: the folder that ``SPEXPLAIN_CACHE`` names, or else the usual place of the operating
@@ -19,14 +21,17 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from spexplain.datasets.bundled import BUNDLED
-from spexplain.datasets.files import load_embedding, load_table
+from spexplain.datasets.embedded import OPTIONS, load_embedding
+from spexplain.datasets.embeddings import EMBEDDINGS
+from spexplain.datasets.encoders import ClipEncoder, Encoder, SbertEncoder
+from spexplain.datasets.files import load_table
 from spexplain.datasets.generators import three_clusters, two_moons
-from spexplain.datasets.registry import EMBEDDINGS, TABLES
+from spexplain.datasets.registry import TABLES
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
-__all__ = ["load", "three_clusters", "two_moons"]
+__all__ = ["ClipEncoder", "Encoder", "SbertEncoder", "load", "three_clusters", "two_moons"]
 
 _GENERATORS = {"two_moons": two_moons, "three_clusters": three_clusters}
 
@@ -38,13 +43,28 @@ def load(name: str, *, full: bool = False, **options: Any) -> Bunch:
     ----------
     name : str
         One of ``"iris"``, ``"iris-uci"``, ``"cancer"``, ``"two_moons"``, ``"three_clusters"``,
-        ``"r15"``, ``"pathbased"``, ``"ecoli"``, ``"beans"``, ``"newsgroups"``, ``"caltech101"``
-        and ``"cifar10"``.
+        ``"r15"``, ``"pathbased"``, ``"ecoli"``, ``"beans"``, ``"newsgroups"``, ``"caltech101"``,
+        ``"cifar10"`` and ``"mnist"``.
     full : bool, default=False
         Whether to keep the classes of fewer than ten members, which are left out otherwise. Only
         ``"ecoli"`` has such classes.
     **options
-        Parameters of :func:`two_moons` or :func:`three_clusters`, for these two names.
+        For ``"two_moons"`` and ``"three_clusters"``: parameters of the functions of these names.
+
+        For the texts and pictures (``"newsgroups"``, ``"caltech101"``, ``"cifar10"``, ``"mnist"``), all of
+        them optional; `folder`, `weights` and `encoder` ask for vectors of your own, even where the folder
+        ``SPEXPLAIN_DATA`` holds ready ones:
+
+        - ``folder``: where the texts or pictures are: a folder for every class (``class/name.jpg``), or the
+          files as published; by default they are downloaded by scikit-learn or torchvision;
+        - ``weights``: a local folder (for pictures also a file) with the weights, or a name on the hub; by
+          default the paper's: the sentence transformer all-mpnet-base-v2 for texts, CLIP ViT-B/32 with
+          OpenAI's weights for pictures;
+        - ``encoder``: another model, see :class:`Encoder`; instead of `weights` and `device`;
+        - ``batch_size``: texts (64) or pictures (256) in memory at a time;
+        - ``device``: ``"cpu"``, ``"cuda"``, ...; by default a GPU where there is one.
+
+        The vectors are stored in the cache; an interrupted call goes on where it stopped.
 
     Returns
     -------
@@ -61,12 +81,14 @@ def load(name: str, *, full: bool = False, **options: Any) -> Bunch:
     Raises
     ------
     ValueError
-        If there is no such dataset, if `full` does not apply to it, or if a file does not hold
-        what it should (a wrong checksum included).
+        If there is no such dataset, if `full` does not apply to it, if an option has a wrong value, or
+        if a file does not hold what it should (a wrong checksum included).
+    TypeError
+        If there is no such option.
     OSError
         If a file is not there and cannot be downloaded.
     ImportError
-        If a download is needed and ``pooch`` is not installed.
+        If a download or a model is needed and the extra for it is not installed.
 
     Examples
     --------
@@ -91,13 +113,15 @@ def load(name: str, *, full: bool = False, **options: Any) -> Bunch:
         )
     if name in _GENERATORS:
         return _GENERATORS[name](**options)
+    if name in EMBEDDINGS and set(options) <= set(OPTIONS):
+        return load_embedding(EMBEDDINGS[name], **options)
     if options:
+        taken = OPTIONS if name in EMBEDDINGS else ()
+        wrong = next(option for option in options if option not in taken)
         raise TypeError(
-            f"The dataset {name!r} has no parameter {next(iter(options))!r}: "
-            f"only {' and '.join(map(repr, _GENERATORS))} take parameters."
+            f"The dataset {name!r} has no parameter {wrong!r}: "
+            f"it takes {', '.join(taken) if taken else 'none'}."
         )
     if name in BUNDLED:
         return BUNDLED[name]()
-    if name in TABLES:
-        return load_table(TABLES[name], full=full)
-    return load_embedding(EMBEDDINGS[name])
+    return load_table(TABLES[name], full=full)

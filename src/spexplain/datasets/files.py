@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spexplain.datasets.bunches import make_bunch
-from spexplain.datasets.registry import Embedding, Table
+from spexplain.datasets.registry import Table
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 # What the readers of the standard library and NumPy raise on damaged or foreign files.
-_UNREADABLE = (ValueError, IndexError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (ValueError, IndexError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 def load_table(table: Table, *, full: bool = False) -> Bunch:
@@ -68,55 +68,6 @@ def load_table(table: Table, *, full: bool = False) -> Bunch:
     )
 
 
-def load_embedding(embedding: Embedding) -> Bunch:
-    """Load a dataset from its NumPy archive, which only a data folder can have.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        The dataset.
-
-    Returns
-    -------
-    dataset : sklearn.utils.Bunch
-        The dataset.
-    """
-    path = find_in_data_folder(embedding.file)
-    if path is None:
-        raise FileNotFoundError(
-            f"The dataset {embedding.name!r} is an embedding that cannot be downloaded: put the "
-            f"file {embedding.file} into the folder that the environment variable SPEXPLAIN_DATA "
-            "names."
-        )
-    try:
-        if not zipfile.is_zipfile(path):
-            raise ValueError("it is not a NumPy archive")
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-        # Half precision saves space in the file only: sums of it would overflow.
-        data = arrays.pop("X").astype(np.float32)
-        labels = {key: array.astype(np.int64) for key, array in arrays.items()}
-        target = labels.pop("y")
-        if data.shape != embedding.shape:
-            raise ValueError(f"its X has the shape {data.shape}, not {embedding.shape}")
-        wrong = [key for key, array in (labels | {"y": target}).items() if len(array) != len(data)]
-        if wrong:
-            raise ValueError(f"its {wrong[0]} does not have {len(data)} entries")
-        classes = len(embedding.target_names)
-        if not np.array_equal(np.unique(target), np.arange(classes)):
-            raise ValueError(f"its y does not have the classes 0 to {classes - 1}")
-    except _UNREADABLE as error:
-        raise _foreign(path, embedding.name, error) from error
-    return make_bunch(
-        data,
-        target,
-        feature_names=[f"dim_{i}" for i in range(data.shape[1])],
-        target_names=embedding.target_names,
-        descr=embedding.descr,
-        **labels,
-    )
-
-
 def find_in_data_folder(*names: str) -> Path | None:
     """Look for a file in the folder that ``SPEXPLAIN_DATA`` names.
 
@@ -139,6 +90,26 @@ def find_in_data_folder(*names: str) -> Path | None:
             f"The environment variable SPEXPLAIN_DATA is {value!r}, which is not a folder."
         )
     return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def cache_folder() -> Path:
+    """Give the folder for what is downloaded or computed once; it need not exist.
+
+    Returns
+    -------
+    folder : Path
+        What ``SPEXPLAIN_CACHE`` names, or else the usual place of the operating system.
+    """
+    if named := os.environ.get("SPEXPLAIN_CACHE"):
+        return Path(named).expanduser()
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError(
+            'Finding the cache folder needs pooch: pip install "spexplain[datasets]", or name a '
+            "folder in the environment variable SPEXPLAIN_CACHE."
+        ) from error
+    return Path(pooch.os_cache("spexplain"))
 
 
 def download(table: Table) -> Path:
@@ -165,7 +136,7 @@ def download(table: Table) -> Path:
             "SPEXPLAIN_DATA names."
         ) from error
 
-    folder = Path(os.environ.get("SPEXPLAIN_CACHE") or pooch.os_cache("spexplain")).expanduser()
+    folder = cache_folder()
     cache = pooch.create(
         path=folder,
         base_url="",
@@ -231,8 +202,8 @@ def read_table(path: Path, table: Table) -> tuple[NDArray[np.float64], list[str]
                 f"{sum(table.class_sizes.values())} rows in {len(table.class_sizes)} classes of "
                 "known sizes should be"
             )
-    except (*_UNREADABLE, gzip.BadGzipFile) as error:
-        raise _foreign(path, table.name, error) from error
+    except (*UNREADABLE, gzip.BadGzipFile) as error:
+        raise foreign(path, table.name, error) from error
     return data, labels
 
 
@@ -299,7 +270,7 @@ def _unpack(path: Path, member: str | None) -> tuple[str, bytes]:
         return found[0], archive.read(found[0])
 
 
-def _foreign(path: Path, name: str, error: Exception) -> ValueError:
+def foreign(path: Path, name: str, error: Exception) -> ValueError:
     """Say in one sentence that a file is not the dataset that it should be."""
     return ValueError(f"The file {path} does not hold the dataset {name!r}: {error}.")
 

@@ -68,31 +68,6 @@ class Table:
     spellings: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Embedding:
-    """A dataset in a NumPy archive, with arrays ``X``, ``y`` and perhaps reference labels.
-
-    Attributes
-    ----------
-    name : str
-        Name of the dataset.
-    file : str
-        Name of the file in a data folder.
-    shape : tuple of int
-        Number of rows and of columns.
-    target_names : tuple of str
-        Names of the classes.
-    descr : str
-        Description.
-    """
-
-    name: str
-    file: str
-    shape: tuple[int, int]
-    target_names: tuple[str, ...]
-    descr: str
-
-
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
@@ -209,90 +184,6 @@ TABLES: dict[str, Table] = {
                 "learning techniques, Computers and Electronics in Agriculture 174, 2020."
             ),
             spellings={"aspectratio": "AspectRation"},
-        ),
-    )
-}
-
-_NEWSGROUPS = (
-    "alt.atheism",
-    "comp.graphics",
-    "comp.os.ms-windows.misc",
-    "comp.sys.ibm.pc.hardware",
-    "comp.sys.mac.hardware",
-    "comp.windows.x",
-    "misc.forsale",
-    "rec.autos",
-    "rec.motorcycles",
-    "rec.sport.baseball",
-    "rec.sport.hockey",
-    "sci.crypt",
-    "sci.electronics",
-    "sci.med",
-    "sci.space",
-    "soc.religion.christian",
-    "talk.politics.guns",
-    "talk.politics.mideast",
-    "talk.politics.misc",
-    "talk.religion.misc",
-)
-
-_CIFAR10 = (
-    "airplane",
-    "automobile",
-    "bird",
-    "cat",
-    "deer",
-    "dog",
-    "frog",
-    "horse",
-    "ship",
-    "truck",
-)
-
-EMBEDDINGS: dict[str, Embedding] = {
-    embedding.name: embedding
-    for embedding in (
-        Embedding(
-            name="newsgroups",
-            file="newsgroups_mpnet.npz",
-            shape=(11314, 768),
-            target_names=_NEWSGROUPS,
-            descr=(
-                "20 Newsgroups: the 11,314 messages of the training part, in scikit-learn's order "
-                "and with their headers, each turned into 768 numbers by the sentence transformer "
-                "all-mpnet-base-v2; the class is the newsgroup. The values are stored in half "
-                "precision. Reference labels: 'spectral' (standardised data, 20 nearest "
-                "neighbours, 20 clusters) and 'kmeans' (raw data). Reference: K. Lang, NewsWeeder: "
-                "learning to filter netnews, ICML 1995. No licence is stated for the messages."
-            ),
-        ),
-        Embedding(
-            name="caltech101",
-            file="caltech101_effnet.npz",
-            shape=(8677, 512),
-            # The file numbers its classes and does not name them.
-            target_names=tuple(str(i) for i in range(101)),
-            descr=(
-                "Caltech-101: 8,677 pictures of objects in 101 classes, without the background "
-                "class, each turned into 512 numbers: features of EfficientNet-Lite0, reduced by "
-                "principal component analysis. The values are stored in half precision, the "
-                "classes are numbered. Reference labels: 'kmeans'. Reference: L. Fei-Fei, "
-                "R. Fergus and P. Perona, Learning generative visual models from few training "
-                "examples, CVPR Workshop on Generative-Model Based Vision, 2004."
-            ),
-        ),
-        Embedding(
-            name="cifar10",
-            file="cifar10_effnet.npz",
-            shape=(50000, 128),
-            target_names=_CIFAR10,
-            descr=(
-                "CIFAR-10: the 50,000 small pictures of the training part, in 10 classes, each "
-                "turned into 128 numbers: features of EfficientNet-Lite0, reduced by principal "
-                "component analysis. The values are stored in half precision. Reference: "
-                "A. Krizhevsky, Learning multiple layers of features from tiny images, technical "
-                "report, University of Toronto, 2009."
-            ),
         ),
     )
 }
