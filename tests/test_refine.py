@@ -10,7 +10,7 @@ from spexplain.engines import NumpyEngine
 from spexplain.graphs import CenterCosts, CliqueGraph, SparseGraph, StarGraph, knn_graph
 from spexplain.grow import grow
 from spexplain.objectives import emn, exkmc, gini_cart, spex
-from spexplain.refine import refine, revalued
+from spexplain.refine import binned, local, refine, revalued
 from spexplain.refine.agreement import RandIndex, leaf_table
 from spexplain.refine.exchange import Ground
 from spexplain.refine.growth import AgreementSearch
@@ -57,10 +57,23 @@ def same_cuts(one, other):
     return all(np.array_equal(getattr(one, n), getattr(other, n), equal_nan=True) for n in names)
 
 
+@pytest.fixture(params=["sorted", "2 bins", "7 bins in 2", "255 bins"])
+def path(request, monkeypatch):
+    """Sort the table, as for small ones, or look at bins first, as in large ones."""
+    if request.param == "sorted":
+        return
+    n_bins = int(request.param.split()[0])
+    monkeypatch.setattr(local, "SMALL_TABLE", 0)
+    monkeypatch.setattr(binned, "_N_BINS", n_bins)
+    monkeypatch.setattr(binned, "_ROWS_PER_BIN", 1)
+    if request.param.endswith("in 2"):
+        monkeypatch.setattr(binned, "_MOST_BINS", 2)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("min_samples_leaf", [1, 3])
 @pytest.mark.parametrize("seed", range(12))
-def test_agreement_equals_brute_force(seed, min_samples_leaf, dtype):
+def test_agreement_equals_brute_force(seed, min_samples_leaf, dtype, path):
     X, labels = table(seed, dtype=dtype)
     tree = random_tree(X, seed, n_leaves=2 + seed % 4, min_samples_leaf=min_samples_leaf)
     objective = spex(CliqueGraph.from_labels(labels))
@@ -134,6 +147,24 @@ def test_threads_and_repetition_change_nothing(goal):
     again = refine(trees[0], X, objective, goal=goal, labels=labels)
     assert again == trees[0]
     assert not same_cuts(tree, trees[0])
+
+
+@given(seed=st.integers(0, 10_000), n_leaves=st.integers(2, 9), least=st.integers(1, 4))
+def test_bins_change_nothing(seed, n_leaves, least):
+    random = np.random.default_rng(seed)
+    X, labels = table(seed, n_rows=120, n_features=4, n_values=random.integers(2, 40))
+    X[:, 1] = np.exp(random.normal(size=120) * 4)
+    tree = random_tree(X, seed, n_leaves, least)
+    objective = spex(CliqueGraph.from_labels(labels))
+    options = {"goal": "agreement", "labels": labels, "min_samples_leaf": least}
+    expected = refine(tree, X, objective, **options)
+    for n_bins, most_bins in ((2, 64), (7, 3), (255, 64), (255, 8)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(local, "SMALL_TABLE", 0)
+            patch.setattr(binned, "_N_BINS", n_bins)
+            patch.setattr(binned, "_MOST_BINS", most_bins)
+            patch.setattr(binned, "_CELLS", 1)  # one feature a block: threads have work to share
+            assert refine(tree, X, objective, n_jobs=2, **options) == expected
 
 
 def test_centres_keep_their_leaves():

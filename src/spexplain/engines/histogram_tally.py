@@ -14,6 +14,7 @@ from spexplain.typing import Array, Bools, Ints
 # Only nodes with more rows per cell keep their histograms for their children: all that is kept stays
 # below the size of a float32 table.
 _ROWS_PER_KEPT_CELL = 1.0
+_MANY_LABELS = 32
 _LANES = 8  # labels that are counted at a time
 _BLOCK = 16  # features whose histograms a thread fills at a time
 
@@ -62,10 +63,13 @@ class Tallies:
     """
 
     most_bins = 64
+    most_bins_of_many = 32  # where every bin costs more
     rows_per_bin = 16
 
     def __init__(self, labels: Array, n_labels: int) -> None:
         self.labels, self.n_labels = labels, n_labels
+        if n_labels > _MANY_LABELS:
+            self.most_bins = min(self.most_bins, self.most_bins_of_many)
 
     def root(self, rows: Array) -> Tally:
         """Return the tally of the node of all vertices."""

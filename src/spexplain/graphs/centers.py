@@ -8,6 +8,8 @@ import numpy as np
 from spexplain.graphs.base import to_fixed_point
 from spexplain.typing import Floats, Ints, Matrix
 
+_BLOCK = 1 << 12  # rows
+
 CostName: TypeAlias = Literal["kmeans", "kmedians"]
 
 
@@ -18,10 +20,12 @@ def service_costs(X: Matrix, centers: Matrix, cost: CostName) -> Floats:
     """
     from scipy.spatial.distance import cdist
 
-    points = X.astype(np.float64, copy=False)
-    if cost == "kmeans":
-        return cdist(points, centers, "sqeuclidean")
-    return cdist(points, centers, "cityblock")
+    metric = "sqeuclidean" if cost == "kmeans" else "cityblock"
+    costs = np.empty((len(X), len(centers)))
+    for start in range(0, len(X), _BLOCK):  # no copy of the whole table in float64
+        block = slice(start, start + _BLOCK)
+        costs[block] = cdist(X[block].astype(np.float64, copy=False), centers, metric)
+    return costs
 
 
 @dataclass(frozen=True, eq=False)

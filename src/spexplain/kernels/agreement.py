@@ -12,6 +12,8 @@ import numpy as np
 from spexplain.kernels.jit import jit
 from spexplain.typing import Array
 
+_ROUNDING = 1e-14
+
 
 @jit
 def transfer(rows: Array, need: Array, to: Any, origin: Any) -> int:
@@ -76,7 +78,9 @@ def best_moves(
             entry = orders[o, p]
             if entry & 1 and short == 0 and p > 0:
                 above, below = r0 * same + r1 * both, r2 + r3 * both
-                if above > top * below and above / below > top:
+                # The first test spares divisions; it must not rule out by rounding alone.
+                limit = top * below
+                if above >= limit - _ROUNDING * abs(limit) and above / below > top:
                     top, place = above / below, p
             # Unsigned indices spare the check for negative ones: a quarter of the time.
             pair = np.uint64(cells[np.uint64(entry >> 1)])
@@ -93,6 +97,76 @@ def best_moves(
             short += transfer(row_count, need, to, origin)
         best[o] = top
         places[o] = place
+
+
+@jit
+def scan_moves(
+    histograms: Array,
+    into: Array,
+    out: Array,
+    is_left: Array,
+    leaf_of_cell: Array,
+    weights: Array,
+    counts: Array,
+    sizes: Array,
+    rows: Array,
+    need: Array,
+    start: tuple[int, int],
+    sums: Array,
+) -> None:
+    """Write the pair sums at every border of bins, with all rows before it moved to their left leaf.
+
+    Rows come in kinds that move alike. Left and right parts of the sums rise and fall, so that both
+    ends of a bin bound what lies between. O(size of the histograms).
+
+    Parameters
+    ----------
+    histograms : int32 (n_features, n_bins, n_kinds)
+    into, out : int64 (n_kinds,)
+        Left and right cell of each kind.
+    is_left : bool (n_leaves,)
+        Leaves to which rows move.
+    leaf_of_cell, weights, counts, sizes, rows, need
+        As in `best_moves`.
+    start : S and B while all rows are right.
+    sums : int64 (n_features, 7, n_bins + 1)
+        Written: S and B of left and of right leaves (S left, S right, B left, B right), rows moved,
+        and leaves below their need on the left and on the right.
+    """
+    n_features, n_bins, n_kinds = histograms.shape
+    count, size, row_count = counts.copy(), sizes.copy(), rows.copy()
+    short_left = int(np.sum((rows < need) & is_left))
+    short_right = int(np.sum((rows < need) & ~is_left))
+    for f in range(n_features):
+        count[:] = counts
+        size[:] = sizes
+        row_count[:] = rows
+        same_left, same_right, both_left, both_right = 0, start[0], 0, start[1]
+        moved, few_left, few_right = 0, short_left, short_right
+        for b in range(n_bins + 1):
+            sums[f, 0, b], sums[f, 1, b] = same_left, same_right
+            sums[f, 2, b], sums[f, 3, b] = both_left, both_right
+            sums[f, 4, b], sums[f, 5, b], sums[f, 6, b] = moved, few_left, few_right
+            for t in range(n_kinds if b < n_bins else 0):
+                n = int(histograms[f, b, t])
+                if n == 0:
+                    continue
+                to, origin = leaf_of_cell[into[t]], leaf_of_cell[out[t]]
+                if weights[into[t]]:
+                    own = n * (n - 1) // 2
+                    same_left += n * count[into[t]] + own
+                    same_right -= n * (count[out[t]] - n) + own
+                    both_left += n * size[to] + own
+                    both_right -= n * (size[origin] - n) + own
+                    count[into[t]] += n
+                    count[out[t]] -= n
+                    size[to] += n
+                    size[origin] -= n
+                moved += n
+                few_left -= int(row_count[to] < need[to] <= row_count[to] + n)
+                few_right += int(row_count[origin] >= need[origin] > row_count[origin] - n)
+                row_count[to] += n
+                row_count[origin] -= n
 
 
 @jit

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from spexplain.refine.orders import Orders
-from spexplain.refine.routes import Routes
+from spexplain.refine.moving import Moving, Parted
+from spexplain.refine.routes import Routes, Test
 from spexplain.typing import Array, Ints
 
 
@@ -100,31 +100,25 @@ class AgreementGoal:
         self.table, self.best = table, score
         return True
 
-    def proposal(self, node: int, orders: Orders, start: int, stop: int) -> tuple[int, int] | None:
-        """Return feature and place of the best other cut of a node, if it seems to raise the index."""
+    def proposal(self, node: int, table: Parted, start: int, stop: int) -> Test | None:
+        """Return the best other cut of a node, if it seems to raise the index."""
         first, last = self.routes.leaves[node]
         left, right = (self.routes.reached(child) - first for child in self.routes.children(node))
         outside = np.delete(self.table, np.s_[first:last], axis=0)
         need = self.need[first:last]
-        return self.best_gap(orders, (start, stop), (left, right), need, outside, float(self.best))[
-            1
-        ]
+        rows = table.rows(start, stop)
+        moving = self.moving(rows, (left, right), need, outside, float(self.best))
+        return table.best_move(start, stop, moving)[1]
 
-    def best_gap(
-        self,
-        orders: Orders,
-        segment: tuple[int, int],
-        routes: tuple[Array, Array],
-        need: Ints,
-        outside: Ints,
-        least: float,
-    ) -> tuple[float, tuple[int, int] | None]:
-        """Find the gap of all orders at which moving rows from their right to their left leaf is best.
+    def moving(
+        self, rows: Ints, routes: tuple[Array, Array], need: Ints, outside: Ints, least: float
+    ) -> Moving:
+        """Return what happens when rows of a node move from their right to their left leaf.
 
         Parameters
         ----------
-        orders, segment
-            The rows of a node: columns ``segment[0]:segment[1]`` of the orders.
+        rows : array of int
+            The rows of the node.
         routes : pair of arrays of int, shape (n_samples,)
             Left and right leaf of each row, counted from 0 among the leaves that rows move between.
         need : array of int, shape (n_moving_leaves,)
@@ -133,49 +127,23 @@ class AgreementGoal:
             Table of all other leaves.
         least : float
             Only a higher index counts.
-
-        Returns
-        -------
-        score, place
-            The index, and feature and place of the gap, or None.
         """
-        from spexplain.kernels.agreement import best_moves
-
-        start, stop = segment
-        rows = orders.rows(start, stop)
         codes, n_leaves = self.codes[rows], len(need)
         into, out = (route[rows].astype(np.int64) * self.n_columns + codes for route in routes)
-        cells = packed(len(self.codes), rows, into, out, n_leaves * self.n_columns)
         table = np.bincount(out, minlength=n_leaves * self.n_columns).reshape(-1, self.n_columns)
-        leaf_of_cell = np.repeat(np.arange(n_leaves, dtype=np.int32), self.n_columns)
-        weights = np.tile(np.arange(self.n_columns) < self.n_columns - 1, n_leaves)
         same, both = pair_sums(np.concatenate([outside, table])[:, :-1])
-        n_short = int(np.sum(table.sum(axis=1) < need))
-        best, places = np.empty(len(orders.columns)), np.empty(len(orders.columns), dtype=np.int64)
-
-        def search(features: slice) -> None:
-            best_moves(
-                orders.now[features, start:stop],
-                cells,
-                leaf_of_cell,
-                weights,
-                table.ravel(),
-                table[:, :-1].sum(axis=1),
-                table.sum(axis=1),
-                need,
-                (same, both, n_short),
-                self.index.ratio,
-                least,
-                best[features],
-                places[features],
-            )
-
-        orders.map_features(search, stop - start)
-        best[places < 0] = -np.inf
-        feature = int(np.argmax(best))
-        if places[feature] < 0:
-            return -np.inf, None
-        return float(best[feature]), (feature, start + int(places[feature]))
+        return Moving(
+            packed(len(self.codes), rows, into, out, n_leaves * self.n_columns),
+            np.repeat(np.arange(n_leaves, dtype=np.int32), self.n_columns),
+            np.tile(np.arange(self.n_columns) < self.n_columns - 1, n_leaves),
+            table.ravel(),
+            table[:, :-1].sum(axis=1),
+            table.sum(axis=1),
+            need,
+            (same, both, int(np.sum(table.sum(axis=1) < need))),
+            self.index.ratio,
+            least,
+        )
 
 
 def packed(n_rows: int, rows: Ints, into: Ints, out: Ints, n_cells: int) -> Array:

@@ -123,9 +123,10 @@ class Ground:
             leave = np.full(len(stay), last - first)
             for new_left in (True, False):
                 ways = (leave, stay) if new_left else (stay, leave)
-                score, at = goal.best_gap(self.orders, (start, stop), ways, need, outside, -np.inf)
-                if at is not None:
-                    test = Test(at[0], self.orders.threshold(*at))
+                rows = self.orders.rows(start, stop)
+                moving = goal.moving(rows, ways, need, outside, -np.inf)
+                score, test = self.orders.best_move(start, stop, moving)
+                if test is not None:
                     yield Insertion(score, node, test, new_left)
 
     def _room(self, routes: Routes) -> list[bool]:

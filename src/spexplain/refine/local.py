@@ -1,15 +1,22 @@
 """Local search after growth: re-optimise the cut of one inner node while both subtrees stay."""
 
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from spexplain.engines.base import SMALL_TABLE
+from spexplain.engines.histogram_threads import Threads
+from spexplain.engines.numpy import count_threads
 from spexplain.engines.sweeps import sweep_of
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.refine.agreement import AgreementGoal
+from spexplain.refine.binned import Binned
+from spexplain.refine.moving import Parted
 from spexplain.refine.objective import ObjectiveGoal
-from spexplain.refine.orders import Orders, sorted_table
+from spexplain.refine.orders import sorted_table
 from spexplain.refine.routes import Routes, Test
 from spexplain.tree import LEAF, Tree
 from spexplain.typing import Ints, Matrix
@@ -20,8 +27,8 @@ GoalName: TypeAlias = Literal["objective", "agreement"]
 class Goal(Protocol):
     """What refinement improves."""
 
-    def proposal(self, node: int, orders: Orders, start: int, stop: int) -> tuple[int, int] | None:
-        """Return feature and place of the node's best other cut, or None if none seems better."""
+    def proposal(self, node: int, table: Any, start: int, stop: int) -> Test | None:
+        """Return the node's best other cut, or None if none seems better."""
 
     def accept(self) -> bool:
         """Score the tree anew after a change; say whether it is strictly better, and remember it then."""
@@ -93,13 +100,24 @@ def refine(
         raise ValueError('goal="agreement" needs labels to agree with.')
     extra = objective.graph.extra if goal == "objective" else None
     if tree.n_leaves > 1 and (passes is None or passes > 0):
-        with sorted_table(X, extra, n_jobs) as orders:
-            routes = Routes(tree, orders.columns)
-            improve(
-                routes, orders, _goal(goal, objective, labels, routes, min_samples_leaf), passes
-            )
+        with _parted(X, extra, goal, n_jobs) as table:
+            routes = Routes(tree, table.columns)
+            improve(routes, table, _goal(goal, objective, labels, routes, min_samples_leaf), passes)
             tree = retested(tree, routes)
     return revalued(tree, X, objective)
+
+
+@contextmanager
+def _parted(
+    X: Matrix, extra: Matrix | None, goal: GoalName, n_jobs: int | None
+) -> Iterator[Parted]:
+    """Give the rows of a table: in bins where these spare sorting a large one."""
+    if goal == "agreement" and extra is None and X.size >= SMALL_TABLE:
+        with Threads(count_threads(n_jobs)) as threads:
+            yield Binned(X, threads)
+        return
+    with sorted_table(X, extra, n_jobs) as orders:
+        yield orders
 
 
 def _goal(
@@ -114,35 +132,35 @@ def _goal(
     return AgreementGoal(np.asarray(labels, dtype=np.int64), routes, min_samples_leaf)
 
 
-def improve(routes: Routes, orders: Orders, goal: Goal, passes: int | None = None) -> None:
+def improve(routes: Routes, table: Parted, goal: Goal, passes: int | None = None) -> None:
     """Visit the inner nodes, pass after pass, until as many visits in a row as there are nodes change nothing."""
     n_idle, n_passes = 0, 0
     while n_idle < len(routes.tests) and (passes is None or n_passes < passes):
-        orders.restart()
-        waiting = [(0, 0, len(orders.now[0]))]
+        table.restart()
+        waiting = [(0, 0, table.columns.shape[1])]
         while waiting and n_idle < len(routes.tests):
             node, start, stop = waiting.pop()
-            n_idle = 0 if _visit(node, routes, orders, goal, start, stop) else n_idle + 1
+            n_idle = 0 if _visit(node, routes, table, goal, start, stop) else n_idle + 1
             left, right = routes.children(node)
             inner = [child in routes.tests for child in (left, right)]
             if any(inner):
                 goes_left = routes.goes_left[node]
-                orders.part(start, stop, goes_left)
-                middle = start + int(np.count_nonzero(goes_left[orders.rows(start, stop)]))
+                table.part(start, stop, goes_left)
+                middle = start + int(np.count_nonzero(goes_left[table.rows(start, stop)]))
                 parts = [(left, start, middle), (right, middle, stop)]
                 waiting += [part for part, keep in zip(parts, inner, strict=True) if keep][::-1]
         n_passes += 1
 
 
-def _visit(node: int, routes: Routes, orders: Orders, goal: Goal, start: int, stop: int) -> bool:
+def _visit(node: int, routes: Routes, table: Parted, goal: Goal, start: int, stop: int) -> bool:
     """Give a node its best cut; say whether the tree became better."""
     if stop - start < 2:
         return False
-    found = goal.proposal(node, orders, start, stop)
+    found = goal.proposal(node, table, start, stop)
     if found is None:
         return False
     before = routes.tests[node]
-    routes.change(node, Test(found[0], orders.threshold(*found)))
+    routes.change(node, found)
     # Proposals may rest on rounded sums; what counts is the score computed from scratch.
     if goal.accept():
         return True

@@ -7,7 +7,7 @@ import numpy as np
 from spexplain.objectives import Objective
 from spexplain.refine.moves import Crossroads, Moves, moves_of
 from spexplain.refine.orders import Orders
-from spexplain.refine.routes import Routes
+from spexplain.refine.routes import Routes, Test
 from spexplain.typing import Array, Floats
 
 _BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
@@ -48,8 +48,8 @@ class ObjectiveGoal:
         self.values = values
         return True
 
-    def proposal(self, node: int, orders: Orders, start: int, stop: int) -> tuple[int, int] | None:
-        """Return feature and place of the best other cut of a node, if it seems to lower the objective."""
+    def proposal(self, node: int, orders: Orders, start: int, stop: int) -> Test | None:
+        """Return the best other cut of a node, if it seems to lower the objective."""
         from spexplain.kernels.refine import best_totals
 
         first, last = self.routes.leaves[node]
@@ -82,11 +82,13 @@ class ObjectiveGoal:
             )
 
         orders.map_features(search, stop - start, _BLOCK)
-        lowest, found = present, None
+        lowest: float = present
+        found: Test | None = None
         for feature in np.flatnonzero(places >= 0).tolist():
             # Sums carry rounding: of those that tie on paper the first is taken.
             if best[feature] < lowest - unit:
-                lowest, found = best[feature], (feature, start + int(places[feature]))
+                threshold = orders.threshold(feature, start + int(places[feature]))
+                lowest, found = best[feature], Test(feature, threshold)
         return found
 
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from spexplain.engines.numpy import count_threads, midpoint
+from spexplain.refine.moving import Moving
+from spexplain.refine.routes import Test
 from spexplain.typing import Array, Bools, Ints, Matrix
 
 _T = TypeVar("_T")
@@ -54,6 +56,23 @@ class Orders:
         self.map_features(
             lambda features: part_orders(self.now[features], start, stop, goes_left), stop - start
         )
+
+    def best_move(self, start: int, stop: int, moving: Moving) -> tuple[float, Test | None]:
+        """Return the best index of all cuts of a node that move its rows, and the cut."""
+        from spexplain.kernels.agreement import best_moves
+
+        best, places = np.empty(len(self.columns)), np.empty(len(self.columns), dtype=np.int64)
+
+        def search(features: slice) -> None:
+            best_moves(self.now[features, start:stop], *moving, best[features], places[features])
+
+        self.map_features(search, stop - start)
+        best[places < 0] = -np.inf
+        feature = int(np.argmax(best))
+        if places[feature] < 0:
+            return -np.inf, None
+        threshold = self.threshold(feature, start + int(places[feature]))
+        return float(best[feature]), Test(feature, threshold)
 
     def threshold(self, feature: int, place: int) -> float:
         """Return the threshold between the entries `place` - 1 and `place` of a feature's order."""

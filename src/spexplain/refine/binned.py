@@ -1,0 +1,220 @@
+"""The rows of a large table in bins: cuts that cannot win are ruled out without sorting."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.engines.binning import bin_table
+from spexplain.engines.histogram_threads import Threads, blocks_of
+from spexplain.engines.numpy import midpoint
+from spexplain.refine.moving import Moving, index_of
+from spexplain.refine.routes import Test
+from spexplain.typing import Array, Bools, Floats, Ints, Matrix
+
+_N_BINS = 255
+_MOST_BINS = 64  # more cost more to count than they spare in closer looks
+_ROWS_PER_BIN = 16  # in nodes with fewer, bins are joined until they hold as many
+_CELLS = 1 << 18  # of histograms that a thread fills at a time
+_MARGIN = 1e-12  # relative; far above what rounding does to a bound
+
+
+class _Kinds(NamedTuple):
+    """Rows of a node by the way they move."""
+
+    of_rows: Array  # shape (n_rows,)
+    into: Ints  # left cell of each kind
+    out: Ints  # right cell
+
+
+class _Found(NamedTuple):
+    """A cut; compared in the order in which equal indices are resolved."""
+
+    below: float  # minus the index
+    feature: int
+    threshold: float
+
+
+class Binned:
+    """The rows of a table and the bins of all their values, parted node by node.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        The table.
+    threads : Threads
+        Share the features.
+    """
+
+    def __init__(self, X: Matrix, threads: Threads) -> None:
+        self.columns, self.threads = X.T, threads
+        none = np.empty((X.shape[1], 0))
+        self.codes, self.solid = bin_table(self.columns, none, _N_BINS, threads, row_major=False)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all partings: one node holds all rows."""
+        self.now = np.arange(self.columns.shape[1], dtype=np.int32)
+
+    def rows(self, start: int, stop: int) -> Ints:
+        """Return the rows of a node."""
+        return self.now[start:stop].astype(np.int64)
+
+    def part(self, start: int, stop: int, goes_left: Bools) -> None:
+        """Bring the rows of a node that go left before the others."""
+        rows = self.now[start:stop]
+        is_left = goes_left[rows]
+        self.now[start:stop] = np.concatenate([rows[is_left], rows[~is_left]])
+
+    def best_move(self, start: int, stop: int, moving: Moving) -> tuple[float, Test | None]:
+        """Return the best index of all cuts of a node that move its rows, and the cut."""
+        rows = self.now[start:stop]
+        n_bins, shift = _N_BINS, 0
+        while n_bins > max(1, min(_MOST_BINS, len(rows) // _ROWS_PER_BIN)):
+            shift += 1
+            n_bins = (_N_BINS - 1 >> shift) + 1
+        search = _Search(self, rows, moving, n_bins, shift)
+        found = search.best()
+        if found is None:
+            return -np.inf, None
+        return -found.below, Test(found.feature, found.threshold)
+
+
+class _Search:
+    """The best cut of one node."""
+
+    def __init__(self, table: Binned, rows: Array, moving: Moving, n_bins: int, shift: int) -> None:
+        self.table, self.rows, self.moving = table, rows, moving
+        self.n_bins, self.shift = n_bins, shift
+        half = 4 * moving.cells.itemsize
+        pairs, of_rows = np.unique(moving.cells[rows], return_inverse=True)
+        into, out = pairs >> half, pairs & ((1 << half) - 1)
+        self.kinds = _Kinds(of_rows.astype(np.uint32), into.astype(np.int64), out.astype(np.int64))
+        # Leaves to which rows move, as opposed to those that they leave.
+        self.is_left = np.zeros(len(moving.rows), dtype=np.bool_)
+        self.is_left[moving.leaf_of_cell[self.kinds.into]] = True
+
+    def best(self) -> _Found | None:
+        """Return the best cut at a border of bins, or inside those bins where a better one can be."""
+        d = len(self.table.columns)
+        bounds = np.empty((d, self.n_bins))
+        width = max(
+            1,
+            min(
+                _CELLS // (self.n_bins * len(self.kinds.into)),
+                -(-d // self.table.threads.n_threads),
+            ),
+        )
+        blocks = blocks_of(d, width)
+        found = self.table.threads.map(lambda block: self._bound(block, bounds[block]), blocks)
+        least = _Found(-self.moving.least, d, np.inf)  # what is equal does not count
+        best = min([least, *(each for each in found if each is not None)])
+        features, bins = np.nonzero(bounds >= -best.below)
+        # The highest bounds first: what they find rules out others.
+        order = np.argsort(-bounds[features, bins], kind="stable")
+        for feature, bin_ in zip(features[order].tolist(), bins[order].tolist(), strict=True):
+            if bounds[feature, bin_] < -best.below:
+                break
+            inside = self._inside(feature, bin_, best)
+            best = best if inside is None else min(best, inside)
+        return None if best is least else best
+
+    def _bound(self, block: slice, bounds: Floats) -> _Found | None:
+        """Write what no cut inside a bin exceeds, and return the best cut at a border."""
+        from spexplain.kernels.agreement import scan_moves
+        from spexplain.kernels.labels import fill_histograms
+
+        kinds, codes, width = self.kinds, self.table.codes, block.stop - block.start
+        histograms = np.zeros((width, self.n_bins, len(kinds.into)), dtype=np.int32)
+        fill_histograms(codes, self.shift, block.start, self.rows, kinds.of_rows, 1, histograms)
+        sums = np.empty((width, 7, self.n_bins + 1), dtype=np.int64)
+        moving = self.moving
+        scan_moves(
+            histograms, kinds.into, kinds.out, self.is_left, *moving[1:7], moving.start[:2], sums
+        )
+        same_left, same_right, both_left, both_right, n_left, short_left, short_right = (
+            sums[:, field] for field in range(7)
+        )
+        before, after = np.s_[:, :-1], np.s_[:, 1:]
+        same, both = same_left[after] + same_right[before], both_left[before] + both_right[after]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            highest = index_of(moving.ratio, same, both)
+            index = index_of(moving.ratio, same_left + same_right, both_left + both_right)
+        is_open = (n_left[after] > n_left[before] + 1) & (short_left[after] == 0)
+        is_open &= short_right[before] == 0
+        if self.shift == 0:
+            is_open &= ~self.table.solid[block]
+        bounds[:] = np.where(is_open, highest + _MARGIN * np.abs(highest), -np.inf)
+        valid = (n_left > 0) & (n_left < len(self.rows)) & (short_left + short_right == 0)
+        index = np.where(valid & (index > self.moving.least), index, -np.inf)
+        row, border = divmod(int(np.argmax(index)), index.shape[1])
+        if index[row, border] == -np.inf:
+            return None
+        feature = block.start + row
+        return _Found(-float(index[row, border]), feature, self._threshold(feature, border))
+
+    def _threshold(self, feature: int, border: int) -> float:
+        """Return the threshold between the values on both sides of a border."""
+        values = self.table.columns[feature, self.rows]
+        is_left = self.table.codes[feature, self.rows] >> self.shift < border
+        return midpoint(float(values[is_left].max()), float(values[~is_left].min()))
+
+    def _inside(self, feature: int, bin_: int, best: _Found) -> _Found | None:
+        """Return the best cut strictly inside a bin, if it is better or comes earlier."""
+        from spexplain.kernels.agreement import best_moves
+
+        moving, kinds = self.moving, self.kinds
+        bins = self.table.codes[feature, self.rows] >> self.shift
+        members = self.rows[bins == bin_]
+        values = self.table.columns[feature, members]
+        order = np.argsort(values, kind="stable")
+        values, members = values[order], members[order]
+        entries = 2 * members.astype(np.int32)
+        entries[1:] += values[1:] > values[:-1]
+        moved = np.bincount(kinds.of_rows[bins < bin_], minlength=len(kinds.into))
+        counts, (sizes, rows) = moving.counts.copy(), self._leaves_after(moved)
+        np.add.at(counts, kinds.into, moved)
+        np.subtract.at(counts, kinds.out, moved)
+        same = moving.start[0] + self._pairs(counts, moving.counts, moving.weights)
+        both = moving.start[1] + self._pairs(sizes, moving.sizes)
+        short = int(np.count_nonzero(rows < moving.need))
+        # Equal indices count where they come earlier.
+        is_earlier = feature <= best.feature
+        least = -best.below if not is_earlier else np.nextafter(-best.below, -np.inf)
+        least = max(least, moving.least)
+        index, place = np.empty(1), np.empty(1, dtype=np.int64)
+        best_moves(
+            entries[None],
+            moving.cells,
+            moving.leaf_of_cell,
+            moving.weights,
+            counts,
+            sizes,
+            rows,
+            moving.need,
+            (same, both, short),
+            moving.ratio,
+            least,
+            index,
+            place,
+        )
+        if place[0] < 0:
+            return None
+        threshold = midpoint(*(float(value) for value in values[place[0] - 1 : place[0] + 1]))
+        return _Found(-float(index[0]), feature, threshold)
+
+    def _leaves_after(self, moved: Ints) -> tuple[Ints, Ints]:
+        """Return the clustered rows and all rows of each leaf once so many of each kind have moved."""
+        moving, kinds = self.moving, self.kinds
+        sizes, rows = moving.sizes.copy(), moving.rows.copy()
+        to, origin = moving.leaf_of_cell[kinds.into], moving.leaf_of_cell[kinds.out]
+        clustered = np.where(moving.weights[kinds.into], moved, 0)
+        for totals, change in ((sizes, clustered), (rows, moved)):
+            np.add.at(totals, to, change)
+            np.subtract.at(totals, origin, change)
+        return sizes, rows
+
+    @staticmethod
+    def _pairs(after: Ints, before: Ints, weights: Bools | bool = True) -> int:
+        """Return how many pairs more there are."""
+        change = after * (after - 1) - before * (before - 1)
+        return int(np.sum(change, where=weights)) // 2
