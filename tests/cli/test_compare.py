@@ -1,9 +1,7 @@
 """`spexplain compare` and the small commands."""
 
 import json
-import sys
 import time
-import types
 
 import numpy as np
 import pytest
@@ -66,20 +64,6 @@ def test_demo(run):
     result = run("demo")
     assert result.exit_code == 0, result.stderr
     assert "iris" in result.stdout
-
-
-def test_paper(run, monkeypatch):
-    if commands.find_spec("spexplain.paper") is None:
-        result = run("paper")
-        assert result.exit_code == 1
-        assert "does not bring the paper's tables yet" in result.stderr
-    given = []
-    module = types.ModuleType("spexplain.paper")
-    module.main = given.append
-    monkeypatch.setitem(sys.modules, "spexplain.paper", module)
-    monkeypatch.setattr(commands, "find_spec", lambda name: module)
-    assert run("paper", "--table", "2", "iris").exit_code == 0
-    assert given == [["--table", "2", "iris"]]
 
 
 def test_warmup(run, monkeypatch):

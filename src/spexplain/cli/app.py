@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from spexplain._version import __version__
-from spexplain.cli.commands import demo, paper, warmup
+from spexplain.cli.commands import demo, warmup
 from spexplain.cli.compare import compare
 from spexplain.cli.errors import Commands
 from spexplain.cli.explain import explain
 from spexplain.cli.groups import grouped
+from spexplain.cli.paper import paper
 from spexplain.cli.predict import predict
 
 app = typer.Typer(
@@ -48,7 +49,7 @@ def _start(
 for _command in (explain, predict, compare):
     app.command()(grouped(_command))
 app.command()(demo)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(paper)
+app.command()(grouped(paper))
 app.command()(warmup)
 
 

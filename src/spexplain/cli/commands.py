@@ -1,13 +1,10 @@
-"""The small commands: ``demo``, ``paper`` and ``warmup``."""
+"""The small commands: ``demo`` and ``warmup``."""
 
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import typer
-
-from spexplain.cli.errors import UserError
 
 
 def demo() -> None:
@@ -15,17 +12,6 @@ def demo() -> None:
     from spexplain.demo import main
 
     main()
-
-
-def paper(ctx: typer.Context) -> None:
-    """Compute the tables of the paper again; further arguments are passed on."""
-    if find_spec("spexplain.paper") is None:
-        raise UserError("This version of spexplain does not bring the paper's tables yet.")
-    from importlib import import_module
-
-    status = import_module("spexplain.paper").main(ctx.args)
-    if status:
-        raise typer.Exit(int(status))
 
 
 def warmup() -> None:

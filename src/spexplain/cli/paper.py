@@ -1,0 +1,232 @@
+"""``spexplain paper``: the tables of the SpEx paper beside the published numbers."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spexplain.cli.errors import UserError, closest, counted, usage_error
+from spexplain.cli.options import Manner
+
+if TYPE_CHECKING:
+    from spexplain.cli.terminal import Terminal
+    from spexplain.paper import Results
+
+_PANEL = "What to compute"
+Tables = Annotated[
+    str | None,
+    typer.Option(
+        "--tables",
+        rich_help_panel=_PANEL,
+        metavar="A,B,...",
+        help="small, large, neighbors, leaves, price, runtime; by default all.",
+    ),
+]
+Datasets = Annotated[
+    str | None,
+    typer.Option(
+        "--datasets",
+        rich_help_panel=_PANEL,
+        metavar="A,B,...",
+        help="Datasets by the paper's names, such as Iris,Beans; by default all at hand.",
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        rich_help_panel=_PANEL,
+        help="Compute these datasets anew, not only what is missing.",
+    ),
+]
+Embed = Annotated[
+    bool,
+    typer.Option(
+        "--embed",
+        rich_help_panel=_PANEL,
+        help="Make embeddings that are not at hand; may take hours without a GPU.",
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        rich_help_panel=_PANEL,
+        min=-1,
+        metavar="N",
+        help="Threads; -1 means all processors.",
+    ),
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        rich_help_panel="Files to write",
+        metavar="DIR",
+        help="Folder for tables and figures, and for what an interrupted run has finished.",
+    ),
+]
+Docs = Annotated[
+    Path | None,
+    typer.Option(
+        "--docs",
+        rich_help_panel="Files to write",
+        metavar="FILE",
+        show_default=False,
+        help="Write the page of results for the documentation here too.",
+    ),
+]
+
+
+def paper(
+    *,
+    tables: Tables = None,
+    datasets: Datasets = None,
+    out: Out = Path("spexplain-paper"),
+    docs: Docs = None,
+    fresh: Fresh = False,
+    embed: Embed = False,
+    jobs: Jobs = -1,
+    manner: Manner,
+) -> None:
+    """Compute the tables and figures of the SpEx paper, beside the published numbers.
+
+    Every finished number is kept in DIR at once: an interrupted run goes on where it stopped.
+    Datasets are those at hand; the variable SPEXPLAIN_DATA names the folder of their files.
+    """
+    from spexplain import paper as room
+    from spexplain.cli.paper_view import show
+    from spexplain.cli.terminal import Terminal
+    from spexplain.paper.store import Store
+
+    chosen = _chosen("--tables", tables, {name: name for name in room.TABLES})
+    aliases = {name: dataset.loads for name, dataset in room.DATASETS.items()}
+    names = _chosen("--datasets", datasets, aliases)
+    _check_jobs(jobs)
+    _check_places(out, docs)
+    terminal = Terminal(quiet=manner.quiet)
+    store = Store(out / "cells")
+    if fresh:
+        store.clear(names)
+    with _progress(terminal, out) as advance:
+        results = room.run(chosen, names, store, n_jobs=jobs, embed=embed, advance=advance)
+    if not results.rows:
+        raise UserError(_nothing(results))
+    written = _write(results, out, docs, terminal)
+    show(results, terminal)
+    kept = len(results.records) - results.n_computed
+    terminal.say(
+        f"{counted(results.n_computed, 'cell')} computed, {kept:,} kept from before. "
+        f"Wrote {counted(len(written), 'file')} into {out}{'' if docs is None else f' and {docs}'}"
+    )
+
+
+def _chosen(option: str, text: str | None, known: Mapping[str, str]) -> list[str]:
+    """Return the names that an option lists, by either name of each, in the paper's order."""
+    names = list(known)
+    if text is None:
+        return names
+    folded = {alias.casefold(): name for name, other in known.items() for alias in (name, other)}
+    asked = [part.strip() for part in text.split(",") if part.strip()]
+    for part in asked:
+        if part.casefold() not in folded:
+            noun = "table" if option == "--tables" else "dataset"
+            usage_error(f"{option}: there is no {noun} {part}{closest(part, names)}")
+    if not asked:
+        usage_error(f"{option} names nothing; choose among {', '.join(names)}.")
+    wanted = {folded[part.casefold()] for part in asked}
+    return [name for name in names if name in wanted]
+
+
+def _check_jobs(jobs: int) -> None:
+    if jobs == 0:
+        usage_error("--jobs 0 is no number of threads; use 1 or more, or -1 for all processors.")
+
+
+def _check_places(out: Path, docs: Path | None) -> None:
+    """Make the folder, or say why it cannot be; no work is lost at the end."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out {out} is a file; name a folder.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UserError(f"--out {out}: the folder cannot be made ({reason}).") from None
+    if not os.access(out, os.W_OK):
+        raise UserError(f"--out {out}: the folder may not be written to.")
+    if docs is not None and docs.is_dir():
+        raise UserError(f"--docs {docs} is a folder; name a file in it.")
+    if docs is not None and not docs.parent.is_dir():
+        raise UserError(f"--docs {docs}: there is no folder {docs.parent}.")
+
+
+@contextmanager
+def _progress(terminal: "Terminal", out: Path) -> Iterator[Callable[[int, int, str], Any]]:
+    """Show how far it is, if somebody watches; after Ctrl-C say how to go on."""
+    last = (0, 0)
+
+    def remember(done: int, total: int, what: str) -> None:
+        nonlocal last
+        last = done, total
+
+    try:
+        if terminal.quiet or not terminal.err.is_terminal:
+            yield remember
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, console=terminal.err, transient=True) as bar:
+            task = bar.add_task("", total=None)
+
+            def advance(done: int, total: int, what: str) -> None:
+                remember(done, total, what)
+                bar.update(task, completed=done, total=total, description=what)
+
+            yield advance
+    except KeyboardInterrupt:
+        terminal.say(
+            f"Stopped with {last[0]} of {last[1]} cells in {out}; the same command goes on from there."
+        )
+        raise
+
+
+def _nothing(results: "Results") -> str:
+    """Return why no table has a row."""
+    from spexplain.paper.markdown import absent_sentence
+
+    if results.absent:
+        return f"Nothing to compute, as the data is not at hand: {absent_sentence(results)}"
+    return "The tables asked for have no rows for these datasets."
+
+
+def _write(results: "Results", out: Path, docs: Path | None, terminal: "Terminal") -> list[Path]:
+    """Write all files; pictures only where matplotlib is installed."""
+    from importlib.util import find_spec
+
+    from spexplain.paper.outputs import write_figure, write_page, write_tables
+
+    figures: list[Path] = []
+    if find_spec("matplotlib") is not None:
+        with terminal.stage("Drawing"):
+            figures = write_figure(results, out) + _illustrations(out)
+    else:
+        terminal.note(
+            'No figures, as they need matplotlib: pip install "spexplain[plot]" and run this again.'
+        )
+    pictures = [path for path in figures if path.suffix == ".png"]
+    written = write_tables(results, out, pictures=pictures)
+    if docs is not None:
+        written += write_page(results, docs, pictures=pictures)
+    return written + figures
+
+
+def _illustrations(out: Path) -> list[Path]:
+    """Draw the paper's illustrations again."""
+    from spexplain.paper.illustrations import draw_illustrations
+
+    return draw_illustrations(out)
