@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from spexplain import datasets
+from spexplain.datasets.embedded import is_at_hand
+from spexplain.datasets.embeddings import EMBEDDINGS
 from spexplain.graphs import Neighbors
 from spexplain.paper.protocol import Dataset
 from spexplain.typing import Array, Matrix
@@ -44,7 +46,7 @@ class Bench:
 
         Embeddings are made only if `embed` asks for it: that needs models, and may take hours.
         """
-        if dataset.embedding and not embed and not _is_embedded(dataset.loads):
+        if dataset.embedding and not embed and not is_at_hand(EMBEDDINGS[dataset.loads]):
             raise FileNotFoundError(
                 "its embedding is neither in the data folder nor in the cache; --embed makes it."
             )
@@ -67,13 +69,3 @@ class Bench:
     def fresh(self) -> "Bench":
         """Return the same without the neighbours that have been found."""
         return replace(self, _neighbors={})
-
-
-def _is_embedded(name: str) -> bool:
-    """Whether the embedding of a dataset is in the data folder or in the cache."""
-    from spexplain.datasets.embeddings import EMBEDDINGS
-    from spexplain.datasets.files import cache_folder, find_in_data_folder
-
-    if find_in_data_folder(EMBEDDINGS[name].file) is not None:
-        return True
-    return any(cache_folder().glob(f"embeddings/{name}-*"))
