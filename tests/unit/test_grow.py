@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from spexplain.grow import grow
-from spexplain.records import Cut
+from spexplain.records import Cut, Promise
 
 
 class Interval(NamedTuple):
@@ -94,3 +94,44 @@ def test_no_cut_is_sought_that_cannot_be_used():
     search = Halving(16, always(0.0))
     grow(search, max_leaves=9, max_depth=1)
     assert search.asked == [Interval(0, 15)]
+
+
+class Promising(Halving):
+    """The same, but promises what comes after the rival: first half of the way to its priority, then all."""
+
+    def __init__(self, n: int, priority) -> None:
+        super().__init__(n, priority)
+        self.promised: dict[Interval, float] = {}
+        self.found: list[Interval] = []
+
+    def best_cuts(self, nodes, rival) -> list[Cut | Promise | None]:
+        answers: list[Cut | Promise | None] = []
+        for node in nodes:
+            exact = self.priority(node)
+            bound = exact if node in self.promised else exact - 0.25
+            if node.low < node.high and bound > rival:
+                self.promised[node] = bound
+                answers.append(Promise(bound))
+            else:
+                self.found.append(node)
+                (cut,) = super().best_cuts([node], rival)
+                answers.append(cut)
+        return answers
+
+
+@pytest.mark.parametrize("max_leaves", [2, 5, 9, 16, 40])
+@pytest.mark.parametrize("modulus", [1, 3, 7, 31])
+def test_promises_change_nothing(max_leaves, modulus):
+    def priority(node: Interval) -> float:
+        return (node.low * 5 + node.high * 3) % modulus / modulus
+
+    eager, lazy = Halving(32, priority), Promising(32, priority)
+    assert grow(lazy, max_leaves=max_leaves) == grow(eager, max_leaves=max_leaves)
+    assert set(lazy.found) <= set(eager.asked)
+
+
+def test_a_promised_leaf_that_never_comes_first_is_not_looked_at():
+    search = Promising(8, lambda node: 1.0 if node.low < 4 else 0.0)
+    grow(search, max_leaves=4)
+    assert search.promised == {Interval(0, 3): 0.75}
+    assert Interval(0, 3) not in search.found
