@@ -131,7 +131,8 @@ def test_promises_change_nothing(max_leaves, modulus):
 
 
 def test_a_promised_leaf_that_never_comes_first_is_not_looked_at():
-    search = Promising(8, lambda node: 1.0 if node.low < 4 else 0.0)
-    grow(search, max_leaves=4)
-    assert search.promised == {Interval(0, 3): 0.75}
-    assert Interval(0, 3) not in search.found
+    ranks = {(0, 7): 0.0, (0, 3): 1.0, (4, 7): 0.0, (4, 5): 2.0, (6, 7): 0.5}
+    search = Promising(8, ranks.__getitem__)
+    assert grow(search, max_leaves=4).threshold[[0, 2, 4]].tolist() == [3.5, 5.5, 6.5]
+    assert search.promised == {Interval(4, 5): 1.75}
+    assert Interval(4, 5) not in search.found

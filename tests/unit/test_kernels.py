@@ -435,7 +435,8 @@ def test_scan_moves(run):
     bins = rng.integers(0, n_bins, size=(2, n_rows))
     cluster = rng.integers(0, 4, size=n_rows)  # the last column counts rows of no cluster
     right, left = rng.integers(2, 4, size=n_rows), rng.integers(0, 2, size=n_rows)
-    pair, kinds = np.unique(np.stack([left * 4 + cluster, right * 4 + cluster]), axis=1, return_inverse=True)  # fmt: skip
+    cells = np.stack([left * 4 + cluster, right * 4 + cluster])
+    pair, kinds = np.unique(cells, axis=1, return_inverse=True)
     histograms = np.zeros((2, n_bins, pair.shape[1]), dtype=np.int32)
     for f in range(2):
         np.add.at(histograms[f], (bins[f], kinds), 1)
