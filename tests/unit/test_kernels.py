@@ -122,12 +122,9 @@ def test_sort_pairs_of_runs_in_order_already(run):
 def test_sort_bins(run, table):
     columns, values, codes, rows = table
     wanted = np.array([True, False, False, True, True])
-    starts, sorted_ = np.empty(N_BINS + 1, np.int64), np.empty(len(rows))
-    members, spare = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
-    run(
-        ordering.sort_bins, columns, EXTRA, 0, 2 * codes[0], 1, rows, wanted, starts, sorted_, members,
-        np.empty(len(rows)), spare,
-    )  # fmt: skip
+    room = run(ordering.room_for, len(rows), N_BINS)
+    run(ordering.sort_bins, columns, EXTRA, 0, 2 * codes[0], 1, rows, wanted, room)
+    starts, sorted_, members = room[:3]
     chosen = rows[wanted[codes[0, rows]]]
     assert sorted_[: starts[-1]].tolist() == np.sort(values[0, chosen]).tolist()
     assert sorted(members[: starts[-1]]) == chosen.tolist()

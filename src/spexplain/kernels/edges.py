@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.kernels.jit import jit
-from spexplain.kernels.ordering import end_of_run, sort_bins
+from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
 from spexplain.typing import Array, Floats, Ints, Matrix
 
 _LANES = 32  # bytes that one instruction compares
@@ -261,9 +261,8 @@ def sweep_edges(
     of their neighbours.
     """
     n_bins, n_rows = wanted.shape[1], len(rows)
-    starts = np.empty(n_bins + 1, dtype=np.int64)
-    values, spare_values = np.empty(n_rows), np.empty(n_rows)
-    members, spare_members = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    room = room_for(n_rows, n_bins)
+    starts, members = room.starts, room.members
     place = np.empty(n_rows, dtype=np.int64)
     chosen = np.empty(offsets[-1], dtype=np.int32)
     choose_members(codes, shift, features, wanted, rows, offsets, chosen)
@@ -279,11 +278,7 @@ def sweep_edges(
             shift,
             chosen[offsets[j] : offsets[j + 1]],
             wanted[j],
-            starts,
-            values,
-            members,
-            spare_values,
-            spare_members,
+            room,
         )
         for i in range(starts[n_bins]):
             place[number_of[members[i]]] = i
@@ -306,9 +301,6 @@ def sweep_edges(
                 now[3] += vertices[1, x]
                 now[4] += 1
                 now[5] += vertices[2, x]
-                if i + 1 < run_stop and values[i] < values[i + 1]:
-                    sums[:, n_gaps] = now
-                    around[0, n_gaps], around[1, n_gaps] = values[i], values[i + 1]
-                    which[n_gaps] = j
-                    n_gaps += 1
+                if i + 1 < run_stop:
+                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
     return n_gaps

@@ -9,7 +9,7 @@ The bin of a vertex is its code shifted to the right: each `shift` halves the nu
 import numpy as np
 
 from spexplain.kernels.jit import jit, jit_any_order
-from spexplain.kernels.ordering import end_of_run, sort_bins
+from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
 from spexplain.typing import Array, Floats, Ints, Matrix
 
 
@@ -185,27 +185,13 @@ def sweep_labels(
     n_bins = wanted.shape[1]
     n_rows, n_labels = len(rows), clusters.shape[1]
     totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
-    starts = np.empty(n_bins + 1, dtype=np.int64)
-    values, spare_values = np.empty(n_rows), np.empty(n_rows)
-    members, spare_members = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    room = room_for(n_rows, n_bins)
+    starts, members = room.starts, room.members
     before = np.empty((n_bins // 2 + 2, n_labels), dtype=np.int64)
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(
-            columns,
-            extra,
-            f,
-            codes[f],
-            shift,
-            rows,
-            wanted[j],
-            starts,
-            values,
-            members,
-            spare_values,
-            spare_members,
-        )
+        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
         labels_before(codes[f], shift, wanted[j], rows, labels, number_of, before)
         run, run_stop = -1, 0
         left, now = before[0], borders[j, :, 0].copy()
@@ -223,11 +209,8 @@ def sweep_labels(
                 now[4] += 1
                 now[5] += 1
                 left[c] += 1
-                if i + 1 < run_stop and values[i] < values[i + 1]:
-                    sums[:, n_gaps] = now
-                    around[0, n_gaps], around[1, n_gaps] = values[i], values[i + 1]
-                    which[n_gaps] = j
-                    n_gaps += 1
+                if i + 1 < run_stop:
+                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
     return n_gaps
 
 

@@ -1,5 +1,7 @@
 """Rows of chosen bins in the order of their values."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from spexplain.kernels.coding import value_of
@@ -7,6 +9,28 @@ from spexplain.kernels.jit import jit
 from spexplain.typing import Array, Floats, Matrix
 
 _RUN = 16  # below this length, moving entries one by one beats merging
+
+
+class Sorted(NamedTuple):
+    """Room for the rows of wanted bins: bin b fills the places ``starts[b]:starts[b + 1]``."""
+
+    starts: Array  # shape (n_bins + 1,)
+    values: Floats  # ascending within a bin; this and the others as long as the rows
+    members: Array
+    spare_values: Floats
+    spare_members: Array
+
+
+@jit
+def room_for(n_rows: int, n_bins: int) -> Sorted:
+    """Return arrays of unknown content."""
+    return Sorted(
+        np.empty(n_bins + 1, dtype=np.int64),
+        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.int32),
+    )
 
 
 @jit
@@ -53,19 +77,14 @@ def sort_bins(
     shift: int,
     rows: Array,
     wanted: Array,
-    starts: Array,
-    values: Floats,
-    members: Array,
-    spare_values: Floats,
-    spare_members: Array,
+    room: Sorted,
 ) -> None:
-    """Write the rows of the wanted bins, sorted by value, to `members`, and their values to `values`.
+    """Write the rows of the wanted bins, sorted by value, and their values to `room`.
 
-    Bin b fills the places ``starts[b]:starts[b + 1]``; `starts` is written too. The bin of a vertex
-    is its code shifted to the right. Shapes: codes (n,), wanted (n_bins,), starts (n_bins + 1,),
-    the others as long as the rows. Cost
+    The bin of a vertex is its code shifted to the right. Shapes: codes (n,), wanted (n_bins,). Cost
     O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
     """
+    starts, values, members, spare_values, spare_members = room
     n_bins, down, n_wanted = len(wanted), np.uint64(shift), 0
     for i in range(len(rows)):
         # Writing always and advancing for some is faster than a branch that guesses wrong; unsigned
@@ -95,3 +114,24 @@ def end_of_run(wanted: Array, first_bin: int, starts: Array) -> int:
     while b < len(wanted) and wanted[b]:
         b += 1
     return int(starts[b])
+
+
+@jit
+def write_gap(
+    now: Array,
+    room: Sorted,
+    place: int,
+    feature: int,
+    sums: Array,
+    around: Floats,
+    which: Array,
+    n: int,
+) -> int:
+    """Write the n-th gap if the values behind and before it differ; return how many there are then."""
+    low, high = room.values[place], room.values[place + 1]
+    if not low < high:
+        return n
+    for field in range(len(now)):
+        sums[field, n] = now[field]
+    around[0, n], around[1, n], which[n] = low, high, feature
+    return n + 1

@@ -4,7 +4,7 @@ import numpy as np
 
 from spexplain.kernels.jit import jit
 from spexplain.kernels.labels import labels_before
-from spexplain.kernels.ordering import end_of_run, sort_bins
+from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
 from spexplain.typing import Array, Floats, Ints, Matrix
 
 
@@ -86,29 +86,15 @@ def sweep_stars(
     n_bins, n_samples = wanted.shape[1], columns.shape[1]
     n_rows, n_labels, n_centers = len(rows), clusters.shape[1], centers.shape[1]
     totals, joins, degrees = clusters[0], clusters[1], clusters[2]
-    starts = np.empty(n_bins + 1, dtype=np.int64)
-    values, spare_values = np.empty(n_rows), np.empty(n_rows)
-    members, spare_members = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    room = room_for(n_rows, n_bins)
+    starts, members = room.starts, room.members
     before = np.empty((n_bins // 2 + 2, n_labels), dtype=np.int64)
     is_left = np.zeros(n_labels, dtype=np.bool_)  # whether the centre of a label lies left
     first_center = n_rows - n_centers
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(
-            columns,
-            extra,
-            f,
-            codes[f],
-            shift,
-            rows,
-            wanted[j],
-            starts,
-            values,
-            members,
-            spare_values,
-            spare_members,
-        )
+        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
         labels_before(codes[f], shift, wanted[j], rows, labels, number_of, before)
         run, run_stop = -1, 0
         left, now = before[0], borders[j, :, 0].copy()
@@ -137,9 +123,6 @@ def sweep_stars(
                     now[3] += centers[2, center]
                     is_left[c] = True
                 now[4] += 1
-                if i + 1 < run_stop and values[i] < values[i + 1]:
-                    sums[:, n_gaps] = now
-                    around[0, n_gaps], around[1, n_gaps] = values[i], values[i + 1]
-                    which[n_gaps] = j
-                    n_gaps += 1
+                if i + 1 < run_stop:
+                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
     return n_gaps

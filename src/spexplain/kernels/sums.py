@@ -7,7 +7,7 @@ its code shifted to the right.
 import numpy as np
 
 from spexplain.kernels.jit import jit
-from spexplain.kernels.ordering import end_of_run, sort_bins
+from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
 from spexplain.typing import Array, Floats, Ints, Matrix
 
 
@@ -71,27 +71,13 @@ def sweep_sums(
     """
     n_bins, n_rows, n_amounts = wanted.shape[1], len(rows), amounts.shape[1]
     n_samples = columns.shape[1]
-    starts = np.empty(n_bins + 1, dtype=np.int64)
-    values, spare_values = np.empty(n_rows), np.empty(n_rows)
-    members, spare_members = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    room = room_for(n_rows, n_bins)
+    starts, members = room.starts, room.members
     now = np.empty(n_amounts + 2, dtype=np.int64)
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(
-            columns,
-            extra,
-            f,
-            codes[f],
-            shift,
-            rows,
-            wanted[j],
-            starts,
-            values,
-            members,
-            spare_values,
-            spare_members,
-        )
+        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
         run_stop = 0
         for b in range(n_bins):
             if wanted[j, b] and (b == 0 or not wanted[j, b - 1]):
@@ -103,9 +89,6 @@ def sweep_sums(
                     now[a] += amount[a]
                 now[n_amounts] += 1
                 now[n_amounts + 1] += int(members[i] < n_samples)
-                if i + 1 < run_stop and values[i] < values[i + 1]:
-                    sums[:, n_gaps] = now
-                    around[0, n_gaps], around[1, n_gaps] = values[i], values[i + 1]
-                    which[n_gaps] = j
-                    n_gaps += 1
+                if i + 1 < run_stop:
+                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
     return n_gaps
