@@ -175,3 +175,12 @@ def test_large_tables_are_searched_on_a_sample():
     assert sampled.agreement_ > 0.8 * BestTree(max_rows=None).fit(X, labels).agreement_
     with pytest.raises(ValueError, match="max_rows=1 must be an integer of at least 2"):
         BestTree(max_rows=1).fit(X, labels)
+
+
+def test_agreement_is_that_of_the_tree_returned():
+    cancer = datasets.load("cancer")
+    for n_leaves in ("auto", 4):
+        best = BestTree(n_leaves=n_leaves).fit(cancer.data, cancer.target)
+        assert best.agreement_ == pytest.approx(agreement(best, cancer.target), abs=1e-12)
+        smaller = best.truncated(2)
+        assert smaller.agreement_ == pytest.approx(agreement(smaller, cancer.target), abs=1e-12)

@@ -11,11 +11,13 @@ from sklearn.utils import check_random_state
 from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.checks import check_choice, check_integer
+from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
+from spexplain.refine.agreement import RandIndex
 from spexplain.refine.exchange import Ground
 from spexplain.refine.orders import Orders, sorted_table
 from spexplain.refine.shape import in_order_of_gain, without
@@ -154,6 +156,12 @@ class BestTree(Explainer):
             tree = self._search(X, graph.labels, n_leaves)
         return revalued(in_order_of_gain(tree, X, graph.labels), X, objective)
 
+    def _set_fitted(self, explained: Explained) -> None:
+        super()._set_fitted(explained)
+        assert explained.reference is not None
+        index = RandIndex.of(explained.reference.codes)
+        self.agreement_ = float(index.of_table(explained.counts))
+
     def _ground(self, orders: Orders, labels: Ints) -> Ground:
         return Ground(
             orders, labels, min_samples_leaf=self.min_samples_leaf, max_depth=self.max_depth
@@ -169,8 +177,7 @@ class BestTree(Explainer):
             ground = self._ground(orders, labels)
             if tree.n_leaves < n_leaves:
                 tree = grown_by_agreement(ground, n_leaves, tree)
-            tree, agreement = ground.refined(tree, self.refine_passes)
-        self.agreement_ = float(agreement)
+            tree, _ = ground.refined(tree, self.refine_passes)
         return tree
 
     def _search(self, X: Matrix, labels: Ints, n_leaves: int) -> Tree:
@@ -187,9 +194,7 @@ class BestTree(Explainer):
             candidates += self._restarts(ground, _best_of(candidates), n_leaves)
         objective = spex(CliqueGraph.from_labels(labels))
         self.starts_ = [self._record(each, X, objective) for each in candidates]
-        best = _best_of(candidates)
-        self.agreement_ = float(best.agreement)
-        return best.tree
+        return _best_of(candidates).tree
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":
