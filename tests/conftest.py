@@ -19,24 +19,59 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # Every engine that is installed: one test body serves all.
-ENGINES = ["numpy", "histogram"]
+ENGINES = ["numpy", "histogram", "dask"]
+
+
+# Dask takes milliseconds a request. It is compared with the definitions and with the other engines; that
+# equal trees keep what must not change is left to these.
+DASK_TESTS = ("test_spex_on_", "test_cart", "test_star_", "test_all_engines", "test_ex_kmc_l")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what Dask need not show."""
+
+    def is_left_out(item: pytest.Item) -> bool:
+        chosen = getattr(item, "callspec", None)
+        if chosen is None or chosen.params.get("engine") != "dask":
+            return False
+        return not item.originalname.startswith(DASK_TESTS)
+
+    left_out = [item for item in items if is_left_out(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not is_left_out(item)]
 
 
 @pytest.fixture(params=ENGINES, scope="module")
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    if request.param != "histogram":
+    if request.param == "numpy":
         yield resolve_engine(request.param)
         return
-    from spexplain.engines import histogram, histogram_counts, histogram_node, histogram_tally
+    if request.param == "dask":
+        yield from in_partitions()
+        return
+    from spexplain.engines.histogram import counts, engine, node, tally
 
     with pytest.MonkeyPatch.context() as patch:
         # Small tables must meet what large ones meet: bounds, several blocks, few rows a bin, promises.
-        patch.setattr(histogram, "_N_SMALL", 1)
-        patch.setattr(histogram_node, "_BLOCK", 1)
-        patch.setattr(histogram_node, "_MUCH", 0.0)
-        patch.setattr(histogram_node, "_N_ZOOMED", 0)
-        patch.setattr(histogram_node, "_SHARE_ZOOMED", 0.0)
-        patch.setattr(histogram_tally.Tallies, "rows_per_bin", 1)
-        patch.setattr(histogram_counts, "_ROWS_PER_SORTED_BIN", 1)
-        patch.setattr(histogram_tally.Tallies, "most_bins", 3)
-        yield histogram.HistogramEngine(max_bins=5)
+        patch.setattr(engine, "_N_SMALL", 1)
+        patch.setattr(node, "_BLOCK", 1)
+        patch.setattr(node, "_MUCH", 0.0)
+        patch.setattr(node, "_N_ZOOMED", 0)
+        patch.setattr(node, "_SHARE_ZOOMED", 0.0)
+        patch.setattr(tally.Tallies, "rows_per_bin", 1)
+        patch.setattr(counts, "_ROWS_PER_SORTED_BIN", 1)
+        patch.setattr(tally.Tallies, "most_bins", 3)
+        yield engine.HistogramEngine(max_bins=5)
+
+
+def in_partitions() -> Iterator[Engine]:
+    """Give the Dask engine, in this process, with a few rows a partition and all that large tables meet."""
+    dask = pytest.importorskip("dask")
+    from spexplain.engines.dask import DaskEngine, node, refinement
+
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="synchronous"):
+        patch.setattr(refinement, "MANY", 2)
+        patch.setattr(refinement, "N_PLACES", 4)
+        patch.setattr(node, "N_PLACES", 4)
+        yield DaskEngine(max_bins=3, rows_per_partition=7)

@@ -13,7 +13,7 @@ Floats: TypeAlias = NDArray[np.float64]
 # in both.
 Matrix: TypeAlias = NDArray[np.floating[Any]]
 
-EngineName: TypeAlias = Literal["auto", "numpy", "histogram"]
+EngineName: TypeAlias = Literal["auto", "numpy", "histogram", "cupy", "dask"]
 Symmetrization: TypeAlias = Literal["sum", "union", "mutual"]
 NoisePolicy: TypeAlias = Literal["ignore", "cluster"]
 LeafWeight: TypeAlias = Literal["none", "size"]

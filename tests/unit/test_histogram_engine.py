@@ -9,16 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spexplain.engines import (
-    NumpyEngine,
-    binning,
-    histogram,
-    histogram_node,
-    histogram_tally,
-    resolve_engine,
-)
-from spexplain.engines.histogram import HistogramEngine
-from spexplain.engines.histogram_threads import Threads
+from spexplain.engines import NumpyEngine, resolve_engine
+from spexplain.engines.histogram import HistogramEngine, binning, counts_of, node, tally
+from spexplain.engines.histogram import engine as histogram
+from spexplain.engines.threads import Threads
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,
@@ -68,13 +62,13 @@ def path(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param != "sweep":
             patch.setattr(histogram, "_N_SMALL", 1)
-            patch.setattr(histogram_tally.Tallies, "rows_per_bin", 1)
-            patch.setattr(histogram_tally, "_ROWS_PER_KEPT_CELL", 0.0)
-            patch.setattr(histogram_node, "_MUCH", 0.0)
+            patch.setattr(tally.Tallies, "rows_per_bin", 1)
+            patch.setattr(tally, "_ROWS_PER_KEPT_CELL", 0.0)
+            patch.setattr(node, "_MUCH", 0.0)
         if request.param == "zoom":
-            patch.setattr(histogram_tally.Tallies, "most_bins", 2)
-            patch.setattr(histogram_node, "_N_ZOOMED", 0)
-            patch.setattr(histogram_node, "_SHARE_ZOOMED", 0.0)
+            patch.setattr(tally.Tallies, "most_bins", 2)
+            patch.setattr(node, "_N_ZOOMED", 0)
+            patch.setattr(node, "_SHARE_ZOOMED", 0.0)
         yield request.param
 
 
@@ -210,7 +204,7 @@ def test_every_way_to_count(path, monkeypatch):
     objective = spex(CliqueGraph.from_labels(labels))
     expected = grown(NumpyEngine(), X, objective, max_leaves=12)
     for rows_per_kept_cell in (0.1, 1.0, 9e9):
-        monkeypatch.setattr(histogram_tally, "_ROWS_PER_KEPT_CELL", rows_per_kept_cell)
+        monkeypatch.setattr(tally, "_ROWS_PER_KEPT_CELL", rows_per_kept_cell)
         for max_bins in (16, 255):
             assert (
                 grown(HistogramEngine(max_bins=max_bins), X, objective, max_leaves=12) == expected
@@ -298,7 +292,7 @@ def test_interrupts_leave_no_threads(stage, monkeypatch):
             raise KeyboardInterrupt
 
     where = "code_features" if stage == "bin" else "lower_bounds"
-    module = binning if stage == "bin" else histogram_node
+    module = binning if stage == "bin" else node
     real = getattr(module, where)
     monkeypatch.setattr(module, where, lambda *each: (interrupted(), real(*each))[1])
 
@@ -332,8 +326,8 @@ def test_graphs_without_counts_are_left_to_the_exhaustive_engine():
 
     _, labels = heavy_tailed(n_rows=50)
     other = Other.from_labels(labels)
-    assert histogram.counts_of(other, None) is not None
-    assert histogram.counts_of(object(), None) is None
+    assert counts_of(other, None) is not None
+    assert counts_of(object(), None) is None
 
 
 def test_small_fits_import_no_compiler():

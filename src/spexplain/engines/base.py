@@ -14,6 +14,12 @@ from spexplain.typing import EngineName, Matrix
 SMALL_TABLE = 1_000_000  # values of a table below which compiled code does not pay
 
 
+def is_partitioned(X: Any) -> bool:
+    """Whether rows lie in partitions: a Dask collection, or the table that is made of one; loads nothing."""
+    module = type(X).__module__
+    return module.partition(".")[0] == "dask" or module.startswith("spexplain.engines.dask.")
+
+
 class Search(Protocol):
     """One fit. The builder hands back the nodes it got from `root` and `split`, and never looks inside."""
 
@@ -54,15 +60,19 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class AutoEngine:
-    """The GPU for tables that lie there; else the exhaustive engine for small tables, the compiled one beyond."""
+    """The GPU or Dask for tables that lie there; else the exhaustive engine for small tables, the compiled beyond."""
 
     n_jobs: int | None = None
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
-        name: EngineName = "numpy" if X.size < SMALL_TABLE else "histogram"
-        if is_on_device(X):
+        name: EngineName
+        if is_partitioned(X):
+            name = "dask"
+        elif is_on_device(X):
             name = "cupy"
+        else:
+            name = "numpy" if X.size < SMALL_TABLE else "histogram"
         engine = resolve_engine(name, n_jobs=self.n_jobs)
         return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
 
@@ -89,6 +99,15 @@ def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) ->
         from spexplain.engines.cupy import CupyEngine
 
         return CupyEngine()
+    if engine == "dask":
+        if find_spec("dask") is None or find_spec("distributed") is None:
+            raise ImportError(
+                'engine="dask" needs Dask; install it with: pip install "spexplain[dask]"'
+            )
+        from spexplain.engines.dask import DaskEngine
+
+        return DaskEngine(n_jobs=n_jobs)
     raise ValueError(
-        f'engine={engine!r} is not known; use "auto", "numpy", "histogram", "cupy" or an object with a `bind` method.'
+        f'engine={engine!r} is not known; use "auto", "numpy", "histogram", "cupy", "dask" or an object with a '
+        "`bind` method."
     )

@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, Self
 
 from spexplain.engines import Engine, resolve_engine
+from spexplain.estimators.arrays import on_host, scales_of, table_for
 from spexplain.estimators.checks import (
     check_choice,
     check_integer,
     check_table,
     column_numbers,
 )
+from spexplain.estimators.collections import labels_for
 from spexplain.estimators.explained import AUTO_LEAVES_PER_CLUSTER, Explained, plateau
 from spexplain.estimators.fitted import FittedTree
 from spexplain.estimators.progress import leaf_bar, stage
@@ -22,7 +24,6 @@ from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
-from spexplain.summary import feature_scales
 from spexplain.tree import Tree
 from spexplain.typing import EngineName, Ints, Matrix, NoisePolicy
 
@@ -112,9 +113,11 @@ class Explainer(FittedTree):
         X = check_table(self, X, reset=True)
         columns = column_numbers(self)
         self._table = X
-        table = X if len(columns) == X.shape[1] else X[:, columns]
+        table = X if len(columns) == X.shape[1] else X[:, columns.tolist()]
         with self._stage("reference"):
-            reference = self._reference(X, y, **given)
+            needs_rows = y is None and self._needs_reference
+            rows = table_for(self, X, given, needs_rows=needs_rows)
+            reference = self._reference(rows, labels_for(X, on_host(y)), **given)
         with self._stage("graph"):
             objective = self._objective(X, reference)
         self._graph = self._certified_graph(objective, reference)
@@ -132,7 +135,7 @@ class Explainer(FittedTree):
             with self._stage("refine"):
                 tree = self._refined(tree, table, objective, reference)
             final = Explained.of(tree.renumbered(columns, X.shape[1]), X, reference)
-        self._scales = feature_scales(X, final.tree.feature[final.tree.feature >= 0])
+        self._scales = scales_of(X, final.tree.feature[final.tree.feature >= 0])
         self._set_fitted(final)
         self._warn_of_missing_leaves(n_leaves)
         return self

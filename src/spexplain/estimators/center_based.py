@@ -7,6 +7,12 @@ import numpy as np
 
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.checks import check_choice
+from spexplain.estimators.collections import (
+    is_partitioned,
+    lazy_means,
+    lazy_nearest,
+    look_up,
+)
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.reference import Reference
 from spexplain.graphs import Graph, StarGraph
@@ -49,7 +55,11 @@ class CenterExplainer(Explainer):
             return replace(reference, centers=cluster_centers(X, reference, self.objective))
         centers = _checked_centers(centers, X.shape[1])
         if y is None:
-            codes = np.argmin(service_costs(X, centers, self.objective), axis=1)
+            codes = (
+                lazy_nearest(X, centers, self.objective)
+                if is_partitioned(X)
+                else np.argmin(service_costs(X, centers, self.objective), axis=1)
+            )
             return Reference(codes, codes, np.arange(len(centers)), centers)
         reference = Reference.from_labels(y, n_samples=len(X), noise=self.noise)
         return _with_centers(reference, centers)
@@ -79,12 +89,15 @@ class CenterExplainer(Explainer):
         centers = centers_of(reference)
         first = first_of_equals(centers)
         distinct, place = np.unique(first, return_inverse=True)
-        labels = np.where(reference.codes < 0, -1, place[reference.codes])
+        # The appended -1 is what code -1 finds.
+        labels = look_up(np.append(place, -1), reference.codes)
         return StarGraph(labels, centers[distinct], pairs)
 
 
 def cluster_centers(X: Matrix, reference: Reference, cost: CostName) -> Floats:
     """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
+    if is_partitioned(X):
+        return lazy_means(X, reference.codes, reference.n_clusters, cost)
     middle = np.median if cost == "kmedians" else np.mean
     return np.array(
         [
@@ -125,7 +138,7 @@ def _with_centers(reference: Reference, centers: Floats) -> Reference:
     classes = reference.classes
     if classes.dtype.kind in "iu" and classes.min() >= 0 and classes.max() < len(centers):
         # Labels are row numbers of `centers`; some centres have no samples.
-        codes = np.where(reference.codes < 0, -1, classes[reference.codes])
+        codes = look_up(np.append(classes.astype(np.int64), -1), reference.codes)
         return replace(reference, codes=codes, classes=np.arange(len(centers)), centers=centers)
     raise ValueError(
         f"centers has {len(centers)} rows, but y has {reference.n_clusters} clusters; give one row per "

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from spexplain.estimators.arrays import check_device_table, is_on_device
+from spexplain.estimators.collections import check_collection, is_collection
 from spexplain.typing import Ints, Matrix
 
 _ROWS_AT_ONCE = 1024
@@ -33,6 +35,20 @@ def check_choice(estimator: Any, name: str, choices: tuple[str, ...]) -> None:
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     """Return X as a float matrix; refuse text, NaN, infinities, and at fit a table without a cut."""
+    if is_collection(X):
+        # Values are looked at by the workers: in the first pass, or when a lazy result is computed.
+        collection: Matrix = check_collection(estimator, X, reset=reset)
+        return collection
+    check = check_device_table if is_on_device(X) else _validated
+    table = check(estimator, X, reset=reset)
+    _check_finite(estimator, table)
+    if reset and not _tells_rows_apart(table):
+        raise ValueError("All columns of X are constant, so no cut can tell any rows apart.")
+    return table
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool) -> Matrix:
+    """Return X as scikit-learn sees it."""
     try:
         table: Matrix = validate_data(
             estimator,
@@ -44,9 +60,6 @@ def check_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:
         )
     except (ValueError, TypeError, OverflowError) as error:
         raise _clearer(error) from None
-    _check_finite(estimator, table)
-    if reset and not _tells_rows_apart(table):
-        raise ValueError("All columns of X are constant, so no cut can tell any rows apart.")
     return table
 
 

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from spexplain.engines.base import SMALL_TABLE
+from spexplain.estimators.arrays import group_sums, is_on_device, leaf_ids, on_host
+from spexplain.estimators.collections import is_partitioned, lazy_leaf_sums, look_up
 from spexplain.estimators.reference import Reference
 from spexplain.metrics.shape import weighted_average_explanation_size
 from spexplain.refine.agreement import RandIndex
@@ -43,16 +45,19 @@ class Explained(NamedTuple):
     @classmethod
     def of(cls, tree: Tree, X: Matrix, reference: Reference | None) -> Self:
         """Return what a tree does to the rows of X."""
-        labels = tree.apply(X)
+        labels = on_host(leaf_ids(tree, X))
         if reference is None:
             nothing = np.zeros((tree.n_nodes, 0))
             return cls(tree, labels, None, nothing.astype(np.int64), nothing, nothing)
         n_clusters = reference.n_clusters
-        counts = reference.counts(labels, tree.n_leaves)
-        cells = np.where(reference.codes < 0, -1, labels * n_clusters + reference.codes)
-        origin = X[0].astype(np.float64)  # near the rows, squares lose few digits
-        with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
-            sums, squares = _group_sums(X, origin, cells, counts.size)
+        if is_partitioned(X):
+            counts, sums, squares, origin = lazy_leaf_sums(X, tree, reference.codes, n_clusters)
+        else:
+            counts = reference.counts(labels, tree.n_leaves)
+            cells = np.where(reference.codes < 0, -1, labels * n_clusters + reference.codes)
+            origin = on_host(X[0]).astype(np.float64)  # near the rows, squares lose few digits
+            with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
+                sums, squares = _group_sums(X, origin, cells, counts.size)
         sums, squares = sums.reshape(*counts.shape, X.shape[1]), squares.reshape(counts.shape)
         if reference.centers is None:
             centers = sums.sum(axis=0) / counts.sum(axis=0)[:, None]
@@ -92,7 +97,7 @@ class Explained(NamedTuple):
             home[node] = home[self.tree.parents[node]]
         return self._replace(
             tree=smaller,
-            labels=leaf_id[home[self.tree.leaves]][self.labels],
+            labels=look_up(leaf_id[home[self.tree.leaves]], self.labels),
             node_counts=self.node_counts[:n_nodes],
             node_costs=self.node_costs[:n_nodes],
         )
@@ -110,6 +115,8 @@ def _totals(tree: Tree, leaf_amounts: Any) -> Any:
 def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:
     """Return the sums of rows and of squared lengths of every group, measured from `origin`."""
     sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
+    if is_on_device(X):
+        return group_sums(X, origin, groups, n_groups)
     if X.size < SMALL_TABLE:
         for group in np.unique(groups[groups >= 0]):
             rows = X[groups == group] - origin
@@ -124,7 +131,7 @@ def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple
 def path_of(grown: Explained) -> list[PathStep]:
     """Return the description of the trees of 1, 2, ... leaves."""
     reference = grown.reference
-    index = None if reference is None else RandIndex.of(reference.codes)
+    index = None if reference is None else RandIndex.of_sizes(grown.node_counts[0])
     steps = []
     for n_leaves in range(1, grown.tree.n_leaves + 1):
         tree = grown.tree.truncate(n_leaves)

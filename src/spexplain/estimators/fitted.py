@@ -7,13 +7,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spexplain.estimators.arrays import leaf_ids, on_host
 from spexplain.estimators.checks import check_table
+from spexplain.estimators.collections import is_collection, look_up, refuse_whole_table
 from spexplain.estimators.explained import Explained, PathStep, path_of
 from spexplain.estimators.explaining import Explaining
 from spexplain.estimators.tables import TableKind, as_table
 from spexplain.rules import rule_text, tree_text
 from spexplain.tree import Tree
-from spexplain.typing import Array, Ints
+from spexplain.typing import Array, Ints, Matrix
 
 
 class FittedTree(Explaining):
@@ -43,6 +45,12 @@ class FittedTree(Explaining):
         """Return the reference label that each leaf stands for: the commonest."""
         assert explained.reference is not None
         return explained.reference.majority(explained.counts)
+
+    def _rows(self, X: Any) -> Matrix:
+        """Return the training table on the host: given, or remembered."""
+        table: Matrix = on_host(super()._rows(X))
+        refuse_whole_table(table)
+        return table
 
     @property
     def path_(self) -> list[PathStep]:
@@ -79,9 +87,11 @@ class FittedTree(Explaining):
         Returns
         -------
         labels : array of int, shape (n_rows,)
+            On the GPU if `X` is a CuPy array; a lazy Dask array if it is a Dask collection.
         """
         check_is_fitted(self)
-        return self.tree_.apply(check_table(self, X, reset=False))
+        labels: Ints = leaf_ids(self.tree_, check_table(self, X, reset=False))
+        return labels
 
     def predict_reference(self, X: Any) -> Array:
         """Return the reference label that each row's leaf stands for, in the caller's own label type.
@@ -101,7 +111,7 @@ class FittedTree(Explaining):
                 f"{type(self).__name__} was fitted without reference labels; pass them to fit as y to have "
                 "leaves named after them."
             )
-        return np.asarray(self.leaf_reference_[self.predict(X)])
+        return look_up(self.leaf_reference_, on_host(self.predict(X)))  # type: ignore[no-any-return]
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: TableKind = "auto"
@@ -133,12 +143,22 @@ class FittedTree(Explaining):
             for leaf in range(tree.n_leaves)
         ]
         if hasattr(self, "leaf_reference_"):
-            own = self.reference_labels_ == self.leaf_reference_[self.labels_]
-            hits = np.bincount(self.labels_[own], minlength=tree.n_leaves)
+            hits = self._hits()
             for leaf, record in enumerate(records):
                 record["reference"] = self.leaf_reference_[leaf]
                 record["purity"] = float(hits[leaf] / max(sizes[leaf], 1))
         return as_table(records, output)
+
+    def _hits(self) -> Ints:
+        """Return how many rows of every leaf carry the label that it stands for."""
+        if not is_collection(self.labels_):
+            own = self.reference_labels_ == self.leaf_reference_[self.labels_]
+            return np.bincount(self.labels_[own], minlength=self.n_leaves_)
+        assert self._explained.reference is not None
+        is_own = self._explained.reference.classes == self.leaf_reference_[:, None]
+        noise = self.tree_.size[self.tree_.leaves] - self._explained.counts.sum(axis=1)
+        hits = np.sum(self._explained.counts, axis=1, where=is_own)
+        return np.asarray(np.where(is_own.any(axis=1), hits, noise))
 
     def to_text(self, feature_names: Sequence[str] | None = None) -> str:
         """Return the tree as an indented drawing.

@@ -51,7 +51,7 @@ refine : {"objective", "agreement"}, optional
     nothing improves the objective, or the agreement with the reference.
 refine_passes : int, optional
     Most rounds of `refine` over all nodes; by default until nothing improves.
-engine : {"auto", "numpy", "histogram"} or Engine, default="auto"
+engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
     How the best cuts are found; all engines give the same tree.
 n_jobs : int, optional
     Threads; None means 1, -1 all processors. The tree does not depend on it.

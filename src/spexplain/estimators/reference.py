@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from spexplain.estimators.collections import LazyLabels
 from spexplain.typing import Array, Floats, Ints, NoisePolicy
 
 NOISE = -1
@@ -39,6 +40,8 @@ class Reference:
     @classmethod
     def from_labels(cls, y: Any, *, n_samples: int, noise: NoisePolicy = "ignore") -> Self:
         """Return the reference of labels of any type; refuse missing or misshapen ones."""
+        if isinstance(y, LazyLabels):
+            return cls(*y.coded(noise))
         labels = _as_array(y)
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]

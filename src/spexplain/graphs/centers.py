@@ -20,6 +20,7 @@ def service_costs(X: Matrix, centers: Matrix, cost: CostName) -> Floats:
     """
     from scipy.spatial.distance import cdist
 
+    metric: Literal["sqeuclidean", "cityblock"]
     metric = "sqeuclidean" if cost == "kmeans" else "cityblock"
     costs = np.empty((len(X), len(centers)))
     for start in range(0, len(X), _BLOCK):  # no copy of the whole table in float64
@@ -120,5 +121,8 @@ class ServingCenters:
 
 
 def _fixed_costs(X: Matrix, centers: Matrix, cost: CostName) -> tuple[Ints, float]:
+    if hasattr(X, "fixed_costs"):  # a table in partitions: the costs stay there
+        fixed: tuple[Ints, float] = X.fixed_costs(centers, cost)
+        return fixed
     costs = service_costs(X, centers, cost)
     return to_fixed_point(costs, total=float(costs.sum(axis=0).max()))

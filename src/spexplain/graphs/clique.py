@@ -1,7 +1,7 @@
 """One clique per reference cluster, never written down edge by edge."""
 
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -46,8 +46,11 @@ class CliqueGraph:
         With ``"inverse_size"`` an edge inside a cluster of N samples weighs 1/(N-1), so that every
         sample has degree 1 and small clusters have the same say as large ones.
         """
-        labels = np.asarray(labels, dtype=np.int64)
-        sizes = np.bincount(labels[labels >= 0]).astype(np.int64)
+        if hasattr(labels, "map_blocks"):  # lazy labels in partitions stay there
+            sizes = _count_lazily(labels)
+        else:
+            labels = np.asarray(labels, dtype=np.int64)
+            sizes = np.bincount(labels[labels >= 0]).astype(np.int64)
         if weights == "unit":
             return cls(labels, sizes, np.ones_like(sizes))
         share = np.where(sizes > 1, 1.0 / np.maximum(sizes - 1, 1), 1.0)
@@ -79,3 +82,15 @@ class CliqueGraph:
     def sizes(self) -> Ints:
         """1 for samples of a cluster, 0 for isolated ones."""
         return (self.labels >= 0).astype(np.int64)
+
+
+def _count_lazily(labels: Any) -> Ints:
+    """Return the sizes of clusters whose labels are a Dask array, in one pass."""
+    import dask
+
+    count = dask.delayed(np.bincount)
+    found = dask.compute(*(count(block + 1) for block in labels.to_delayed().reshape(-1)))
+    sizes = np.zeros(max(map(len, found)), dtype=np.int64)
+    for counts in found:
+        sizes[: len(counts)] += counts
+    return sizes[1:]

@@ -6,6 +6,8 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
+from spexplain.graphs.device import device_graph, is_on_device
+from spexplain.graphs.device_neighbors import device_neighbors
 from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_searcher
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.typing import Bools, Floats, Ints, Matrix, Symmetrization
@@ -53,8 +55,12 @@ class Neighbors:
     ) -> Self:
         """Return the neighbours by Euclidean distance, of the standardised table unless told not to.
 
-        An approximate search needs faiss (extra ``knn``).
+        An approximate search needs faiss (extra ``knn``). For a CuPy table the search is exact and
+        the neighbours stay on the device.
         """
+        if is_on_device(X):
+            _check_number(n_neighbors, len(X))
+            return cls(device_neighbors(X, n_neighbors, standardize=standardize))
         points = standardized(X) if standardize else _to_unit_range(np.asarray(X, dtype=np.float64))
         if not approximate:
             return cls(nearest_neighbors(points, n_neighbors, n_jobs=n_jobs))
@@ -73,6 +79,8 @@ class Neighbors:
         if symmetrize not in ("sum", "union", "mutual"):
             raise ValueError(f'symmetrize={symmetrize!r} must be "sum", "union" or "mutual".')
         near = self.indices[:, :n_neighbors]
+        if is_on_device(near):
+            return device_graph(near, symmetrize)
         n_samples, n_near = near.shape
         indptr = np.arange(n_samples + 1) * n_near
         directed = sparse.csr_array(

@@ -41,7 +41,11 @@ class RandIndex:
     @classmethod
     def of(cls, codes: Ints) -> Self:
         """Return the index for reference clusters 0..k-1; rows of no cluster (-1) do not count."""
-        sizes = np.bincount(codes[codes >= 0])
+        return cls.of_sizes(np.bincount(codes[codes >= 0]))
+
+    @classmethod
+    def of_sizes(cls, sizes: Ints) -> Self:
+        """Return the index for reference clusters of these sizes."""
         return cls(pairs(int(sizes.sum())), int(pairs(sizes).sum()))
 
     @property

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.binning import bin_table
-from spexplain.engines.histogram_threads import Threads, blocks_of
+from spexplain.engines.histogram.binning import bin_table
 from spexplain.engines.numpy import midpoint
+from spexplain.engines.threads import Threads, blocks_of
 from spexplain.refine.moving import Moving, index_of
 from spexplain.refine.routes import Test
 from spexplain.typing import Array, Bools, Floats, Ints, Matrix

@@ -7,13 +7,12 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from spexplain.engines.base import SMALL_TABLE
-from spexplain.engines.histogram_threads import Threads
 from spexplain.engines.numpy import count_threads
 from spexplain.engines.sweeps import sweep_of
+from spexplain.engines.threads import Threads
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.refine.agreement import AgreementGoal
-from spexplain.refine.binned import Binned
 from spexplain.refine.moving import Parted
 from spexplain.refine.objective import ObjectiveGoal
 from spexplain.refine.orders import sorted_table
@@ -113,6 +112,8 @@ def _parted(
 ) -> Iterator[Parted]:
     """Give the rows of a table: in bins where these spare sorting a large one."""
     if goal == "agreement" and extra is None and X.size >= SMALL_TABLE:
+        from spexplain.refine.binned import Binned  # compiles
+
         with Threads(count_threads(n_jobs)) as threads:
             yield Binned(X, threads)
         return

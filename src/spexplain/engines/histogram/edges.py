@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram_bounds import both_sides
-from spexplain.engines.histogram_counts import Coded, Gaps, Segments
-from spexplain.engines.histogram_threads import Threads
+from spexplain.engines.histogram.bounds import both_sides
+from spexplain.engines.histogram.counts import Coded, Gaps, Segments
+from spexplain.engines.threads import Threads
 from spexplain.graphs import EdgeGraph
 from spexplain.kernels.edges import keep_neighbors, list_neighbors, scan_edges, sweep_edges
 from spexplain.records import Side

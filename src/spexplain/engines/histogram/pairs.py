@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.histogram_counts import Coded, Counts, Gaps, Segments
-from spexplain.engines.histogram_threads import Threads
+from spexplain.engines.histogram.counts import Coded, Counts, Gaps, Segments
+from spexplain.engines.threads import Threads
 from spexplain.records import Pair
 from spexplain.typing import Array, Bools, Floats, Ints
 

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from spexplain.engines.base import Search
-from spexplain.engines.binning import bin_table
-from spexplain.engines.histogram_counts import Coded, Counts
-from spexplain.engines.histogram_edges import EdgeCounts
-from spexplain.engines.histogram_labels import LabelCounts
-from spexplain.engines.histogram_node import Found, Frame, Node, NodeSearch
-from spexplain.engines.histogram_pairs import PairCounts
-from spexplain.engines.histogram_stars import StarCounts
-from spexplain.engines.histogram_sums import CostCounts, ProductCounts
-from spexplain.engines.histogram_threads import Threads
+from spexplain.engines.histogram.binning import bin_table
+from spexplain.engines.histogram.counts import Coded, Counts
+from spexplain.engines.histogram.edges import EdgeCounts
+from spexplain.engines.histogram.labels import LabelCounts
+from spexplain.engines.histogram.node import Found, Frame, Node, NodeSearch
+from spexplain.engines.histogram.pairs import PairCounts
+from spexplain.engines.histogram.stars import StarCounts
+from spexplain.engines.histogram.sums import CostCounts, ProductCounts
 from spexplain.engines.numpy import NumpyEngine, count_threads, midpoint
+from spexplain.engines.threads import Threads
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram_bounds import (
+from spexplain.engines.histogram.bounds import (
     Bins,
     Sums,
     admissible_scores,
@@ -12,8 +12,8 @@ from spexplain.engines.histogram_bounds import (
     has_enough,
     lower_bounds,
 )
-from spexplain.engines.histogram_counts import Coded, Counts, Gaps, Segments
-from spexplain.engines.histogram_threads import Threads, blocks_of
+from spexplain.engines.histogram.counts import Coded, Counts, Gaps, Segments
+from spexplain.engines.threads import Threads, blocks_of
 from spexplain.objectives import Objective
 from spexplain.records import Promise
 from spexplain.typing import Array, Bools, Floats, Ints
@@ -23,7 +23,7 @@ _LANES = 32  # blocks of codes that lie vertex by vertex are multiples of this
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 _N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
 _N_ZOOMED_GAPS = 1 << 17  # the same where most are ruled out before
-_N_VISITS = 1 << 15  # rows that are worth waking another thread for
+_N_VISITS = 1 << 18  # rows that are worth waking another thread for
 _N_ZOOMED, _SHARE_ZOOMED = (
     3000,
     0.02,
@@ -190,9 +190,8 @@ class NodeSearch:
         return Promise(priority) if priority > rival else None
 
     def _blocks(self) -> list[slice]:
-        """Return the features in blocks, one for each thread at least."""
-        share = -(-self.n_features // self.threads.n_threads)
-        width = max(1, min(_BLOCK // self.table.n_bins, share))
+        """Return the features in blocks; few bins are not worth waking another thread."""
+        width = max(1, _BLOCK // self.table.n_bins)
         return blocks_of(
             self.n_features, -(-width // _LANES) * _LANES if self.counts.row_major else width
         )

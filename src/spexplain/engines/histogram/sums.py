@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.histogram_counts import Coded, Gaps, Segments
-from spexplain.engines.histogram_threads import Threads
+from spexplain.engines.histogram.counts import Coded, Gaps, Segments
+from spexplain.engines.threads import Threads
 from spexplain.graphs import CenterCosts, ProductGraph
 from spexplain.kernels.sums import scan_sums, sweep_sums
 from spexplain.records import Costs, Side

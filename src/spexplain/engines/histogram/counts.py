@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from spexplain.engines.histogram_threads import Threads
+from spexplain.engines.threads import Threads
 from spexplain.typing import Array, Bools, Floats, Ints, Matrix
 
 _ROWS_PER_SORTED_BIN = (

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram_counts import Coded, Segments
-from spexplain.engines.histogram_threads import Threads, blocks_of
+from spexplain.engines.histogram.counts import Coded, Segments
+from spexplain.engines.threads import Threads, blocks_of
 from spexplain.kernels.labels import fill_histograms, zoom_histograms
 from spexplain.typing import Array, Bools, Ints
 
@@ -17,6 +17,7 @@ _ROWS_PER_KEPT_CELL = 1.0
 _MANY_LABELS = 32
 _LANES = 8  # labels that are counted at a time
 _BLOCK = 16  # features whose histograms a thread fills at a time
+_N_VISITS = 1 << 19  # rows times features from which on threads share them
 
 
 class Kinds(NamedTuple):
@@ -93,6 +94,8 @@ class Tallies:
 
     def prepare(self, nodes: Sequence[tuple[Tally, Array, Coded]], threads: Threads) -> None:
         """Count in large nodes; of siblings only the smaller, where the parent was counted."""
+        if not nodes:
+            return
         by_size = sorted(nodes, key=lambda node: len(node[1]))
         smaller, its_rows, _ = by_size[0]
         are_siblings = len({id(tally.parent) for tally, *_ in nodes}) == 1 < len(nodes)
@@ -145,7 +148,9 @@ class Tallies:
             else:
                 fill_histograms(table.codes, table.shift, block.start, rows, labels, step, part)
 
-        threads.map(apply, blocks_of(len(histograms), _BLOCK))
+        # Few visits are not worth waking another thread.
+        width = _BLOCK if len(rows) * len(histograms) > _N_VISITS else len(histograms)
+        threads.map(apply, blocks_of(len(histograms), width))
 
     def parts(
         self, tally: Tally, rows: Array, table: Coded, segments: Segments

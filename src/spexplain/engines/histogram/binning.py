@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram_threads import Threads, blocks_of
+from spexplain.engines.threads import Threads, blocks_of
 from spexplain.kernels.coding import code_features, spread_of_bins
 from spexplain.typing import Array, Bools, Floats, Matrix
 
@@ -69,8 +69,8 @@ def bin_table(
 
     def code(block: slice) -> None:
         part = edges[block]
-        is_discrete = _choose_edges(columns[block][:, sample], n_bins, part)
-        grid.origin[block], grid.scale[block], grid.cells[block] = _grid_over(part)
+        is_discrete = choose_edges(columns[block][:, sample], n_bins, part)
+        grid.origin[block], grid.scale[block], grid.cells[block] = grid_over(part)
         code_features(columns, block.start, block.stop, edges, *grid, codes)
         codes[block, n_samples:] = _code_extra(extra[block], part, _Grid(*(a[block] for a in grid)))
         for feature in np.flatnonzero(is_discrete) + block.start:
@@ -91,7 +91,7 @@ def _sample(n_samples: int) -> Array:
     return np.sort(np.random.default_rng(0).integers(n_samples, size=_N_SAMPLE))
 
 
-def _choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
+def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
     """Write the upper edges of all bins but the last, and return which features look discrete."""
     ordered = np.sort(sample, axis=1)
     picks = (np.arange(1, n_bins) * ordered.shape[1]) // n_bins
@@ -114,7 +114,7 @@ def _choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
     return is_discrete
 
 
-def _grid_over(edges: Floats) -> _Grid:
+def grid_over(edges: Floats) -> _Grid:
     """Return the regular grids between the outermost edges of every feature, where they tell most bins apart."""
     n_edges = np.sum(edges < np.inf, axis=1)
     low = edges[:, 0]

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram_bounds import both_sides
-from spexplain.engines.histogram_counts import Coded, Gaps, Segments
-from spexplain.engines.histogram_tally import Tallies, Tally
+from spexplain.engines.histogram.bounds import both_sides
+from spexplain.engines.histogram.counts import Coded, Gaps, Segments
+from spexplain.engines.histogram.tally import Tallies, Tally
 from spexplain.graphs import StarGraph
 from spexplain.kernels.stars import scan_stars, sweep_stars
 from spexplain.records import Side

@@ -1,0 +1,89 @@
+"""The exact engine on an NVIDIA GPU, in CuPy: the table stays on the device, the builder on the host.
+
+Imported only when it is asked for, or when a table is a CuPy array. The tree is that of all other
+engines, to the last bit and tie.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spexplain.engines.base import Search
+from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.objectives import Objective
+from spexplain.typing import Matrix
+
+__all__ = ["CupyEngine"]
+
+
+@dataclass(frozen=True)
+class CupyEngine:
+    """Exact search by histograms, bounds and refinement on the GPU.
+
+    Parameters
+    ----------
+    max_bins : int, default=255
+        Bins of a feature, 2 to 255. The tree does not depend on it.
+    memory_limit : int, optional
+        Bytes of device memory that bins and work arrays may take (and the table, where it comes from
+        the host); by default nine tenths of what is free. With less, features are streamed in blocks.
+    """
+
+    max_bins: int = 255
+    memory_limit: int | None = None
+
+    def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
+        """Return the search for the cuts of one table under one objective."""
+        from spexplain.engines.cupy.edges import needs_wide_sums
+        from spexplain.engines.cupy.launch_search import Kernels
+        from spexplain.engines.cupy.memory import free_memory
+
+        if not 2 <= self.max_bins <= 255:
+            raise ValueError(f"max_bins={self.max_bins} must be from 2 to 255.")
+        check_graph(objective)
+        graph = objective.graph
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        wide = isinstance(graph, SparseGraph) and needs_wide_sums(graph)
+        kernels = Kernels(X.dtype, wide=wide)
+        memory = free_memory(kernels.xp) if self.memory_limit is None else self.memory_limit
+        return bound(kernels, X, objective, min_samples_leaf, self.max_bins, memory)
+
+
+def check_graph(objective: Objective) -> None:
+    """Refuse graphs that the device has no kernels for."""
+    if not isinstance(objective.graph, CliqueGraph | SparseGraph | StarGraph):
+        raise NotImplementedError(
+            f'engine="cupy" knows cliques, sparse graphs and stars, not {type(objective.graph).__name__}; '
+            'use engine="histogram" and give the table as a NumPy array.'
+        )
+
+
+def bound(
+    kernels: Any, X: Any, objective: Objective, min_samples_leaf: int, n_bins: int, memory: int
+) -> Search:
+    """Return the search over a table with the given kernels."""
+    from spexplain.engines.cupy.counts import CliqueCounts, StarCounts
+    from spexplain.engines.cupy.edges import EdgeCounts
+    from spexplain.engines.cupy.memory import Kept
+    from spexplain.engines.cupy.search import BYTES_A_PLACE, CupySearch
+    from spexplain.engines.cupy.table import DeviceTable
+
+    graph, trend = objective.graph, objective.trend
+    kept, n_borders = Kept(X.nbytes), n_bins + 1
+    counts: Any
+    if isinstance(graph, CliqueGraph):
+        counts = CliqueCounts(kernels, graph, trend, n_borders, kept)
+    elif isinstance(graph, StarGraph):
+        counts = StarCounts(kernels, graph, n_borders, kept)
+    else:
+        assert isinstance(graph, SparseGraph)
+        counts = EdgeCounts(kernels, graph, n_borders, kept)
+    if not isinstance(X, kernels.xp.ndarray) and 1.5 * X.nbytes < memory:
+        X = kernels.xp.asarray(X)
+        memory -= X.nbytes
+    extra = None if graph.extra is None else np.asarray(graph.extra, dtype=np.float64)
+    table = DeviceTable(kernels, X, extra, n_bins, counts.work, memory)
+    n_places = max(1 << 16, min(memory // 4, max(1 << 27, X.nbytes // 7)) // BYTES_A_PLACE)
+    return CupySearch(table, objective, counts, min_samples_leaf, n_places)

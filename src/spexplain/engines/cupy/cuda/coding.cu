@@ -1,0 +1,202 @@
+// Features in bins: edges are quantiles of a sample; a code is the number of edges below the value.
+
+template <typename T>
+__device__ void sort_in_block(T* keys, int n) {  // n is a power of two
+  for (int size = 2; size <= n; size <<= 1)
+    for (int step = size >> 1; step > 0; step >>= 1) {
+      __syncthreads();
+      for (int i = threadIdx.x; i < n / 2; i += blockDim.x) {
+        int low = 2 * i - (i & (step - 1)), high = low + step;
+        bool ascending = (low & size) == 0;
+        T a = keys[low], b = keys[high];
+        if ((a > b) == ascending) { keys[low] = b; keys[high] = a; }
+      }
+    }
+  __syncthreads();
+}
+
+// The cell of a value in a regular grid over the edges; never falls as the value rises.
+__device__ __forceinline__ int cell_of(double value, double origin, double scale) {
+  return (int)min(max((value - origin) * scale, 0.0), (double)(CELLS - 1));
+}
+
+__device__ __forceinline__ u32 edges_below(const REAL* edges, REAL value) {
+  u32 below = 0;
+#pragma unroll
+  for (u32 half = 128; half > 0; half >>= 1) below += edges[below + half - 1] < value ? half : 0;
+  return below;
+}
+
+// One block a feature. Shared memory: n_padded keys. A value that would fill several bins gets an
+// edge below it too, so that little else joins its bin; such features may have bins of one value.
+// Grid: origin and scale, and for every cell the number of edges in cells before it, which is then the
+// code of the values there; scale 0 where the grid does not tell most edges apart.
+extern "C" __global__ void choose_edges(const REAL* table, i64 row_step, i64 column_step,
+                                        const int* sample, i64 n_sample, i64 n_padded, i64 n_bins,
+                                        REAL* edges, u8* is_discrete, double* grid, u8* cells) {
+  extern __shared__ char room[];
+  __shared__ REAL own[EDGES];
+  REAL* keys = (REAL*)room;
+  i64 f = blockIdx.x;
+  int n_edges = (int)n_bins - 1;
+  for (i64 i = threadIdx.x; i < n_padded; i += blockDim.x)
+    keys[i] = i < n_sample ? table[sample[i] * row_step + f * column_step] : (REAL)INF;
+  sort_in_block(keys, (int)n_padded);
+  int repeats = 0;
+  for (i64 i = threadIdx.x; i < EDGES; i += blockDim.x) {
+    REAL value = (REAL)INF;
+    if (i < n_edges) {
+      i64 here = max((i + 1) * n_sample / n_bins, 1ll) - 1;
+      i64 before = max(i * n_sample / n_bins, 1ll) - 1;
+      i64 after = max((i + 2) * n_sample / n_bins, 1ll) - 1;
+      value = keys[here];
+      bool again = i + 1 < n_edges && keys[after] == value;
+      repeats |= again;
+      if (again && (i == 0 || keys[before] != value)) {
+        i64 low = 0, high = here;  // first place of the value
+        while (low < high) {
+          i64 middle = (low + high) / 2;
+          if (keys[middle] < value) low = middle + 1; else high = middle;
+        }
+        if (low > 0) value = keys[low - 1];
+      }
+    }
+    own[i] = value;
+    edges[f * EDGES + i] = value;
+  }
+  repeats = __syncthreads_or(repeats || n_sample < n_bins);
+  if (threadIdx.x == 0) is_discrete[f] = repeats != 0;
+  double origin = own[0], scale = (CELLS - 2) / ((double)own[n_edges - 1] - origin);
+  int apart = 0;
+  if (scale > 0 && scale < INF) {
+    int i = threadIdx.x;
+    apart = __syncthreads_count(i < n_edges && (i == 0 || cell_of(own[i], origin, scale) >
+                                                              cell_of(own[i - 1], origin, scale)));
+  }
+  if (repeats || 10 * apart < 9 * n_edges) scale = 0;
+  if (threadIdx.x == 0) { grid[2 * f] = origin; grid[2 * f + 1] = scale; }
+  for (int c = threadIdx.x; c < CELLS; c += blockDim.x) {
+    int low = 0, high = n_edges;  // edges in cells before this one
+    while (low < high && scale > 0) {
+      int middle = (low + high) / 2;
+      if (cell_of(own[middle], origin, scale) < c) low = middle + 1; else high = middle;
+    }
+    cells[f * CELLS + c] = (u8)low;
+  }
+}
+
+// Blocks: (parts of the rows, sixteens of features). Codes: (sixteens, vertices, 16). Shared memory:
+// edges, grid and cells of the sixteen features.
+extern "C" __global__ void code_table(const REAL* table, i64 row_step, i64 column_step,
+                                      const REAL* edges, const double* grid, const u8* cells,
+                                      i64 n_rows, i64 n_vertices, i64 n_features,
+                                      i64 rows_a_block, u8* codes) {
+  extern __shared__ char room[];
+  double* own_grid = (double*)room;
+  REAL* own = (REAL*)(own_grid + 2 * LANES);
+  u8* own_cells = (u8*)(own + LANES * (EDGES + 1));
+  i64 first = (i64)blockIdx.y * LANES;
+  int n_here = (int)min((i64)LANES, n_features - first);
+  for (int i = threadIdx.x; i < n_here * EDGES; i += blockDim.x)
+    own[i / EDGES * (EDGES + 1) + i % EDGES] = edges[first * EDGES + i];
+  for (int i = threadIdx.x; i < n_here * CELLS / 4; i += blockDim.x)
+    ((u32*)own_cells)[i] = ((const u32*)(cells + first * CELLS))[i];
+  for (int i = threadIdx.x; i < 2 * n_here; i += blockDim.x) own_grid[i] = grid[2 * first + i];
+  __syncthreads();
+  auto code_of = [&](int j, REAL value) -> u32 {
+    double scale = own_grid[2 * j + 1];
+    if (scale == 0) return edges_below(own + j * (EDGES + 1), value);
+    return own_cells[j * CELLS + cell_of((double)value, own_grid[2 * j], scale)];
+  };
+  i64 start = (i64)blockIdx.x * rows_a_block, stop = min(n_rows, start + rows_a_block);
+  u8* out = codes + (i64)blockIdx.y * n_vertices * LANES;
+  if (column_step <= row_step) {  // values of a row lie together: four threads share a row
+    int word = threadIdx.x & 3;
+    for (i64 row = start + (threadIdx.x >> 2); row < stop; row += blockDim.x >> 2) {
+      const REAL* value = table + row * row_step + (first + 4 * word) * column_step;
+      u32 packed = 0;
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (4 * word + j < n_here)
+          packed |= code_of(4 * word + j, value[j * column_step]) << (8 * j);
+      ((u32*)(out + row * LANES))[word] = packed;
+    }
+  } else {
+    for (i64 row = start + threadIdx.x; row < stop; row += blockDim.x) {
+      u32 packed[4] = {0, 0, 0, 0};
+#pragma unroll
+      for (int j = 0; j < LANES; ++j)
+        if (j < n_here)
+          packed[j / 4] |= code_of(j, table[row * row_step + (first + j) * column_step])
+                           << (8 * (j % 4));
+      ((uint4*)(out + row * LANES))[0] = make_uint4(packed[0], packed[1], packed[2], packed[3]);
+    }
+  }
+}
+
+// The least and greatest value of every bin of the discrete features; blocks: (features, parts).
+extern "C" __global__ void spread_bins(const REAL* table, i64 row_step, i64 column_step,
+                                       const u8* codes, i64 n_rows, i64 n_vertices,
+                                       const u8* is_discrete, u64* low, u64* high) {
+  i64 f = blockIdx.x;
+  if (!is_discrete[f]) return;
+  __shared__ u64 least[EDGES], most[EDGES];
+  for (int b = threadIdx.x; b < EDGES; b += blockDim.x) { least[b] = ~0ull; most[b] = 0; }
+  __syncthreads();
+  const u8* code = codes + (f / LANES) * n_vertices * LANES + f % LANES;
+  for (i64 row = (i64)blockIdx.y * blockDim.x + threadIdx.x; row < n_rows;
+       row += (i64)gridDim.y * blockDim.x) {
+    u64 key = key_of((double)table[row * row_step + f * column_step]);
+    int b = code[row * LANES];
+    if (key < least[b]) atomicMin(&least[b], key);
+    if (key > most[b]) atomicMax(&most[b], key);
+  }
+  __syncthreads();
+  for (int b = threadIdx.x; b < EDGES; b += blockDim.x) {
+    if (least[b] != ~0ull) atomicMin(&low[f * EDGES + b], least[b]);
+    if (most[b] != 0) atomicMax(&high[f * EDGES + b], most[b]);
+  }
+}
+
+// The leaf of every row, down a tree in birth order; one thread a row.
+extern "C" __global__ void route_rows(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
+                                      const i64* feature, const double* threshold,
+                                      const double* lower, const i64* left, const i64* right,
+                                      const i64* leaf_id, i64* out) {
+  i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n_rows) return;
+  i64 node = 0;
+  while (feature[node] >= 0) {
+    double x = (double)table[row * row_step + feature[node] * column_step];
+    node = lower[node] < x && x <= threshold[node] ? left[node] : right[node];
+  }
+  out[row] = leaf_id[node];
+}
+
+// Sums of rows less an origin, and of the squares, over groups of rows; blocks: (groups, columns / 32) of
+// 256 threads. Rows come group by group; starts: (groups + 1). Squares: (columns / 32, groups).
+extern "C" __global__ void sum_groups(const REAL* table, i64 row_step, i64 column_step,
+                                      i64 n_columns, const double* origin, const i64* rows,
+                                      const i64* starts, double* sums, double* squares) {
+  __shared__ double room[2][8][33];
+  i64 j = (i64)blockIdx.y * 32 + (threadIdx.x & 31), group = blockIdx.x;
+  int part = threadIdx.x >> 5;
+  double total = 0, square = 0;
+  if (j < n_columns)
+    for (i64 i = starts[group] + part; i < starts[group + 1]; i += 8) {
+      double x = (double)table[rows[i] * row_step + j * column_step] - origin[j];
+      total += x;
+      square += x * x;
+    }
+  room[0][part][threadIdx.x & 31] = total;
+  room[1][part][threadIdx.x & 31] = square;
+  __syncthreads();
+  if (part) return;
+  for (int other = 1; other < 8; ++other) {
+    total += room[0][other][threadIdx.x];
+    square += room[1][other][threadIdx.x];
+  }
+  if (j < n_columns) sums[group * n_columns + j] = total;
+  for (int step = 16; step > 0; step >>= 1) square += __shfl_xor_sync(FULL, square, step);
+  if (threadIdx.x == 0) squares[(i64)blockIdx.y * gridDim.x + group] = square;
+}

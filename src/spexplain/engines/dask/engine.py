@@ -1,0 +1,82 @@
+"""The distributed engine: `DaskEngine`."""
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from spexplain.engines.base import Search
+from spexplain.engines.dask.edges import EdgeSums
+from spexplain.engines.dask.search import DaskSearch
+from spexplain.engines.dask.sums import CostSums, LabelSums, StarSums, Sums
+from spexplain.engines.dask.table import MAX_BINS, ROWS_PER_PARTITION, DaskTable
+from spexplain.engines.numpy import NumpyEngine
+from spexplain.graphs import CenterCosts, CliqueGraph, Graph, SparseGraph, StarGraph
+from spexplain.objectives import Objective
+
+
+@singledispatch
+def sums_of(graph: Graph, trend: Any) -> Sums | None:
+    """Return how sums follow from counts for a graph's type, or None if it cannot be partitioned."""
+    return None
+
+
+@sums_of.register
+def _(graph: CliqueGraph, trend: Any) -> Sums:
+    return LabelSums(graph, trend)
+
+
+@sums_of.register
+def _(graph: StarGraph, trend: Any) -> Sums:
+    return StarSums(graph)
+
+
+@sums_of.register
+def _(graph: CenterCosts, trend: Any) -> Sums:
+    return CostSums(graph)
+
+
+@sums_of.register
+def _(graph: SparseGraph, trend: Any) -> Sums:
+    return EdgeSums(graph)
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """Exact search over partitions of rows by the workers of Dask; only sums travel.
+
+    The current `distributed.Client` is used if there is one, else Dask's own threads. The tree does
+    not depend on partitions, workers, or the order in which they finish.
+
+    Parameters
+    ----------
+    max_bins : int, default=255
+        Bins of a feature, 2 to 255. The tree does not depend on it.
+    rows_per_partition : int, default=1_000_000
+        Of tables that are no Dask collections.
+    n_jobs : int, optional
+        Threads where there is no client; None leaves their number to Dask.
+    """
+
+    max_bins: int = MAX_BINS
+    rows_per_partition: int = ROWS_PER_PARTITION
+    n_jobs: int | None = None
+
+    def bind(self, X: Any, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
+        """Return the search for the cuts of one table under one objective."""
+        if not 2 <= self.max_bins <= MAX_BINS:
+            raise ValueError(f"max_bins={self.max_bins} must be from 2 to {MAX_BINS}.")
+        sums = sums_of(objective.graph, objective.trend)
+        if sums is None:
+            if hasattr(X, "to_delayed") or isinstance(X, DaskTable):
+                raise ValueError(
+                    f"A graph of the type {type(objective.graph).__name__} cannot be searched in partitions; "
+                    "pass a table in memory, for example a sample, instead of a Dask collection."
+                )
+            return NumpyEngine().bind(X, objective, min_samples_leaf=min_samples_leaf)
+        table = DaskTable.of(
+            X,
+            max_bins=self.max_bins,
+            rows_per_partition=self.rows_per_partition,
+            n_jobs=self.n_jobs,
+        )
+        return DaskSearch(table, objective, sums, min_samples_leaf)

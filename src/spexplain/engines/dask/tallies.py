@@ -1,0 +1,65 @@
+"""What workers count: labels, or amounts that every row adds on its own. All of it is exact and additive."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spexplain.kernels.labels import fill_histograms
+from spexplain.kernels.sums import scan_sums
+from spexplain.typing import Array, Ints
+
+
+@dataclass(frozen=True)
+class LabelTally:
+    """A cell counts the rows of every label; a row's mark is its label, the last one for no cluster."""
+
+    width: int
+    dtype: Any  # of the counts: as small as holds the number of all rows
+    listed_dtype: Any = (
+        np.uint16
+    )  # of the counts of single values, which are asked for only in short lists
+
+    def histograms(self, codes: Array, shift: int, rows: Array, marks: Array, out: Array) -> None:
+        """Add the rows to cells of shape (n_features, n_bins, width)."""
+        fill_histograms(codes, shift, 0, rows, marks[rows], 1, out)
+
+    def cells(self, places: Array, rows: Array, marks: Array, n_places: int) -> Array:
+        """Return the cells of shape (n_places, width) of rows that lie in numbered places."""
+        flat = places * self.width + marks[rows]
+        counted = np.bincount(flat, minlength=n_places * self.width)
+        return counted.reshape(n_places, self.width).astype(self.dtype)
+
+    def n_rows(self, cells: Ints) -> Ints:
+        """Return the number of rows in every cell."""
+        return np.asarray(np.sum(cells, axis=-1, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class AmountTally:
+    """A cell sums up the amounts of the rows and, last, counts them; a row's mark is its amounts."""
+
+    width: int
+    dtype: Any = np.int64
+    listed_dtype: Any = np.int64
+
+    def histograms(self, codes: Array, shift: int, rows: Array, marks: Array, out: Array) -> None:
+        """Add the rows to cells of shape (n_features, n_bins, width)."""
+        n_features, n_bins, _ = out.shape
+        sums = np.empty((n_features, self.width + 1, n_bins + 1), dtype=np.int64)
+        scan_sums(codes, shift, 0, n_features, rows, marks, codes.shape[1], sums)
+        out += np.moveaxis(np.diff(sums[:, :-1], axis=2), 1, 2)
+
+    def cells(self, places: Array, rows: Array, marks: Array, n_places: int) -> Array:
+        """Return the cells of shape (n_places, width) of rows that lie in numbered places."""
+        cells = np.zeros((n_places, self.width), dtype=np.int64)
+        np.add.at(cells[:, :-1], places, marks[rows])
+        cells[:, -1] = np.bincount(places, minlength=n_places)
+        return cells
+
+    def n_rows(self, cells: Ints) -> Ints:
+        """Return the number of rows in every cell."""
+        return np.asarray(cells[..., -1], dtype=np.int64)
+
+
+Tally = LabelTally | AmountTally

@@ -1,0 +1,54 @@
+"""Graphs on the GPU: edges that stay on the device, in CuPy arrays."""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from spexplain.graphs.sparse import SparseGraph
+from spexplain.typing import Symmetrization
+
+_EDGES: WeakKeyDictionary[SparseGraph, tuple[Any, Any, Any]] = WeakKeyDictionary()
+
+
+def is_on_device(X: Any) -> bool:
+    """Whether a table is a CuPy array; loads nothing."""
+    return type(X).__module__.partition(".")[0] == "cupy"
+
+
+def device_edges(xp: Any, graph: SparseGraph) -> tuple[Any, Any, Any]:
+    """Return heads, tails and weights of all edges as arrays of the library `xp`."""
+    known = _EDGES.get(graph)
+    if known is not None and isinstance(known[0], xp.ndarray):
+        return known
+    heads, tails = (xp.asarray(ends.astype(np.int32)) for ends in (graph.heads, graph.tails))
+    return heads, tails, xp.asarray(graph.weights)
+
+
+def device_graph(indices: Any, symmetrize: Symmetrization) -> SparseGraph:
+    """Return the symmetrised graph of neighbours on the device, shape (n_samples, n_neighbors)."""
+    import cupy as xp
+
+    n = len(indices)
+    ends, own = indices.astype(np.int64), xp.arange(n, dtype=np.int64)[:, None]
+    pairs = xp.minimum(own, ends)
+    pairs *= n
+    pairs += xp.maximum(own, ends)
+    del ends  # device memory is short: nothing is kept for longer than it must be
+    pairs = pairs.ravel()
+    pairs.sort()
+    is_last = xp.ones(len(pairs), dtype=bool)
+    xp.not_equal(pairs[1:], pairs[:-1], out=is_last[:-1])
+    places = xp.flatnonzero(is_last)
+    pairs = pairs[places]
+    counts = xp.diff(places, prepend=xp.full(1, -1))  # 1 or 2: in how many directions
+    del is_last, places
+    if symmetrize == "mutual":
+        pairs = pairs[counts == 2]
+    weights = counts if symmetrize == "sum" else xp.ones(len(pairs), dtype=np.int64)
+    on_device = (pairs // n).astype(np.int32), (pairs % n).astype(np.int32), weights
+    del pairs
+    heads, tails, small = (each.get() for each in (*on_device[:2], weights.astype(np.uint8)))
+    graph = SparseGraph(n, *(each.astype(np.int64) for each in (heads, tails, small)))
+    _EDGES[graph] = on_device
+    return graph

@@ -1,0 +1,161 @@
+"""The Dask engine finds the trees of the exhaustive engine, whatever the partitions; few bytes travel."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from partitioned import expected, mixture, objectives
+from spexplain.engines import NumpyEngine, base, resolve_engine
+from spexplain.engines.dask import DaskEngine, node, refinement, search
+from spexplain.engines.dask.binning import binning_of, code, limits_of
+from spexplain.graphs import CliqueGraph, PairGraph, SparseGraph
+from spexplain.grow import grow
+from spexplain.objectives import Objective, non_uniform_cut, spex
+from strategies import labelled_tables
+
+pytestmark = pytest.mark.usefixtures("synchronous")
+quick = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def chunked(X, cuts):
+    """A Dask array with chunks that end at these rows; some may be empty."""
+    ends = [0, *sorted(cuts), len(X)]
+    blocks = [X[start:stop] for start, stop in pairwise(ends)]
+    return da.concatenate(
+        [
+            da.from_delayed(dask.delayed(block, traverse=False), block.shape, dtype=block.dtype)
+            for block in blocks
+        ]
+    )
+
+
+def grown(engine, X, objective, *, min_samples_leaf=1):
+    bound = engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
+    return grow(bound, max_leaves=8), bound
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "finely"])
+def depth(request, monkeypatch):
+    """Short lists and few places: small tables are looked at again and again, as large ones are."""
+    if request.param:
+        monkeypatch.setattr(refinement, "MANY", 2)
+        monkeypatch.setattr(refinement, "_ENOUGH", 2)
+        for module in (refinement, node):
+            monkeypatch.setattr(module, "N_PLACES", 3)
+        monkeypatch.setattr(node, "_MOST_ASKED", 200)
+        monkeypatch.setattr(node, "_MANY_LISTED", 3)
+        monkeypatch.setattr(node, "_FEW", 1)
+        monkeypatch.setattr(search, "_MOST_CELLS", 2000)  # bins are joined
+
+
+@quick
+@given(
+    labelled_tables(),
+    st.lists(st.integers(0, 12), max_size=4),
+    st.integers(2, 6),
+    st.integers(1, 2),
+)
+def test_any_partitions_give_the_same_tree(case, cuts, max_bins, min_samples_leaf):
+    X, labels = case
+    objective = spex(CliqueGraph.from_labels(labels))
+    rows = chunked(X, [min(cut, len(X)) for cut in cuts])
+    chunks = da.from_array(labels, chunks=2)  # other chunks than the rows have
+    lazy = replace(objective, graph=replace(objective.graph, labels=chunks))
+    tree, _ = grown(DaskEngine(max_bins), rows, lazy, min_samples_leaf=min_samples_leaf)
+    assert tree == expected(X, objective, min_samples_leaf=min_samples_leaf)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_kind_of_graph(depth, seed):
+    X, labels = mixture(90, seed=seed)
+    for name, objective in objectives(X, labels, seed=seed).items():
+        engine = DaskEngine(max_bins=(3, 16, 255)[seed], rows_per_partition=(40, 90, 17)[seed])
+        tree, _ = grown(engine, X, objective, min_samples_leaf=1 + seed % 2)
+        assert tree == expected(X, objective, min_samples_leaf=1 + seed % 2), name
+
+
+@pytest.mark.parametrize("width", [1, 7, 5000])
+def test_partitions_of_one_row_and_of_all(width):
+    X, labels = mixture(60)
+    objective = spex(CliqueGraph.from_labels(labels))
+    tree, _ = grown(DaskEngine(rows_per_partition=width), X, objective)
+    assert tree == expected(X, objective)
+
+
+def test_formula_without_a_trend_is_searched_exhaustively():
+    X, labels = mixture(80)
+    graph = CliqueGraph.from_labels(labels)
+    wild = Objective("wild", graph, lambda left, right, node: np.sin(left.inner), lambda node: 0.0)
+    assert grown(DaskEngine(7, 30), X, wild)[0] == expected(X, wild)
+
+
+def test_extreme_values():
+    X = np.array(
+        [[1e308], [-1e308], [5e-324], [0.0], [-0.0], [1.0], [np.nextafter(1.0, 2)], [3e300]]
+    )
+    objective = spex(CliqueGraph.from_labels([0, 1, 0, 1, 1, 0, 1, 0]))
+    for max_bins in (2, 255):
+        assert grown(DaskEngine(max_bins, 3), X, objective)[0] == expected(X, objective)
+
+
+def test_intervals_of_a_single_repeated_value_end(monkeypatch):
+    monkeypatch.setattr(refinement, "MANY", 4)
+    X = np.repeat([[1.0], [np.nextafter(1.0, 2)], [2.0]], 40, axis=0)
+    objective = spex(CliqueGraph.from_labels(np.repeat([0, 1, 0], 40)))
+    assert grown(DaskEngine(2, 50), X, objective)[0] == expected(X, objective)
+
+
+def test_limits_of_bins_are_exact():
+    rng = np.random.default_rng(0)
+    sample = np.sort([rng.normal(size=3000), rng.standard_cauchy(3000), rng.integers(0, 9, 3000)])
+    binning = binning_of(sample, 255)
+    low, high = limits_of(binning)
+    for ends in (low, high):
+        codes = code(np.ascontiguousarray(ends.T), binning)
+        for f in range(3):
+            used = np.unique(code(np.ascontiguousarray(sample.T), binning)[f])
+            assert np.array_equal(codes[f, used], used)
+
+
+def test_few_bytes_travel_and_no_more_for_more_rows(monkeypatch):
+    monkeypatch.setattr(refinement, "MANY", 8)
+    moved = []
+    for n_rows in (8000, 32_000):
+        rng = np.random.default_rng(1)
+        labels = rng.integers(0, 4, n_rows)
+        X = rng.normal(size=(n_rows, 3)) + 2 * np.random.default_rng(2).normal(size=(4, 3))[labels]
+        objective = spex(CliqueGraph.from_labels(labels))
+        tree, found = grown(DaskEngine(rows_per_partition=n_rows // 4), X, objective)
+        assert tree == expected(X, objective)
+        traffic = found.workers.traffic
+        assert (
+            traffic.answers["histograms"] <= 3 * 256 * (4 + 1) * 8 * traffic.requests["histograms"]
+        )
+        moved.append(traffic)
+    assert moved[0].answers["histograms"] == moved[1].answers["histograms"]
+    assert moved[1].answers["look"] < 2 * moved[0].answers["look"]
+
+
+def test_absent_dask_is_said(monkeypatch):
+    monkeypatch.setattr(base, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"spexplain\[dask\]"):
+        resolve_engine("dask")
+
+
+def test_names_and_refusals():
+    assert isinstance(resolve_engine("dask"), DaskEngine)
+    with pytest.raises(ValueError, match="max_bins"):
+        DaskEngine(max_bins=1).bind(np.zeros((2, 1)), None)
+    X, labels = mixture(40)
+    pair = PairGraph(SparseGraph.from_adjacency(1 - np.eye(40)), CliqueGraph.from_labels(labels))
+    objective = non_uniform_cut(pair)
+    with pytest.raises(ValueError, match="PairGraph"):
+        DaskEngine().bind(da.from_array(X), objective)
+    tree = grow(DaskEngine().bind(X, objective), max_leaves=3)
+    assert tree == grow(NumpyEngine().bind(X, objective), max_leaves=3)

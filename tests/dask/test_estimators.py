@@ -1,0 +1,138 @@
+"""Estimators on Dask collections: same trees, lazy results, one clear sentence where something is missing."""
+
+import pickle
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from partitioned import centers_of
+from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexGraph, SpexKNN
+from spexplain.engines.dask import DaskEngine
+
+pytestmark = pytest.mark.usefixtures("synchronous")
+NAMES = np.array(["ash", "birch", "cedar", "douglas"])
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 300)
+    X = np.round(rng.normal(size=(300, 5)) + 2 * rng.normal(size=(4, 5))[labels], 2)
+    return X, labels
+
+
+def frame(X, n_partitions=3):
+    return dd.from_pandas(pd.DataFrame(X, columns=list("pqrst")), npartitions=n_partitions)
+
+
+METHODS = {
+    "SpexClique": lambda centers: (SpexClique(), {}),
+    "inverse_size": lambda centers: (SpexClique(clique_weights="inverse_size"), {}),
+    "auto": lambda centers: (SpexClique(n_leaves="auto"), {}),
+    "CART": lambda centers: (CART(features=[1, 3]), {}),
+    "IMM": lambda centers: (IMM(), {"centers": centers}),
+    "EMN": lambda centers: (EMN(), {"centers": centers}),
+    "ExKMC": lambda centers: (ExKMC(n_leaves=6), {"centers": centers}),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_collections_give_the_tree_of_the_table(case, method):
+    X, labels = case
+    made = METHODS[method]
+    estimator, given = made(centers_of(X, labels))
+    expected = estimator.fit(X, labels, **given)
+    purity = [rule["purity"] for rule in expected.rules(output="records")]
+    text = dd.from_pandas(pd.Series(NAMES[labels]), npartitions=2)
+    for rows in (da.from_array(X, chunks=(110, 2)), frame(X)):
+        for y in (labels, da.from_array(labels, chunks=77), text):
+            found = made(centers_of(X, labels))[0].fit(rows, y, **given)
+            assert found.tree_ == expected.tree_
+            assert isinstance(found.labels_, da.Array)
+            leaves, named = found.predict(rows), found.predict_reference(rows)
+            assert isinstance(leaves, da.Array)
+            assert isinstance(named, da.Array)
+            assert np.array_equal(found.labels_.compute(), expected.labels_)
+            assert np.array_equal(leaves.compute(), expected.labels_)
+            own = expected.predict_reference(X)
+            assert np.array_equal(named.compute(), NAMES[own] if y is text else own)
+            assert [rule["purity"] for rule in found.rules(output="records")] == purity
+            given_back = found.predict(X if isinstance(rows, da.Array) else rows.compute())
+            assert isinstance(given_back, np.ndarray)
+    assert found.path_[-1].agreement == pytest.approx(expected.path_[-1].agreement)
+    assert found.path_[-1].price == pytest.approx(expected.path_[-1].price)
+
+
+def test_own_centres_do_not_depend_on_partitions(case):
+    X, labels = case
+    fits = [
+        IMM().fit(da.from_array(X, chunks=(size, 5)), da.from_array(labels, chunks=300))
+        for size in (300, 41)
+    ]
+    assert fits[0].tree_ == fits[1].tree_
+    exact = centers_of(X, labels)
+    np.testing.assert_allclose(fits[1]._explained.reference.centers, exact, rtol=1e-14)
+
+
+def test_rows_belong_to_the_nearest_centre_without_labels(case):
+    X, labels = case
+    centers = centers_of(X, labels)
+    found = IMM().fit(da.from_array(X, chunks=(70, 5)), centers=centers)
+    assert found.tree_ == IMM().fit(X, centers=centers).tree_
+
+
+def test_sparse_graph(case):
+    X, _ = case
+    graph = sparse.random_array((300, 300), density=0.02, rng=np.random.default_rng(0))
+    graph = graph + graph.T
+    found = SpexGraph(5, graph=graph).fit(da.from_array(X, chunks=(90, 5)))
+    assert found.tree_ == SpexGraph(5, graph=graph).fit(X).tree_
+
+
+def test_tables_in_memory_and_noise(case):
+    X, labels = case
+    labels = np.where(np.arange(300) % 7 == 0, -1, labels)
+    expected = SpexClique().fit(X, labels)
+    assert SpexClique(engine="dask").fit(X, labels).tree_ == expected.tree_
+    lazy = SpexClique(engine=DaskEngine(max_bins=9)).fit(
+        da.from_array(X, chunks=(99, 5)), da.from_array(labels, chunks=150)
+    )
+    assert lazy.tree_ == expected.tree_
+    assert np.array_equal(lazy.leaf_reference_, expected.leaf_reference_)
+
+
+def test_pickles_predict(case):
+    X, labels = case
+    found = SpexClique().fit(da.from_array(X, chunks=(99, 5)), da.from_array(labels, chunks=99))
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.predict(X), found.predict(X))
+    assert again.to_text() == found.to_text()
+
+
+def test_what_is_missing_is_said(case):
+    X, labels = case
+    rows, y = da.from_array(X, chunks=(99, 5)), da.from_array(labels, chunks=99)
+    flawed = da.from_array(np.where(np.arange(300)[:, None] == 250, np.nan, X), chunks=(99, 5))
+    for message, fit in {
+        "pass reference labels as y": lambda: SpexClique().fit(rows),
+        "SpexKNN needs the whole table": lambda: SpexKNN().fit(rows),
+        "engine='numpy'": lambda: IMM(engine="numpy").fit(rows, y),
+        "y has 299 labels": lambda: SpexClique().fit(rows, y[:-1]),
+        "graph=None": lambda: SpexGraph(3).fit(rows),
+        "refine='objective'": lambda: CART(refine="objective").fit(rows, y),
+        "row 250, column 0": lambda: SpexClique().fit(flawed, y),
+        "medians": lambda: IMM(objective="kmedians").fit(rows, y),
+        "constant": lambda: SpexClique().fit(da.zeros((300, 2), chunks=99), y),
+        "real numbers": lambda: SpexClique().fit(rows.astype(complex), y),
+        "two dimensions": lambda: SpexClique().fit(rows[:, 0], y),
+        "missing labels": lambda: SpexClique().fit(rows, da.where(y == 0, np.nan, y)),
+        "whole table in memory": lambda: SpexClique().fit(rows, y).summary(),
+        "expecting 5 features": lambda: SpexClique().fit(rows, y).predict(rows[:, :3]),
+        "NaN or infinity": lambda: SpexClique().fit(rows, y).predict(flawed).compute(),
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            fit()

@@ -1,0 +1,165 @@
+"""A real cluster of processes: what is lost is computed again, what cannot be is said in one sentence."""
+
+import os
+import signal
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from partitioned import expected, mixture
+from spexplain import SpexClique
+from spexplain.engines.dask import DaskEngine, workers
+from spexplain.graphs import CliqueGraph
+from spexplain.grow import grow
+from spexplain.objectives import spex
+
+distributed = pytest.importorskip("distributed")
+pytestmark = [
+    # Processes that end leave sockets and pipes to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        distributed.LocalCluster(
+            processes=True, n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def case():
+    X, labels = mixture(3000)
+    return X, labels, expected(X, spex(CliqueGraph.from_labels(labels)))
+
+
+def lazily(X, make, chunks):
+    """Rows that the workers make, and make again if they must; `make` takes a number and rows."""
+    ends = np.cumsum([0, *chunks])
+    blocks = [
+        da.from_delayed(
+            dask.delayed(make)(number, X[start:stop]), (stop - start, X.shape[1]), dtype=X.dtype
+        )
+        for number, (start, stop) in enumerate(pairwise(ends))
+    ]
+    return da.concatenate(blocks)
+
+
+def as_it_is(number, rows):
+    return rows
+
+
+def fails_once(number, rows, folder):
+    mark = Path(folder) / f"{number}"
+    if not mark.exists():
+        mark.touch()
+        raise OSError("this partition fails once")
+    return rows
+
+
+def always_fails(number, rows):
+    raise OSError("this partition cannot be read")
+
+
+def other_types(number, rows):
+    return rows.astype([np.float64, np.float32][number % 2])
+
+
+def grown(X, labels, **options):
+    objective = spex(CliqueGraph.from_labels(labels))
+    return grow(DaskEngine(**options).bind(X, objective), max_leaves=8)
+
+
+@pytest.mark.parametrize("chunks", [(1000, 0, 2000), (1, 1, 2998), (1500, 1500)])
+def test_partitions_empty_and_of_one_row(client, case, chunks):
+    X, labels, tree = case
+    assert grown(lazily(X, as_it_is, chunks), labels) == tree
+
+
+def test_clusters_absent_from_some_partitions(client, case):
+    X, labels, tree = case
+    order = np.argsort(labels, kind="stable")
+    found = SpexClique(n_leaves=8).fit(
+        da.from_array(X[order], chunks=(500, 3)), da.from_array(labels[order], chunks=300)
+    )
+    assert found.tree_ == tree
+
+
+def test_number_types_differ(client, case):
+    X, labels, tree = case
+    assert grown(lazily(X, other_types, (700, 800, 1500)), labels) == tree
+    frames = [
+        pd.DataFrame(X[:900], columns=list("abc")),
+        pd.DataFrame(X[900:], columns=list("abc")).astype(float),
+    ]
+    mixed = dd.from_delayed(
+        [dask.delayed(each) for each in frames], meta=frames[1], verify_meta=False
+    )
+    assert grown(mixed, labels) == tree
+
+
+def test_partition_that_fails_once(client, case, tmp_path):
+    X, labels, tree = case
+    rows = lazily(X, lambda number, rows: fails_once(number, rows, tmp_path), (1000, 1000, 1000))
+    assert grown(rows, labels) == tree
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_partition_that_always_fails(client, case):
+    X, labels, _ = case
+    with pytest.raises(OSError, match="cannot be read"):
+        grown(lazily(X, always_fails, (1500, 1500)), labels)
+
+
+def test_text_in_a_partition(client, case):
+    X, labels, _ = case
+    rows = lazily(X, lambda number, rows: rows.astype(str) + "x" * number, (1500, 1500))
+    with pytest.raises(ValueError, match="encode such columns"):
+        grown(rows, labels)
+
+
+def test_killed_worker(client, case, monkeypatch):
+    X, labels, tree = case
+    rows = lazily(X, as_it_is, (600,) * 5)
+    killed = []
+    ask = workers.Workers.ask
+
+    def ask_and_kill(self, kind, *arguments):
+        if kind == "histograms" and not killed:
+            pids = client.run(os.getpid)
+            killed.append(next(iter(pids.values())))
+            # In the middle of the request, not before it.
+            threading.Timer(0.02, os.kill, (killed[0], signal.SIGKILL)).start()
+        return ask(self, kind, *arguments)
+
+    monkeypatch.setattr(workers.Workers, "ask", ask_and_kill)
+    assert grown(rows, labels) == tree
+    assert killed
+    deadline = time.monotonic() + 30
+    while len(client.scheduler_info()["workers"]) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def test_results_stay_lazy_and_tasks_are_named(client, case):
+    X, labels, tree = case
+    rows, y = da.from_array(X, chunks=(1000, 3)), da.from_array(labels, chunks=1000)
+    found = SpexClique(n_leaves=8).fit(rows, y)
+    assert found.tree_ == tree
+    assert np.array_equal(found.predict(rows).compute(), found.predict(X))
+    prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    assert {"spexplain-codes", "spexplain-histograms", "spexplain-look"} <= set(prefixes)

@@ -1,0 +1,257 @@
+"""The CuPy engine on a GPU: the same trees as all engines, and each kernel the same as its twin."""
+
+import numpy as np
+import pytest
+
+from gpu import cases
+from gpu.twins import TwinKernels
+from spexplain.engines import NumpyEngine
+from spexplain.engines.cupy import CupyEngine
+from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.grow import grow
+from spexplain.objectives import gini_cart, imm, spex
+
+
+def _device():
+    try:
+        import cupy
+    except ImportError:
+        return None, "CuPy is not installed"
+    try:
+        n_devices = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return None, f"no GPU: {error}"
+    return (cupy, "") if n_devices else (None, "no GPU")
+
+
+cupy, reason = _device()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(cupy is None, reason=reason)]
+
+
+def check(rng, X, objective, *, least=1, leaves=8, **engine):
+    search = CupyEngine(**engine).bind(cupy.asarray(X), objective, min_samples_leaf=least)
+    expected = NumpyEngine().bind(X, objective, min_samples_leaf=least)
+    assert grow(search, max_leaves=leaves) == grow(expected, max_leaves=leaves)
+
+
+def drawn(seed, n_most=400, d_most=40):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, n_most)), int(rng.integers(1, d_most))
+    dtype, order = rng.choice([np.float32, np.float64]), str(rng.choice(["C", "F"]))
+    return rng, cases.table(rng, n, d, dtype, order)
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 7, 255])
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_tree_is_that_of_the_exhaustive_engine(name, n_bins):
+    for seed in range(10):
+        rng, X = drawn(seed)
+        objective = cases.objective(rng, name, X, int(rng.integers(2, 9)))
+        check(rng, X, objective, least=int(rng.integers(1, 4)), max_bins=n_bins)
+
+
+@pytest.mark.parametrize("name", ["spex", "gini", "sparse", "imm"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_larger_tables(name, dtype, order):
+    rng = np.random.default_rng(1)
+    X = cases.table(rng, 3000, 37, dtype, order)
+    check(rng, X, cases.objective(rng, name, X, 12), leaves=12)
+
+
+@pytest.mark.parametrize("k", [13, 30, 60, 120, 300])
+@pytest.mark.parametrize("formula", [spex, gini_cart, imm])
+def test_many_clusters(k, formula):
+    rng = np.random.default_rng(k)
+    X = rng.normal(size=(6000, 19)).astype(np.float32)
+    labels = cases.labels(rng, X, k, noise=False)
+    if formula is imm:
+        centers = np.array([X[labels == c].mean(axis=0) for c in range(labels.max() + 1)])
+        check(rng, X, imm(StarGraph(labels, centers)), leaves=20)
+    else:
+        check(rng, X, formula(CliqueGraph.from_labels(labels)), leaves=20)
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_streaming(name):
+    for seed in range(3):
+        rng, X = drawn(seed)
+        objective = cases.objective(rng, name, X, 5)
+        expected = grow(NumpyEngine().bind(X, objective), max_leaves=6)
+        for table in (cupy.asarray(X), X):  # on the device without its bins, and on the host
+            engine = CupyEngine(memory_limit=1)
+            if X.shape[1] > 16 or table is X:
+                with pytest.warns(UserWarning, match="features are streamed"):
+                    search = engine.bind(table, objective)
+            else:
+                search = engine.bind(table, objective)
+            assert grow(search, max_leaves=6) == expected
+
+
+def test_small_portions():
+    for seed in range(10):
+        rng, X = drawn(seed)
+        for name in ("spex", "sparse", "imm", "plain"):
+            objective = cases.objective(rng, name, X, 5)
+            search = CupyEngine(max_bins=9).bind(cupy.asarray(X), objective)
+            search.n_places = 50
+            expected = NumpyEngine().bind(X, objective)
+            assert grow(search, max_leaves=6) == grow(expected, max_leaves=6)
+
+
+def test_large_bins_are_sorted_outside_blocks():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 3)).astype(np.float32)
+    labels = cases.labels(rng, X, 5)
+    check(rng, X, spex(CliqueGraph.from_labels(labels)), max_bins=2)
+
+
+def test_tree_grown_from_a_start():
+    rng, X = drawn(3)
+    for name in ("spex", "sparse", "imm"):
+        objective = cases.objective(rng, name, X, 5)
+        start = grow(NumpyEngine().bind(X, objective), max_leaves=3)
+        grown = [
+            grow(engine.bind(table, objective), max_leaves=6, start=start)
+            for engine, table in ((CupyEngine(), cupy.asarray(X)), (NumpyEngine(), X))
+        ]
+        assert grown[0] == grown[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_equal_their_twins(dtype):
+    from spexplain.engines.cupy.launch_search import Kernels
+
+    kernels, twins = Kernels(dtype), TwinKernels()
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = cases.table(rng, 700, 21, dtype, "C")
+        sample = np.arange(0, 700, 3, dtype=np.int32)
+        for order in ("C", "F"):
+            table = cupy.asarray(np.asarray(X, order=order), order=order)
+            bins = kernels.choose_edges(table, cupy.asarray(sample), 20)
+            expected = twins.choose_edges(X, sample, 20)
+            for field, twin in zip(bins, expected, strict=True):
+                np.testing.assert_array_equal(field.get(), twin)
+            codes, twin_codes = cupy.empty((2, 700, 16), np.uint8), np.empty((2, 700, 16), np.uint8)
+            kernels.code_table(table, bins, codes)
+            twins.code_table(X, expected, twin_codes)
+            np.testing.assert_array_equal(codes.get(), twin_codes)
+            solid = kernels.spread_bins(table, codes, bins.is_discrete).get()
+            twin_solid = twins.spread_bins(X, twin_codes, expected.is_discrete)
+            assert np.all(solid <= twin_solid)  # zeros of both signs count as two values
+
+
+def test_weights_that_need_64_bits():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 5))
+    heads, tails = rng.integers(0, 200, size=(2, 600))
+    adjacency = np.zeros((200, 200))
+    adjacency[heads, tails] = rng.random(600)
+    np.fill_diagonal(adjacency, 0)
+    check(rng, X, spex(SparseGraph.from_adjacency(adjacency + adjacency.T)))
+
+
+# --- neighbours -----------------------------------------------------------------------------------
+
+
+def points(rng, n, d, kind):
+    if kind == "grid":  # many equal distances
+        return rng.integers(0, 3, size=(n, d)).astype(np.float32)
+    if kind == "duplicates":
+        return rng.normal(size=(n // 4 + 2, d))[rng.integers(0, n // 4 + 2, size=n)]
+    if kind == "tails":
+        return rng.standard_cauchy(size=(n, d)) * 1e6
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    X[:, 0] = 0.25
+    return X
+
+
+@pytest.mark.parametrize("kind", ["grid", "duplicates", "tails", "normal"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_neighbors(kind, standardize):
+    from spexplain.graphs import Neighbors
+
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, d = [(5, 1), (30, 3), (1500, 7), (3000, 40)][seed]
+        X, k = points(rng, n, d, kind), min(n - 1, 12)
+        expected = Neighbors.of(X, k, standardize=standardize)
+        for order in ("C", "F"):
+            table = cupy.asarray(np.asarray(X, order=order), order=order)
+            found = Neighbors.of(table, k, standardize=standardize)
+            np.testing.assert_array_equal(found.indices.get(), expected.indices)
+        for symmetrize in ("sum", "union", "mutual"):
+            graph, twin = (each.graph(symmetrize=symmetrize) for each in (found, expected))
+            for name in ("heads", "tails", "weights"):
+                np.testing.assert_array_equal(getattr(graph, name), getattr(twin, name))
+
+
+# --- estimators -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_estimators(dtype):
+    import spexplain
+
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(500, 6)) * 40).astype(dtype)
+    y = np.array(["a", "b", "c"])[cases.labels(rng, X, 3, noise=False)]
+    table = cupy.asarray(X)
+    for estimator in (
+        spexplain.SpexClique(n_leaves=5),
+        spexplain.CART(n_leaves=5, features=[1, 3, 4]),
+        spexplain.CART(criterion="volume"),
+        spexplain.SpexKNN(4, n_neighbors=5),
+        spexplain.SpexGraph(4),
+        spexplain.IMM(),
+        spexplain.EMN(),
+        spexplain.ExKMC(n_leaves=5),
+    ):
+        expected = estimator.fit(X, y)
+        tree, labels, leaves = expected.tree_, expected.labels_, expected.leaf_reference_
+        price = expected.path_[-1].price
+        fitted = estimator.fit(table, y)
+        assert fitted.tree_ == tree
+        assert fitted.labels_.tolist() == labels.tolist()
+        assert fitted.leaf_reference_.tolist() == leaves.tolist()
+        assert fitted.path_[-1].price == pytest.approx(price, rel=1e-9)
+        predicted = fitted.predict(table)
+        assert isinstance(predicted, cupy.ndarray)
+        assert predicted.get().tolist() == labels.tolist()
+        assert fitted.predict(X).tolist() == labels.tolist()
+        assert fitted.predict_reference(table).tolist() == leaves[labels].tolist()
+        assert fitted.summary()["leaves"]
+        if not isinstance(estimator, spexplain.ExKMC):
+            fitted = estimator.set_params(engine="cupy").fit(X, cupy.asarray(labels))
+            assert fitted.predict(X).shape == (500,)
+
+
+def test_references_are_computed_on_the_host(capsys):
+    import spexplain
+
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    estimator = spexplain.SpexClique(3, reference="kmeans", random_state=0, verbose=1)
+    tree = estimator.fit(X).tree_
+    assert estimator.fit(cupy.asarray(X)).tree_ == tree
+    assert "copy of X on the host" in capsys.readouterr().err
+
+
+def test_bad_tables():
+    import spexplain
+
+    X = cupy.ones((10, 2))
+    y = np.arange(10) % 2
+    with pytest.raises(ValueError, match="constant"):
+        spexplain.SpexClique().fit(X, y)
+    X[3, 1] = cupy.nan
+    with pytest.raises(ValueError, match="row 3, column 1"):
+        spexplain.SpexClique().fit(X, y)
+    with pytest.raises(ValueError, match="two dimensions"):
+        spexplain.SpexClique().fit(X[0], y)
+    X = cupy.arange(20.0).reshape(10, 2)
+    fitted = spexplain.SpexClique().fit(X, y)
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        fitted.predict(X[:, :1])
+    with pytest.raises(NotImplementedError, match="knows cliques, sparse graphs and stars"):
+        spexplain.ExKMC(engine="cupy").fit(X, y)
