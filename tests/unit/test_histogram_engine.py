@@ -293,6 +293,7 @@ def test_interrupts_leave_no_threads(stage, monkeypatch):
 
     where = "code_features" if stage == "bin" else "lower_bounds"
     module = binning if stage == "bin" else node
+    monkeypatch.setattr(node, "_BLOCK", 20)  # several blocks: threads have work to share
     real = getattr(module, where)
     monkeypatch.setattr(module, where, lambda *each: (interrupted(), real(*each))[1])
 

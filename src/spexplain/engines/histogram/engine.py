@@ -120,7 +120,7 @@ def _framed(
     more = np.ascontiguousarray(points.T, dtype=np.float64)
     codes, solid = bin_table(X.T, more, n_bins, threads, row_major=counts.row_major)
     table = Coded(X.T, more, codes, n_bins)
-    n_borders = X.shape[1] * (table.to_bound(len(X), counts).n_bins + 1)
+    n_borders = X.shape[1] * (table.to_bound(codes.shape[1], counts).n_bins + 1)
     ints, floats = np.empty(counts.n_fields * n_borders, dtype=np.int64), np.empty(3 * n_borders)
     return Frame(table, solid, objective, counts, threads, ints, floats)
 
