@@ -29,6 +29,7 @@ _N_ZOOMED, _SHARE_ZOOMED = (
     0.02,
 )  # rows worth a look at codes: a number, and a share of all visited
 _MUCH = 0.5  # share of features left to look at from which on a promise spares more than it costs
+_FIRST = 16  # features looked at in the first round, fewer in large nodes
 _MARGIN = 1e-10  # relative; far above what is rounded away from priorities
 
 
@@ -159,7 +160,7 @@ class NodeSearch:
         # Most parts are ruled out already: waking another thread for them costs more than they do.
         parts = [part for part in parts if np.any(part.bounds <= best.score)]
         self.threads.map(lambda part: self._tighten(part, best.score), parts)
-        n_features = self.threads.n_threads
+        n_features = max(self.threads.n_threads, min(_FIRST, _N_VISITS // len(self.node.rows)))
         while True:
             self.worth = self._worth(best)
             features = np.flatnonzero(self.worth.any(axis=1))
