@@ -56,6 +56,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         # Small tables must meet what large ones meet: bounds, several blocks, few rows a bin, promises.
         patch.setattr(engine, "_N_SMALL", 1)
         patch.setattr(node, "_BLOCK", 1)
+        patch.setattr(node, "_N_SHARED", 0)
         patch.setattr(node, "_MUCH", 0.0)
         patch.setattr(node, "_N_ZOOMED", 0)
         patch.setattr(node, "_SHARE_ZOOMED", 0.0)

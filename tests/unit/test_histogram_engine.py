@@ -60,6 +60,7 @@ def max_bins(request):
 def path(request):
     """Search by bounds, by bounds in two steps, or sweep small nodes whole, which all of small tables are."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node, "_N_SHARED", 0)
         if request.param != "sweep":
             patch.setattr(histogram, "_N_SMALL", 1)
             patch.setattr(tally.Tallies, "rows_per_bin", 1)

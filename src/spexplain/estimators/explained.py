@@ -1,6 +1,6 @@
 """What a tree explains, and its path: growth nests, so one tree holds those of all smaller numbers of leaves."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -52,29 +52,32 @@ class Explained(NamedTuple):
         n_clusters = reference.n_clusters
         if is_partitioned(X):
             counts, sums, squares, origin = lazy_leaf_sums(X, tree, reference.codes, n_clusters)
+            of_leaves, of_clusters = _margins(sums, squares, counts.shape)
         else:
             counts = reference.counts(labels, tree.n_leaves)
-            cells = np.where(reference.codes < 0, -1, labels * n_clusters + reference.codes)
             origin = on_host(X[0]).astype(np.float64)  # near the rows, squares lose few digits
             with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
-                sums, squares = _group_sums(X, origin, cells, counts.size)
-        sums, squares = sums.reshape(*counts.shape, X.shape[1]), squares.reshape(counts.shape)
+                of_leaves, of_clusters = _margin_sums(
+                    X, origin, labels, reference.codes, counts.shape
+                )
         if reference.centers is None:
-            centers = sums.sum(axis=0) / counts.sum(axis=0)[:, None]
+            centers = of_clusters[0] / counts.sum(axis=0)[:, None]
         else:
             centers = reference.centers - origin
 
-        def costs(summed_axis: int) -> Floats:
-            """Squared distances to every centre, of the leaves (axis 1 summed) or the clusters (0)."""
-            summed, lengths = sums.sum(axis=summed_axis), squares.sum(axis=summed_axis)
+        def costs(group: tuple[Floats, Floats], sizes: Ints) -> Floats:
+            """Squared distances of every group of rows to every centre."""
+            summed, lengths = group
             with np.errstate(over="ignore", invalid="ignore"):
                 near = lengths[:, None] - 2 * summed @ centers.T
-                far = np.outer(counts.sum(axis=summed_axis), np.sum(centers**2, axis=1))
+                far = np.outer(sizes, np.sum(centers**2, axis=1))
                 total: Floats = np.maximum(near + far, 0.0)
             return total
 
+        leaf_costs = costs(of_leaves, counts.sum(axis=1))
+        cluster_costs = costs(of_clusters, counts.sum(axis=0))
         node_counts = _totals(tree, counts)
-        return cls(tree, labels, reference, node_counts, _totals(tree, costs(1)), costs(0))
+        return cls(tree, labels, reference, node_counts, _totals(tree, leaf_costs), cluster_costs)
 
     @property
     def counts(self) -> Ints:
@@ -110,6 +113,34 @@ def _totals(tree: Tree, leaf_amounts: Any) -> Any:
     for node in range(tree.n_nodes - 1, 0, -1):  # children are younger than their parents
         totals[tree.parents[node]] += totals[node]
     return totals
+
+
+_Group: TypeAlias = tuple[Floats, Floats]  # sums of rows, and of their squared lengths
+
+
+def _margins(sums: Floats, squares: Floats, shape: tuple[int, ...]) -> tuple[_Group, _Group]:
+    """Return the sums by leaf and by cluster from those by both."""
+    sums, squares = sums.reshape(*shape, -1), squares.reshape(shape)
+    by_leaf, by_cluster = ((sums.sum(axis=axis), squares.sum(axis=axis)) for axis in (1, 0))
+    return by_leaf, by_cluster
+
+
+def _margin_sums(
+    X: Matrix, origin: Floats, leaves: Ints, codes: Ints, shape: tuple[int, ...]
+) -> tuple[_Group, _Group]:
+    """Return the sums by leaf and by cluster of the rows that have a cluster.
+
+    In one pass by both, or in two where there are so many pairs that their sums would take memory.
+    """
+    n_leaves, n_clusters = shape
+    if n_leaves * n_clusters * X.shape[1] * 8 < X.nbytes / 8:
+        cells = np.where(codes < 0, -1, leaves * n_clusters + codes)
+        return _margins(*_group_sums(X, origin, cells, n_leaves * n_clusters), shape)
+    clustered = np.where(codes < 0, -1, leaves)
+    return (
+        _group_sums(X, origin, clustered, n_leaves),
+        _group_sums(X, origin, codes, n_clusters),
+    )
 
 
 def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:

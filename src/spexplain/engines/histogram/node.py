@@ -30,7 +30,11 @@ _N_ZOOMED, _SHARE_ZOOMED = (
 )  # rows worth a look at codes: a number, and a share of all visited
 _MUCH = 0.5  # share of features left to look at from which on a promise spares more than it costs
 _FIRST = 16  # features looked at in the first round, fewer in large nodes
+_N_SHARED = 1 << 20  # rows times features of a node from which on threads share it
 _MARGIN = 1e-10  # relative; far above what is rounded away from priorities
+
+
+ALONE = Threads(1)
 
 
 class Node(NamedTuple):
@@ -86,6 +90,8 @@ class NodeSearch:
         self.node, self.side = node, side
         self.n_samples, self.min_samples = n_samples, min_samples
         self.n_features = len(self.table.columns)
+        if len(node.rows) * self.n_features < _N_SHARED:
+            self.threads = ALONE
         self.n_bounded, self.n_refined = 0, 0
 
     def first_of_all(self) -> Found:
