@@ -120,7 +120,7 @@ _Group: TypeAlias = tuple[Floats, Floats]  # sums of rows, and of their squared 
 
 def _margins(sums: Floats, squares: Floats, shape: tuple[int, ...]) -> tuple[_Group, _Group]:
     """Return the sums by leaf and by cluster from those by both."""
-    sums, squares = sums.reshape(*shape, -1), squares.reshape(shape)
+    sums, squares = sums.reshape(*shape, sums.shape[-1]), squares.reshape(shape)
     by_leaf, by_cluster = ((sums.sum(axis=axis), squares.sum(axis=axis)) for axis in (1, 0))
     return by_leaf, by_cluster
 
