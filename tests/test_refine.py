@@ -65,9 +65,9 @@ def path(request, monkeypatch):
     n_bins = int(request.param.split()[0])
     monkeypatch.setattr(local, "SMALL_TABLE", 0)
     monkeypatch.setattr(binned, "_N_BINS", n_bins)
-    monkeypatch.setattr(binned, "_ROWS_PER_BIN", 1)
+    monkeypatch.setattr(binned.Binned, "rows_per_bin", 1)
     if request.param.endswith("in 2"):
-        monkeypatch.setattr(binned, "_MOST_BINS", 2)
+        monkeypatch.setattr(binned.Binned, "most_bins", 2)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -162,7 +162,7 @@ def test_bins_change_nothing(seed, n_leaves, least):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(local, "SMALL_TABLE", 0)
             patch.setattr(binned, "_N_BINS", n_bins)
-            patch.setattr(binned, "_MOST_BINS", most_bins)
+            patch.setattr(binned.Binned, "most_bins", most_bins)
             patch.setattr(binned, "_CELLS", 1)  # one feature a block: threads have work to share
             assert refine(tree, X, objective, n_jobs=2, **options) == expected
 

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.engines.histogram.binning import bin_table
+from spexplain.engines.histogram.counts import Coded
+from spexplain.engines.histogram.tally import Tallies
 from spexplain.engines.numpy import midpoint
 from spexplain.engines.threads import Threads, blocks_of
 from spexplain.refine.moving import Moving, index_of
@@ -12,8 +14,6 @@ from spexplain.refine.routes import Test
 from spexplain.typing import Array, Bools, Floats, Ints, Matrix
 
 _N_BINS = 255
-_MOST_BINS = 64  # more cost more to count than they spare in closer looks
-_ROWS_PER_BIN = 16  # in nodes with fewer, bins are joined until they hold as many
 _CELLS = 1 << 18  # of histograms that a thread fills at a time
 _MARGIN = 1e-12  # relative; far above what rounding does to a bound
 
@@ -45,10 +45,14 @@ class Binned:
         Share the features.
     """
 
+    most_bins = Tallies.most_bins
+    rows_per_bin = Tallies.rows_per_bin
+
     def __init__(self, X: Matrix, threads: Threads) -> None:
         self.columns, self.threads = X.T, threads
         none = np.empty((X.shape[1], 0))
         self.codes, self.solid = bin_table(self.columns, none, _N_BINS, threads, row_major=False)
+        self.table = Coded(self.columns, none, self.codes, _N_BINS)
         self.restart()
 
     def restart(self) -> None:
@@ -68,11 +72,8 @@ class Binned:
     def best_move(self, start: int, stop: int, moving: Moving) -> tuple[float, Test | None]:
         """Return the best index of all cuts of a node that move its rows, and the cut."""
         rows = self.now[start:stop]
-        n_bins, shift = _N_BINS, 0
-        while n_bins > max(1, min(_MOST_BINS, len(rows) // _ROWS_PER_BIN)):
-            shift += 1
-            n_bins = (_N_BINS - 1 >> shift) + 1
-        search = _Search(self, rows, moving, n_bins, shift)
+        binned = self.table.to_bound(len(rows), self)
+        search = _Search(self, rows, moving, binned.n_bins, binned.shift)
         found = search.best()
         if found is None:
             return -np.inf, None
