@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spexplain.engines import NumpyEngine, resolve_engine
-from spexplain.engines.histogram import HistogramEngine, binning, counts_of, node, tally
+from spexplain.engines.histogram import HistogramEngine, binning, compiled, counts_of, node, tally
 from spexplain.engines.histogram import engine as histogram
 from spexplain.engines.threads import Threads
 from spexplain.graphs import (
@@ -64,9 +65,9 @@ def path(request):
         if request.param != "sweep":
             patch.setattr(histogram, "_N_SMALL", 1)
             patch.setattr(tally.Tallies, "rows_per_bin", 1)
-            patch.setattr(tally, "_ROWS_PER_KEPT_CELL", 0.0)
             patch.setattr(node, "_MUCH", 0.0)
         if request.param == "zoom":
+            patch.setattr(tally, "_ROWS_PER_KEPT_CELL", 0.0)
             patch.setattr(tally.Tallies, "most_bins", 2)
             patch.setattr(node, "_N_ZOOMED", 0)
             patch.setattr(node, "_SHARE_ZOOMED", 0.0)
@@ -222,6 +223,15 @@ def test_formula_without_a_trend_is_searched_exhaustively(max_bins):
         check(X, Objective("wild", graph, score, lambda node: 0.0), max_bins)
 
 
+def test_a_formula_of_somebody_else_is_scored_by_arrays(max_bins):
+    X, labels = heavy_tailed(n_rows=200)
+    objectives = [make(labels) for make in ON_LABELS.values()]
+    objectives += [make(star(X, labels)) for make in ON_STARS.values()]
+    for objective in objectives:
+        strange = replace(objective, score=lambda *sides, known=objective.score: known(*sides))
+        check(X, strange, max_bins, min_samples_leaf=2)
+
+
 def test_nodes_may_be_asked_for_one_by_one_and_again():
     X, labels = heavy_tailed()
     objective = spex(CliqueGraph.from_labels(labels))
@@ -292,8 +302,8 @@ def test_interrupts_leave_no_threads(stage, monkeypatch):
         if in_main != (stage == "helper") and len(has_waited) > 1:
             raise KeyboardInterrupt
 
-    where = "code_features" if stage == "bin" else "lower_bounds"
-    module = binning if stage == "bin" else node
+    where = "code_features" if stage == "bin" else "bound_bins"
+    module = binning if stage == "bin" else compiled
     monkeypatch.setattr(node, "_BLOCK", 20)  # several blocks: threads have work to share
     real = getattr(module, where)
     monkeypatch.setattr(module, where, lambda *each: (interrupted(), real(*each))[1])

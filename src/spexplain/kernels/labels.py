@@ -87,8 +87,8 @@ def scan_histograms(
     numbers times ``rates[c]`` left of a border, ``caps[:, 1]`` right of it. The clusters come as
     floats where these hold all sums exactly, else as integers. Shapes: histograms (m, n_bins,
     n_labels), starts (m, n_labels), clusters (4, n_labels), rates (n_labels,), sums (m, 6,
-    n_bins + 1), caps (m, 2, n_bins + 1). Cost O(size of the histograms); short loops, because only
-    these are vectorised.
+    n_bins + 1), caps (m, 2, n_bins + 1). Cost O(size of the histograms); two loops, because one for
+    all is not vectorised.
     """
     n_parts, n_bins, n_labels = histograms.shape
     totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
@@ -100,19 +100,17 @@ def scan_histograms(
     node_inner = np.sum(weights * totals * (totals - 1))
     for j in range(n_parts):
         left[:] = none
-        parted, volume, size, members = none, none, none, 0
         here = starts[j]
         for b in range(n_bins + 1):
+            joined, parted, volume, size, members = none, none, none, none, none
             for c in range(n_labels):
-                members += here[c]
-                left[c] += here[c]
-            for c in range(n_labels):
-                parted += parts[c] * here[c]
-                volume += degrees[c] * here[c]
-                size += counted[c] * here[c]
-            joined = none
-            for c in range(n_labels):
-                joined += weights[c] * left[c] * (left[c] - 1)
+                a = left[c] + here[c]
+                left[c] = a
+                members += a
+                joined += weights[c] * a * (a - 1)
+                parted += parts[c] * a
+                volume += degrees[c] * a
+                size += counted[c] * a
             low, high = 0.0, 0.0
             for c in range(n_labels):
                 low = max(low, (left[c] - 1) * rates[c])

@@ -8,6 +8,16 @@ from spexplain.records import Side
 from spexplain.typing import LeafWeight
 
 
+def mean_impurity(left: Side, right: Side, node: Side) -> Any:
+    """Score of a cut: the mean Gini impurity of both sides."""
+    return (impurity(left) + impurity(right)) / node.size
+
+
+def associations(left: Side, right: Side, node: Side) -> Any:
+    """Score of a cut in the independent-set graph: the shares of edge ends that stay inside, added."""
+    return association(left, right, node) + association(right, left, node)
+
+
 def gini_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objective:
     """Mean Gini impurity of the leaves (CART), from the same counts as the unit cliques.
 
@@ -17,18 +27,15 @@ def gini_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objective
     """
     n_clustered = int(graph.cluster_sizes.sum())
 
-    def score(left: Side, right: Side, node: Side) -> Any:
-        return (_impurity(left) + _impurity(right)) / node.size
-
     def priority(score: Any, node: Side) -> Any:
-        drop = score - _impurity(node) / node.size
+        drop = score - impurity(node) / node.size
         return drop * node.size if leaf_weight == "size" else drop
 
     def value(node: Side) -> Any:
-        return _impurity(node) / n_clustered
+        return impurity(node) / n_clustered
 
     trend = Side(inner=-1, volume=0, size=1)
-    return Objective("gini", graph, score, value, priority, flat_if_pure=True, trend=trend)
+    return Objective("gini", graph, mean_impurity, value, priority, flat_if_pure=True, trend=trend)
 
 
 def volume_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objective:
@@ -41,37 +48,34 @@ def volume_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objecti
     """
     gini = gini_cart(graph)
 
-    def score(left: Side, right: Side, node: Side) -> Any:
-        return _association(left, right, node) + _association(right, left, node)
-
     def priority(score: Any, node: Side) -> Any:
         return (score - 1) * node.size if leaf_weight == "size" else score - 1
 
     # It rises with the sets: smaller sides hold fewer pairs of different clusters.
     trend = Side(inner=1, volume=1, size=1)
-    return Objective("volume", graph, score, gini.value, priority, trend=trend)
+    return Objective("volume", graph, associations, gini.value, priority, trend=trend)
 
 
-def _squares(side: Side) -> Any:
+def squares(side: Side) -> Any:
     """Σ a_i², from unit cliques: inner = Σ a_i (a_i − 1)."""
     return side.inner + side.size
 
 
-def _impurity(side: Side) -> Any:
+def impurity(side: Side) -> Any:
     """Size × Gini impurity = (s² − Σ a_i²) / s."""
-    return _differing(side) / side.size
+    return differing(side) / side.size
 
 
-def _differing(side: Side) -> Any:
+def differing(side: Side) -> Any:
     """2α(S) = s² − Σ a_i²: ordered pairs of samples of different clusters."""
-    return side.size * side.size - _squares(side)
+    return side.size * side.size - squares(side)
 
 
-def _association(side: Side, other: Side, node: Side) -> Any:
+def association(side: Side, other: Side, node: Side) -> Any:
     """2α(S) / vol(S) in the independent-set graph of the node.
 
     vol(S) = 2α(S) + e, and e, the edges between the sides, are those of the node less those within
     either: 2e = 2α(node) − 2α(S) − 2α(other).
     """
-    volume = (_differing(node) + _differing(side) - _differing(other)) // 2
-    return _differing(side) / volume
+    volume = (differing(node) + differing(side) - differing(other)) // 2
+    return differing(side) / volume

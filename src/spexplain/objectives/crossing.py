@@ -26,6 +26,21 @@ def half_boundary(node: Side) -> Any:
     return (node.volume - node.inner) / 2
 
 
+def parted_samples(left: Side, right: Side, node: Side) -> Any:
+    """Score of a cut that parts centres: the samples it parts from theirs."""
+    return crossing(left, right, node) / np.minimum(np.minimum(left.size, right.size), 1)
+
+
+def parted_per_center(left: Side, right: Side, node: Side) -> Any:
+    """Score of a cut: parted samples over the smaller number of centres."""
+    return crossing(left, right, node) / np.minimum(left.size, right.size)
+
+
+def parted_per_pair(left: Side, right: Side, node: Side) -> Any:
+    """Score of a cut: parted samples over the parted pairs of centres."""
+    return crossing(left, right, node) / (left.size * right.size)
+
+
 def imm(graph: StarGraph | SurrogateStar) -> Objective:
     """Fewest samples parted from their centre, among cuts that part centres (IMM).
 
@@ -33,23 +48,12 @@ def imm(graph: StarGraph | SurrogateStar) -> Objective:
     the two that are furthest apart (modified IMM). The tree's objective is its number of parted
     samples, its mistakes.
     """
-
-    def score(left: Side, right: Side, node: Side) -> Any:
-        parts_centers = np.minimum(np.minimum(left.size, right.size), 1)
-        return crossing(left, right, node) / parts_centers
-
-    return Objective("imm", graph, score, half_boundary, trend=_FEW_PARTED)
+    return Objective("imm", graph, parted_samples, half_boundary, trend=_FEW_PARTED)
 
 
 def emn(graph: StarGraph, denominator: Denominator = "min") -> Objective:
     """Parted samples per parted centre (EMN): mistakes over the smaller number of centres, or over their product."""
-
-    def score(left: Side, right: Side, node: Side) -> Any:
-        parted = crossing(left, right, node)
-        if denominator == "min":
-            return parted / np.minimum(left.size, right.size)
-        return parted / (left.size * right.size)
-
+    score = parted_per_center if denominator == "min" else parted_per_pair
     return Objective("emn", graph, score, half_boundary, trend=_FEW_PARTED)
 
 

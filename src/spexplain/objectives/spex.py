@@ -12,14 +12,18 @@ def conductance(side: Side) -> Any:
     return (side.volume - side.inner) / side.volume
 
 
+def conductances(left: Side, right: Side, node: Side) -> Any:
+    """Score of a cut: the conductances of both sides, added."""
+    return conductance(left) + conductance(right)
+
+
 def spex(graph: Graph) -> Objective:
     """Sum of the conductances of the leaves, with volumes of the whole graph (SpEx, algorithm 1)."""
-
-    def score(left: Side, right: Side, node: Side) -> Any:
-        return conductance(left) + conductance(right)
 
     def priority(score: Any, node: Side) -> Any:
         return score - conductance(node)
 
     trend = Side(inner=-1, volume=1, size=0)
-    return Objective("spex", graph, score, conductance, priority, flat_if_pure=True, trend=trend)
+    return Objective(
+        "spex", graph, conductances, conductance, priority, flat_if_pure=True, trend=trend
+    )

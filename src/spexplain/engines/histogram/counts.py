@@ -85,8 +85,9 @@ class Counts(_Binned, Protocol):
 
     n_fields: int
     row_major: bool  # whether the codes of a vertex, rather than of a feature, lie side by side
+    cost: int  # of a row, in terms of one whose label is counted
+    has_sides: bool  # whether the fields are the six of `both_sides`
     has_caps: bool  # whether `borders` writes caps of inner weight
-    zooms: bool  # whether `borders` tells apart the codes of a single bin
 
     def root(self, rows: Array) -> Any:
         """Return the state of the node of all vertices."""
@@ -112,8 +113,8 @@ class Counts(_Binned, Protocol):
     def open(self, state: Any, rows: Array, table: Coded, threads: Threads) -> None:
         """Get ready to be asked for the borders of these bins in a node."""
 
-    def close(self, state: Any, rows: Array, table: Coded) -> None:
-        """Forget what is not worth keeping for the node's children."""
+    def zooms(self, state: Any) -> bool:
+        """Whether `borders` tells apart the codes of single bins of a node that was opened."""
 
     def borders(
         self,

@@ -27,10 +27,11 @@ class EdgeCounts:
 
     n_fields = 6
     row_major = True
+    cost = 4
+    has_sides = True
     has_caps = False
     most_bins = 255
     rows_per_bin = 2
-    zooms = False
 
     def __init__(self, graph: EdgeGraph) -> None:
         self.graph = graph
@@ -99,8 +100,8 @@ class EdgeCounts:
     def open(self, state: _Joined, rows: Array, table: Coded, threads: Threads) -> None:
         return
 
-    def close(self, state: _Joined, rows: Array, table: Coded) -> None:
-        return
+    def zooms(self, state: _Joined) -> bool:
+        return False
 
     def borders(
         self,

@@ -19,6 +19,7 @@ from spexplain.engines.histogram.edges import EdgeCounts
 from spexplain.engines.histogram.labels import LabelCounts
 from spexplain.engines.histogram.node import Found, Frame, Node, NodeSearch
 from spexplain.engines.histogram.pairs import PairCounts
+from spexplain.engines.histogram.scoring import scoring_of
 from spexplain.engines.histogram.stars import StarCounts
 from spexplain.engines.histogram.sums import CostCounts, ProductCounts
 from spexplain.engines.numpy import NumpyEngine, count_threads, midpoint
@@ -35,9 +36,9 @@ from spexplain.graphs import (
 from spexplain.kernels.coding import sides_of, values_around
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
-from spexplain.typing import Matrix
+from spexplain.typing import Array, Matrix
 
-_N_SMALL = 100  # members up to which sorting all of a node beats bounding first
+_N_SMALL = 20  # members up to which sorting all of a node beats bounding first
 
 
 @singledispatch
@@ -122,7 +123,8 @@ def _framed(
     table = Coded(X.T, more, codes, n_bins)
     n_borders = X.shape[1] * (table.to_bound(codes.shape[1], counts).n_bins + 1)
     ints, floats = np.empty(counts.n_fields * n_borders, dtype=np.int64), np.empty(3 * n_borders)
-    return Frame(table, solid, objective, counts, threads, ints, floats)
+    scoring = scoring_of(objective, counts)
+    return Frame(table, solid, objective, counts, scoring, threads, ints, floats)
 
 
 class HistogramSearch:
@@ -138,15 +140,17 @@ class HistogramSearch:
 
     def root(self) -> Node:
         rows = np.arange(self.frame.table.codes.shape[1], dtype=np.int32)
-        return Node(rows, self.frame.counts.root(rows))
+        return self._node(rows, self.frame.counts.root(rows))
+
+    def _node(self, rows: Array, state: Any) -> Node:
+        return Node(rows, state, self.frame.counts.node(state, rows))
 
     def size(self, node: Node) -> int:
         return int(np.searchsorted(node.rows, self.n_samples))
 
     def value(self, node: Node) -> float:
-        side = self.frame.counts.node(node.state, node.rows)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(self.frame.objective.value(side))
+            value = float(self.frame.objective.value(node.side))
         # Nothing to cut (isolated vertices only): such a leaf adds nothing.
         return 0.0 if np.isnan(value) else value
 
@@ -156,7 +160,7 @@ class HistogramSearch:
         with self.frame.threads:
             sides_of(columns, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
             left, right = self.frame.counts.split(node.state, node.rows, is_left)
-        return Node(node.rows[is_left], left), Node(node.rows[~is_left], right)
+        return self._node(node.rows[is_left], left), self._node(node.rows[~is_left], right)
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | Promise | None]:
         table, counts = self.frame.table, self.frame.counts
@@ -181,8 +185,7 @@ class HistogramSearch:
         table, _, objective, counts, *_ = self.frame
         if len(node.rows) < 2:
             return None
-        side = counts.node(node.state, node.rows)
-        search = NodeSearch(self.frame, node, side, self.size(node), min_samples)
+        search = NodeSearch(self.frame, node, self.size(node), min_samples)
         best: Found | Promise
         if objective.flat_if_pure and counts.is_pure(node.state):
             best = search.first_of_all()
@@ -190,7 +193,6 @@ class HistogramSearch:
             best = search.best_of_all()
         else:
             best = search.best_by_bounds(rival)
-            counts.close(node.state, node.rows, search.table)
             self.n_bounded += search.n_bounded
             self.n_refined += search.n_refined
         if isinstance(best, Promise):
@@ -203,5 +205,5 @@ class HistogramSearch:
             low, high = values_around(
                 columns, extra, codes, best.feature, node.rows, best.last_code
             )
-        priority = float(objective.priority(best.score, side))
+        priority = float(objective.priority(best.score, node.side))
         return Cut(best.feature, midpoint(low, high), best.score, priority)

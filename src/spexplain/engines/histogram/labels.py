@@ -28,8 +28,9 @@ class LabelCounts(Tallies):
 
     n_fields = 6
     row_major = False
+    cost = 1
+    has_sides = True
     has_caps = True
-    zooms = True
 
     def __init__(self, graph: CliqueGraph, trend: Side | None) -> None:
         n_clusters = graph.n_clusters
@@ -71,7 +72,10 @@ class LabelCounts(Tallies):
 
     def _clusters(self, state: Tally) -> Ints:
         """Return members, weight, degree and size of the numbered clusters."""
-        return state.kinds.spread(np.concatenate([state.totals[None], self.clusters]))
+        if state.clusters is None:
+            known = np.concatenate([state.totals[None], self.clusters])
+            state.clusters = state.kinds.spread(known)
+        return state.clusters
 
     def borders(
         self,

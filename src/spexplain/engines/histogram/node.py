@@ -4,16 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram.bounds import (
-    Bins,
-    Sums,
-    admissible_scores,
-    corner_bounds,
-    has_enough,
-    lower_bounds,
-)
 from spexplain.engines.histogram.counts import Coded, Counts, Gaps, Segments
+from spexplain.engines.histogram.scoring import Question, Scoring
 from spexplain.engines.threads import Threads, blocks_of
+from spexplain.kernels.bins import survey_bins
 from spexplain.objectives import Objective
 from spexplain.records import Promise
 from spexplain.typing import Array, Bools, Floats, Ints
@@ -22,7 +16,7 @@ _BLOCK = 1 << 13  # bins whose bounds a thread takes at a time
 _LANES = 32  # blocks of codes that lie vertex by vertex are multiples of this
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 _N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
-_N_ZOOMED_GAPS = 1 << 17  # the same where most are ruled out before
+_N_ZOOMED_GAPS = 1 << 15  # the same where most are ruled out before
 _N_VISITS = 1 << 18  # rows that are worth waking another thread for
 _N_ZOOMED, _SHARE_ZOOMED = (
     3000,
@@ -30,7 +24,7 @@ _N_ZOOMED, _SHARE_ZOOMED = (
 )  # rows worth a look at codes: a number, and a share of all visited
 _MUCH = 0.5  # share of features left to look at from which on a promise spares more than it costs
 _FIRST = 16  # features looked at in the first round, fewer in large nodes
-_N_SHARED = 1 << 20  # rows times features of a node from which on threads share it
+_N_SHARED = 1 << 18  # rows times features of a node, by their cost, from which on threads share it
 _MARGIN = 1e-10  # relative; far above what is rounded away from priorities
 
 
@@ -42,6 +36,7 @@ class Node(NamedTuple):
 
     rows: Array  # int32
     state: Any
+    side: Any  # its sums
 
 
 class Found(NamedTuple):
@@ -74,6 +69,7 @@ class Frame(NamedTuple):
     solid: Bools  # bins of a single value, shape (n_features, n_bins)
     objective: Objective
     counts: Counts
+    scoring: Scoring
     threads: Threads
     ints: Ints  # room for the sums at all borders, written anew for every node
     floats: Floats  # room for caps and bounds
@@ -82,15 +78,13 @@ class Frame(NamedTuple):
 class NodeSearch:
     """The cuts of one node that leave enough samples on both sides."""
 
-    def __init__(
-        self, frame: Frame, node: Node, side: Any, n_samples: int, min_samples: int
-    ) -> None:
-        self.table, self.solid, self.objective, self.counts, self.threads, ints, floats = frame
-        self.ints, self.floats, self.whole = ints, floats, self.table
-        self.node, self.side = node, side
-        self.n_samples, self.min_samples = n_samples, min_samples
+    def __init__(self, frame: Frame, node: Node, n_samples: int, min_samples: int) -> None:
+        self.table, self.solid, self.objective, self.counts, *_ = frame
+        self.scoring, self.threads, self.ints, self.floats = frame[-4:]
+        self.node, self.whole = node, self.table
+        self.asked = Question(node.state, node.side, len(node.rows), n_samples, min_samples)
         self.n_features = len(self.table.columns)
-        if len(node.rows) * self.n_features < _N_SHARED:
+        if len(node.rows) * self.n_features * self.counts.cost < _N_SHARED:
             self.threads = ALONE
         self.n_bounded, self.n_refined = 0, 0
 
@@ -114,7 +108,7 @@ class NodeSearch:
     def _sweep_block(self, block: slice, *, first: bool = False) -> Found:
         features = np.arange(block.start, block.stop)
         wanted = np.ones((len(features), self.table.n_bins), dtype=np.bool_)
-        nothing = self.counts.nothing(self.side)
+        nothing = self.counts.nothing(self.node.side)
         start = np.tile(nothing[:, None], (len(features), 1, 1))
         room = len(features) * len(self.node.rows)
         return self._sweep(self.table, features, wanted, room, start, first=first)
@@ -130,25 +124,18 @@ class NodeSearch:
         first: bool = False,
     ) -> Found:
         """Return the best cut (or the first) between distinct values inside runs of wanted bins."""
-        rows, state = self.node
+        rows, state, _ = self.node
         gaps = Gaps.room(self.counts.n_fields, room)
         n_gaps = self.counts.gaps(state, rows, table, features, wanted, start, gaps)
         if not n_gaps:
             return NOTHING
         gaps = gaps.first(n_gaps)
-        sums = self._sums(gaps.fields)
-        valid = has_enough(sums.samples_left, self.n_samples, self.min_samples)
-        scores = admissible_scores(self.objective, sums, self.side, valid)
-        best = int(np.argmax(scores < np.inf) if first else np.argmin(scores))
-        if scores[best] == np.inf:
+        score, best = self.scoring.best(self.asked, gaps.fields, first=first)
+        if score == np.inf:
             return NOTHING
-        feature, n_left = int(features[gaps.which[best]]), int(sums.n_left[best])
+        feature, n_left = int(features[gaps.which[best]]), int(gaps.fields[-2, best])
         low, high = gaps.around[:, best].tolist()
-        return Found(float(scores[best]), feature, n_left, low=low, high=high)
-
-    def _sums(self, fields: Ints) -> Sums:
-        left, right = self.counts.sides(self.node.state, self.side, fields)
-        return Sums(left, right, fields[..., -2, :], fields[..., -1, :])
+        return Found(score, feature, n_left, low=low, high=high)
 
     def best_by_bounds(self, rival: float) -> Found | Promise:
         """Return the best of the cuts at borders and of those in between that can be better.
@@ -159,23 +146,25 @@ class NodeSearch:
         self._lay_out()
         self.counts.open(self.node.state, self.node.rows, self.table, self.threads)
         self.n_bounded = self.bounds.size
-        parts = self.threads.map(self._bound_block, self._blocks())
-        best = min(part.best for part in parts)
-        if (promise := self._promise(best, rival)) is not None:
-            return promise
-        # Most parts are ruled out already: waking another thread for them costs more than they do.
-        parts = [part for part in parts if np.any(part.bounds <= best.score)]
-        self.threads.map(lambda part: self._tighten(part, best.score), parts)
+        best = min(self.threads.map(self._bound_block, self._blocks()))
         n_features = max(self.threads.n_threads, min(_FIRST, _N_VISITS // len(self.node.rows)))
         while True:
-            self.worth = self._worth(best)
-            features = np.flatnonzero(self.worth.any(axis=1))
+            survey_bins(
+                self.bounds,
+                self.fields,
+                best.score,
+                best.feature,
+                self.worth,
+                self.lowest,
+                self.n_members,
+            )
+            features = np.flatnonzero(self.n_members)
             if not len(features):
                 return best
-            if (promise := self._promise(best, rival)) is not None:
+            if (promise := self._promise(best, len(features), rival)) is not None:
                 return promise
             # The lowest bounds first: what they find rules out others.
-            lowest = self.bounds[features].min(axis=1)
+            lowest = self.lowest[features]
             features = np.sort(features[np.argsort(lowest, kind="stable")[:n_features]])
             self.n_refined += int(np.count_nonzero(self.worth[features]))
             shares = self._shares(features)
@@ -183,15 +172,12 @@ class NodeSearch:
             self.bounds[features] = np.inf
             n_features *= 4
 
-    def _promise(self, best: Found, rival: float) -> Promise | None:
+    def _promise(self, best: Found, n_left: int, rival: float) -> Promise | None:
         """Return what the priority of the best cut cannot fall below, if that is all one needs to know."""
-        if rival == np.inf or self.objective.trend is None:
+        if rival == np.inf or self.objective.trend is None or n_left <= _MUCH * self.n_features:
             return None
-        n_left = np.count_nonzero(np.any(self.bounds <= best.score, axis=1))
-        if n_left <= _MUCH * self.n_features:
-            return None
-        score = min(best.score, float(self.bounds.min()))
-        priority = float(self.objective.priority(score, self.side))
+        score = min(best.score, float(self.lowest.min()))
+        priority = float(self.objective.priority(score, self.node.side))
         # The builder compares priorities without their last digits.
         priority -= _MARGIN * (abs(score) + abs(priority))
         return Promise(priority) if priority > rival else None
@@ -211,49 +197,39 @@ class NodeSearch:
         self.fields = ints[: d * n_fields * (n_bins + 1)].reshape(d, n_fields, n_bins + 1)
         self.caps = floats[:n_caps].reshape(d, 2, n_bins + 1)
         self.bounds = floats[n_caps : n_caps + d * n_bins].reshape(d, n_bins)
+        self.worth = np.empty((d, n_bins), dtype=np.bool_)  # bins that can hold the best cut
+        self.lowest, self.n_members = np.empty(d), np.empty(d, dtype=np.int64)  # of these
+        self.hint = np.inf  # no more than the score of some cut
 
-    def _bound_block(self, block: slice) -> Bounded:
-        """Write the bounds of a block of features."""
+    def _bound_block(self, block: slice) -> Found:
+        """Write the bounds of a block of features; return the best cut at a border."""
         segments = Segments(np.arange(block.start, block.stop))
         room = self.fields[block], self.caps[block], self.bounds[block]
-        return self._bound(segments, self.table.shift, *room)
+        part = self._bound(segments, self.table.shift, *room)
+        # Another thread may write a worse score at the same time: that only rules out less.
+        self.hint = min(self.hint, part.best.score)
+        self._tighten(part, self.hint)
+        return part.best
 
     def _bound(
         self, segments: Segments, shift: int, fields: Ints, caps: Floats, bounds: Floats
     ) -> Bounded:
         """Write sums, caps and bounds of the segments, whose bins hold ``2**shift`` codes each."""
-        rows, state = self.node
+        rows, state, _ = self.node
         counted = self.counts.borders(state, rows, self.table, segments, fields, caps)
-        sums = self._sums(fields)
-        bins = Bins.between(sums, caps if self.counts.has_caps else None)
-        lowest = lower_bounds(self.objective, bins, self.side)
+        score, row, border = self.scoring.bound(self.asked, fields, caps, bounds)
         first_code = np.zeros(1, dtype=np.int64) if segments.bins is None else segments.bins
         first_code = first_code << self.table.shift
-        is_open = self._is_open(sums)
         if shift == 0:
             codes = first_code[:, None] + np.arange(bounds.shape[1])
             codes = np.minimum(codes, self.solid.shape[1] - 1)  # the last bin may hold fewer codes
-            is_open &= ~self.solid[segments.features[:, None], codes]
-        bounds[:] = np.where(is_open, lowest, np.inf)
-        valid = has_enough(sums.samples_left, self.n_samples, self.min_samples)
-        valid &= (sums.n_left > 0) & (sums.n_left < len(rows))
-        scores = admissible_scores(self.objective, sums, self.side, valid)
-        row, border = divmod(int(np.argmin(scores)), scores.shape[1])
+            bounds[self.solid[segments.features[:, None], codes]] = np.inf
         best = NOTHING
-        if (score := float(scores[row, border])) < np.inf:
+        if score < np.inf:
             last_code = int(first_code[row % len(first_code)]) + (border << shift) - 1
-            n_left = int(sums.n_left[row, border])
+            n_left = int(fields[row, -2, border])
             best = Found(score, int(segments.features[row]), n_left, last_code)
         return Bounded(counted, caps, bounds, best)
-
-    def _is_open(self, borders: Sums) -> Bools:
-        """Return which bins hold enough members for a valid cut."""
-        n_left, samples = borders.n_left, borders.samples_left
-        is_open = n_left[:, 1:] > n_left[:, :-1] + 1
-        if self.min_samples > 1:
-            is_open &= samples[:, 1:] >= self.min_samples
-            is_open &= samples[:, :-1] <= self.n_samples - self.min_samples
-        return np.asarray(is_open)
 
     def _tighten(self, part: Bounded, best: float) -> None:
         """Improve the bounds of those bins that can still win."""
@@ -265,13 +241,7 @@ class NodeSearch:
             corners = self.counts.corners(self.node.state, counted, wanted, n_top)
             if corners is None:
                 return
-            caps_there = caps[:, 0, 1:][wanted], caps[:, 1, :-1][wanted]
-            found = corner_bounds(self.objective, corners, caps_there, self.side)
-            bounds[wanted] = np.maximum(bounds[wanted], found)
-
-    def _worth(self, best: Found) -> Bools:
-        """Return which bins can hold a better cut, or an equal one that comes earlier."""
-        return self._can_win(self.bounds, np.arange(self.n_features), best)
+            self.scoring.tighten(self.asked, corners, wanted, caps, bounds)
 
     @staticmethod
     def _can_win(bounds: Floats, features: Ints, best: Found) -> Bools:
@@ -283,21 +253,20 @@ class NodeSearch:
 
     def _shares(self, features: Ints) -> list[Ints]:
         """Return the features in parts of about equal work that fit the caches."""
-        n_members = np.diff(self.fields[features, -2], axis=1)
-        n_gaps = np.cumsum(np.sum(n_members, axis=1, where=self.worth[features]))
-        n_visits = len(features) * len(self.node.rows) + int(n_gaps[-1])
+        n_gaps = np.cumsum(self.n_members[features])
+        n_visits = len(features) * len(self.node.rows) + self.counts.cost * int(n_gaps[-1])
         n_shares = min(2 * self.threads.n_threads, 1 + n_visits // _N_VISITS)
         share = np.arange(len(features)) * n_shares // len(features)
-        most = _N_ZOOMED_GAPS if self.counts.zooms else _N_GAPS
+        most = _N_ZOOMED_GAPS if self.counts.zooms(self.node.state) else _N_GAPS
         return np.split(features, np.flatnonzero(np.diff(share + n_gaps // most)) + 1)
 
     def _refine(self, features: Ints, best: Found) -> Found:
         """Return the best cut inside the bins that are worth it."""
         wanted, start = self.worth[features], self.fields[features]
-        room = int(np.sum(np.diff(start[:, -2], axis=1), where=wanted))
+        room = int(np.sum(self.n_members[features]))
         n_visits = len(features) * len(self.node.rows)
         if (
-            not self.counts.zooms
+            not self.counts.zooms(self.node.state)
             or self.table.shift == 0
             or room < _N_ZOOMED + _SHARE_ZOOMED * n_visits
         ):

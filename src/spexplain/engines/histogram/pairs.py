@@ -14,14 +14,15 @@ from spexplain.typing import Array, Bools, Floats, Ints
 class PairCounts:
     """Both graphs counted side by side: the fields of the first, then those of the second. State: both states."""
 
+    has_sides = False
     has_caps = False
-    zooms = False
 
     def __init__(self, first: Counts, second: Counts) -> None:
         self.both = first, second
         self.n_fields = first.n_fields + second.n_fields
         self.most_bins = min(first.most_bins, second.most_bins)
         self.rows_per_bin = max(first.rows_per_bin, second.rows_per_bin)
+        self.cost = first.cost + second.cost
         self.row_major = first.row_major or second.row_major
 
     def _parts(self, fields: Ints) -> tuple[Ints, Ints]:
@@ -69,9 +70,8 @@ class PairCounts:
         for counts, each in zip(self.both, state, strict=True):
             counts.open(each, rows, table, threads)
 
-    def close(self, state: tuple[Any, Any], rows: Array, table: Coded) -> None:
-        for counts, each in zip(self.both, state, strict=True):
-            counts.close(each, rows, table)
+    def zooms(self, state: tuple[Any, Any]) -> bool:
+        return False
 
     def borders(
         self,

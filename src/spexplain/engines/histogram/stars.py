@@ -26,8 +26,9 @@ class StarCounts(Tallies):
 
     n_fields = 6
     row_major = False
+    cost = 1
+    has_sides = True
     has_caps = False
-    zooms = True
 
     def __init__(self, graph: StarGraph) -> None:
         self.graph, self.degrees = graph, graph.degrees

@@ -18,14 +18,15 @@ class SumCounts(ABC):
     """Amounts of shape (n_vertices, n_amounts). State: their sums over the node."""
 
     row_major = False
+    has_sides = False
     has_caps = False
     most_bins = 64
     rows_per_bin = 16
-    zooms = False
 
     def __init__(self, amounts: Ints) -> None:
         self.amounts = np.ascontiguousarray(amounts)
         self.n_fields = amounts.shape[1] + 2
+        self.cost = 1 + amounts.shape[1] // 8
 
     def root(self, rows: Array) -> Ints:
         return np.asarray(np.sum(self.amounts, axis=0))
@@ -54,8 +55,8 @@ class SumCounts(ABC):
     def open(self, state: Ints, rows: Array, table: Coded, threads: Threads) -> None:
         return
 
-    def close(self, state: Ints, rows: Array, table: Coded) -> None:
-        return
+    def zooms(self, state: Ints) -> bool:
+        return False
 
     def borders(
         self,

@@ -1,4 +1,7 @@
-"""How often each label occurs in every bin of a node: kept for the children where that pays."""
+"""How often each label occurs in every bin of a node: kept for the children where that pays.
+
+Nodes that keep nothing are counted block by block of features, each looked at while it is in the caches.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,11 +39,12 @@ class Kinds(NamedTuple):
 
 @dataclass
 class Tally:
-    """Rows of each label in a node and, while it is searched or in large nodes, by feature and bin."""
+    """Rows of each label in a node and, in large nodes, by feature and bin."""
 
     totals: Ints
     kinds: Kinds
     histograms: Array | None = None
+    clusters: Ints | None = None  # what `LabelCounts` knows of the numbered labels
     parent: "Tally | None" = None  # until the first search below it
 
 
@@ -64,7 +68,7 @@ class Tallies:
     """
 
     most_bins = 64
-    most_bins_of_many = 32  # where every bin costs more
+    most_bins_of_many = 16  # where every bin costs more
     rows_per_bin = 16
 
     def __init__(self, labels: Array, n_labels: int) -> None:
@@ -104,7 +108,7 @@ class Tallies:
             if tally.histograms is not None or not self._is_kept(rows, table):
                 continue
             # Parents, children and siblings that keep theirs number the labels alike.
-            tally.kinds = self._kinds(np.arange(self.n_labels))
+            tally.kinds, tally.clusters = self._kinds(np.arange(self.n_labels)), None
             if (
                 are_siblings
                 and tally is not smaller
@@ -118,22 +122,23 @@ class Tallies:
                 self.open(tally, rows, table, threads)
 
     def open(self, tally: Tally, rows: Array, table: Coded, threads: Threads) -> None:
-        """Count in a node that is about to be searched."""
-        if tally.histograms is None:
+        """Count in a node that is about to be searched, if it keeps that for its children."""
+        if tally.histograms is None and self._is_kept(rows, table):
             tally.histograms = np.zeros(self._shape(tally, table), dtype=np.int32)
             self._apply(_Change(rows, 1), tally, table, threads)
 
-    def close(self, tally: Tally, rows: Array, table: Coded) -> None:
-        """Forget what is not worth keeping for the node's children."""
-        if not self._is_kept(rows, table):
-            tally.histograms = None
+    def zooms(self, tally: Tally) -> bool:
+        """Whether single bins of the node can be told apart into codes."""
+        return tally.histograms is not None
 
     def _is_kept(self, rows: Array, table: Coded) -> bool:
         return len(rows) > _ROWS_PER_KEPT_CELL * table.n_bins * self.n_labels
 
     def _shape(self, tally: Tally, table: Coded) -> tuple[int, int, int]:
-        n_kinds = len(tally.kinds.labels)
-        return len(table.columns), table.n_bins, -(-n_kinds // _LANES) * _LANES
+        return len(table.columns), table.n_bins, self._width(tally)
+
+    def _width(self, tally: Tally) -> int:
+        return -(-len(tally.kinds.labels) // _LANES) * _LANES
 
     def _apply(self, change: _Change, tally: Tally, table: Coded, threads: Threads) -> None:
         """Add rows to the histograms of a node, or take them away."""
@@ -156,15 +161,16 @@ class Tallies:
         self, tally: Tally, rows: Array, table: Coded, segments: Segments
     ) -> tuple[Array, Array]:
         """Return the histograms of some segments, and the labels that lie left of each."""
-        wide = tally.histograms
-        assert wide is not None
-        features, bins = segments
-        starts = np.zeros((len(features), wide.shape[2]), dtype=np.int32)
-        if bins is None:
+        wide, (features, bins) = tally.histograms, segments
+        starts = np.zeros((len(features), self._width(tally)), dtype=np.int32)
+        if wide is not None and bins is None:
             return wide[features[0] : features[-1] + 1], starts
-        histograms = np.zeros((len(features), 1 << table.shift, wide.shape[2]), dtype=np.int32)
         labels = tally.kinds.number_of[self.labels[rows]]
-        zoom_histograms(
-            table.codes, table.shift, features, bins, rows, labels, wide, starts, histograms
-        )
+        n_bins = table.n_bins if bins is None else 1 << table.shift
+        histograms = np.zeros((len(features), n_bins, self._width(tally)), dtype=np.int32)
+        codes, shift = table.codes, table.shift
+        if wide is None or bins is None:
+            fill_histograms(codes, shift, features[0], rows, labels, 1, histograms)
+        else:
+            zoom_histograms(codes, shift, features, bins, rows, labels, wide, starts, histograms)
         return histograms, starts

@@ -1,0 +1,34 @@
+"""What is left to look at, from the bounds of all bins."""
+
+import numpy as np
+
+from spexplain.kernels.jit import jit
+from spexplain.typing import Array, Floats, Ints
+
+
+@jit
+def survey_bins(
+    bounds: Floats,
+    sums: Ints,
+    score: float,
+    feature: int,
+    worth: Array,
+    lowest: Floats,
+    n_members: Ints,
+) -> None:
+    """Write which bins can hold a cut better than `score`, or an equal one of an earlier feature or the same.
+
+    And, feature by feature, their lowest bound and the members that they hold, for which `sums` has
+    the members left of every border in the last field but one. Shapes: bounds and worth (d, n_bins),
+    sums (d, n_fields, n_bins + 1), lowest and n_members (d,). Cost O(d n_bins).
+    """
+    field = sums.shape[1] - 2
+    for f in range(len(bounds)):
+        lowest[f], n_members[f] = np.inf, 0
+        for b in range(bounds.shape[1]):
+            bound = bounds[f, b]
+            can_win = bound < score or (bound == score and score < np.inf and f <= feature)
+            worth[f, b] = can_win
+            if can_win:
+                lowest[f] = min(lowest[f], bound)
+                n_members[f] += sums[f, field, b + 1] - sums[f, field, b]
