@@ -94,7 +94,7 @@ def test_small_portions():
         for name in ("spex", "sparse", "imm", "plain"):
             objective = cases.objective(rng, name, X, 5)
             search = CupyEngine(max_bins=9).bind(cupy.asarray(X), objective)
-            search.n_places = 50
+            search.n_places, search.work = 50, 20_000
             expected = NumpyEngine().bind(X, objective)
             assert grow(search, max_leaves=6) == grow(expected, max_leaves=6)
 
@@ -225,6 +225,32 @@ def test_estimators(dtype):
         if not isinstance(estimator, spexplain.ExKMC):
             fitted = estimator.set_params(engine="cupy").fit(X, cupy.asarray(labels))
             assert fitted.predict(X).shape == (500,)
+
+
+def test_reference_labels_stay_on_the_device_if_they_are_numbers():
+    import spexplain
+
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = np.where(X[:, 1] > 0, 7, 4)
+    for labels, kind in ((y, cupy.ndarray), (y / 2, cupy.ndarray), (y.astype(str), np.ndarray)):
+        fitted = spexplain.SpexClique().fit(cupy.asarray(X), labels)
+        found = fitted.predict_reference(cupy.asarray(X))
+        assert isinstance(found, kind)
+        assert found.dtype == labels.dtype
+        assert found.tolist() == fitted.predict_reference(X).tolist() == labels.tolist()
+
+
+def test_edges_are_listed_once():
+    from spexplain.graphs import device, knn_graph
+
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    graph = knn_graph(cupy.asarray(X), 5)
+    assert graph in device._EDGES
+    first = grow(CupyEngine().bind(cupy.asarray(X), spex(graph)), max_leaves=6)
+    assert graph not in device._EDGES
+    assert graph in device._LISTS
+    again = grow(CupyEngine().bind(cupy.asarray(X), spex(graph)), max_leaves=6)
+    assert first == again == grow(NumpyEngine().bind(X, spex(graph)), max_leaves=6)
 
 
 def test_references_are_computed_on_the_host(capsys):

@@ -14,7 +14,7 @@ from spexplain.grow import grow
 from spexplain.objectives import exkmc, spex
 
 
-def check(seed, name, n_bins, *, memory=2**40, n_places=None):
+def check(seed, name, n_bins, *, memory=2**40, n_places=None, work=None):
     rng = np.random.default_rng(seed)
     n, d, k = int(rng.integers(2, 60)), int(rng.integers(1, 20)), int(rng.integers(2, 7))
     dtype, order = rng.choice([np.float32, np.float64]), str(rng.choice(["C", "F"]))
@@ -27,6 +27,8 @@ def check(seed, name, n_bins, *, memory=2**40, n_places=None):
         search = bound(kernels, X, objective, least, n_bins, memory)
     if n_places is not None:
         search.n_places = n_places
+    if work is not None:
+        search.work = work
     expected = NumpyEngine().bind(X, objective, min_samples_leaf=least)
     assert grow(search, max_leaves=8) == grow(expected, max_leaves=8)
 
@@ -42,6 +44,13 @@ def test_tree_is_that_of_the_exhaustive_engine(name, n_bins):
 def test_streaming_and_small_portions(name):
     for seed in range(3):
         check(seed, name, 5, memory=1, n_places=40)
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_borders_of_a_few_features_at_a_time(name):
+    for seed in range(3):
+        check(seed, name, 7, n_places=11, work=1)
+        check(seed, name, 7, work=20_000)
 
 
 def test_trees_grown_from_a_start_and_without_a_trend():

@@ -5,7 +5,8 @@ With them the search runs where there is no GPU, and on a GPU each kernel is com
 
 import numpy as np
 
-from spexplain.engines.cupy.records import CELLS, LANES, Bins, Block, Csr, Jobs, Places
+from spexplain.engines.cupy.launch import EdgeTypes
+from spexplain.engines.cupy.records import CELLS, JOB, LANES, Bins, Block, Csr, Jobs, Places
 
 BIG = 2**63 - 1
 
@@ -29,11 +30,19 @@ def key_of(value):
     return key - 2**64 if key >= 2**63 else key  # as int64
 
 
+def six(fields):
+    """All six fields of all nodes, shape (6, nodes, d, borders)."""
+    stored = [each[np.minimum(np.arange(6), len(each) - 1)] for each in fields]
+    return np.stack(stored, axis=1).astype(np.int64)
+
+
 class TwinKernels:
     xp = np
+    n_picks = 1
 
     def __init__(self, *, wide=False):
-        self.sum_dtype = np.dtype(np.uint64 if wide else np.uint32)
+        sums = np.uint64 if wide else np.uint32
+        self.edges = EdgeTypes(sums, sums)
 
     def fetch(self, array):
         return np.array(array)
@@ -124,7 +133,7 @@ class TwinKernels:
         )
         counters[4 : 4 + len(left)] = np.count_nonzero(left[:, 0, :-1, -1], axis=1)
         if not with_moves:
-            return fields, caps, None
+            return list(fields.swapaxes(0, 1)), caps, None
         inside = np.diff(left, axis=3, append=left[..., -1:])
         top = np.argmax(inside[:, :, :-1], axis=2)[:, :, None]
         n = np.take_along_axis(inside, top, axis=2)[:, :, 0]
@@ -132,10 +141,15 @@ class TwinKernels:
         r = np.take_along_axis(right, top, axis=2)[:, :, 0]
         w, g, c = (row[top[:, :, 0]] for row in clusters)
         moves = np.stack([w * n * (2 * a + n - 1), -w * n * (2 * r - n - 1), g * n, c * n])
-        return fields, caps, moves
+        return list(fields.swapaxes(0, 1)), caps, moves
 
-    def make_sides(self, borders, trend):
-        fields, caps, moves, _ = borders
+    def make_sides(self, borders, trend, features, totals):
+        _, caps, moves, _ = borders
+        fields, here = six(borders.fields), slice(*features)
+        if features[0] == 0:
+            totals[:, :, 0, 0] = fields[[0, 2, 3], :, 0, -1]
+        fields = fields[:, :, here]
+        caps, moves = (None if each is None else each[:, :, here] for each in (caps, moves))
         after = np.concatenate([fields[..., 1:], fields[..., -1:]], axis=-1)[:4]
         now, total = fields[:4], fields[:4, ..., -1:]
 
@@ -184,7 +198,8 @@ class TwinKernels:
         rest = np.sum(2 * (total - left)[:, :, :k] * beyond, axis=2)
         volume = left[:, :, :k].sum(axis=2) + np.sum(inside * degree, axis=2)
         members = samples + inside.sum(axis=2)
-        return np.stack([joined, rest, volume, np.sum(inside * counted, axis=2), members, samples])
+        size = np.sum(inside * counted, axis=2)
+        return list(np.stack([joined, rest, volume, size, members, samples], axis=1))
 
     def count_edges(self, block, rows, csr: Csr, part_of, parts, histograms, crossing):
         d = histograms.shape[0]
@@ -204,29 +219,38 @@ class TwinKernels:
                         crossing[f, 0, its + 1] += 2 * w - lower
                         crossing[f, 1, its + 1] += 2 * w
             for f in range(d):
-                histograms[f, 2, code[f, x] + 1] += csr.degrees[x]
+                histograms[f, 2, code[f, x] + 1] += int(csr.degrees[x])
                 histograms[f, 3, code[f, x] + 1] += 1
 
-    def list_neighbors(self, heads, tails, weights, indptr):
-        n = len(indptr) - 1
+    def list_neighbors(self, heads, tails, weights, n):
         ends, others = np.append(heads, tails), np.append(tails, heads)
         order = np.argsort(ends, kind="stable")
         both = np.append(weights, weights)
+        indptr = np.append(0, np.cumsum(np.bincount(ends, minlength=n)))
         degrees = np.zeros(n, dtype=np.int64)
-        np.add.at(degrees, ends, both)
-        return Csr(indptr, others[order], both[order].astype(self.sum_dtype), degrees)
+        np.add.at(degrees, ends, both.astype(np.int64))
+        return Csr(indptr, others[order], both[order].astype(self.edges.weights), degrees)
 
     def scan_edges(self, histograms, crossing, subtract):
-        left = self._scanned(histograms, subtract, crossing)
-        joined, ends, volume, members = (left[:, :, i] for i in range(4))
-        rest = joined[..., -1:] - (ends - joined)
-        return np.stack([joined, rest, volume, members, members, members])
+        def swap(joined, other):
+            """Edge ends from the rest, or the rest from edge ends."""
+            other[:] = joined[:, -1:] - other + joined
 
-    def pick_borders(self, scores, fields, min_samples, counters):
-        scores = scores[0]
-        n = fields.shape[1]
+        if len(histograms) > 1 and subtract:
+            swap(*histograms[1].swapaxes(0, 1)[:2])
+        self._scanned(histograms, subtract, crossing)
+        for each in histograms:
+            swap(*each.swapaxes(0, 1)[:2])
+
+    def pick_borders(self, scores, fields, features, min_samples, scored, part, counters):
+        with np.errstate(invalid="ignore"):
+            bounds = np.fmin.reduce(scores[1:], axis=0)
+            bounds = bounds - np.where(np.isfinite(bounds), 1e-12 * np.abs(bounds), 0.0)
+        scored.bounds[:, slice(*features)] = bounds
+        scores, parts = scores[0], scored.parts[:, part : part + 1]
+        fields = six(fields)[:, :, slice(*features)]
+        _, n, _, n_borders = fields.shape
         counters[:4] = 0
-        parts = np.zeros((n, 1, 3), dtype=np.int64)
         for v in range(n):
             members, samples = fields[4, v], fields[5, v]
             n_samples = samples[0, -1]
@@ -235,25 +259,29 @@ class TwinKernels:
             valid &= (samples >= min_samples) & (samples <= n_samples - min_samples)
             own = np.where(valid, scores[v], np.inf).ravel()
             best = int(np.argmin(own))
-            rank = best if own[best] < np.inf else 0
-            parts[v, 0] = [np.float64(own[best]).view(np.int64), rank, -1 if rank == best else 0]
-        return parts
+            found = own[best] < np.inf
+            rank, place = (features[0] * n_borders + best, -1) if found else (0, 0)
+            parts[v, 0] = [np.float64(own[best]).view(np.int64), rank, place]
 
-    def select_bins(self, bounds, fields, solid, prior, parts, features, min_samples, counters):
+    def select_bins(
+        self, scored, fields, solid, prior, features, min_samples, a_portion, counters
+    ):  # fmt: skip
+        fields = six(fields)
         _, n, d, n_borders = fields.shape
-        if bounds is not None:
-            with np.errstate(invalid="ignore"):
-                bounds = np.fmin.reduce(bounds, axis=0)
-                bounds = bounds - 1e-12 * np.abs(bounds)
-        everything = bounds is None
+        everything = scored is None
+        bounds = None if everything else scored.bounds
         at = np.full((n, d, n_borders - 1), -1, dtype=np.int32)
         entries = []
         for v in range(n):
-            score = np.inf if parts is None else float(parts[v, 0, :1].view(np.float64)[0])
+            score, rank = np.inf, 0
+            if not everything:
+                score, rank = min(
+                    (float(part[:1].view(np.float64)[0]), part[1]) for part in scored.parts[v]
+                )
             limit = min(score, prior[0, v])
             last = d
-            if parts is not None and score == limit:
-                last = parts[v, 0, 1] // n_borders
+            if not everything and score == limit:
+                last = rank // n_borders
             if prior[0, v] == limit:
                 last = min(last, prior[1, v])
             members, samples = fields[4, v], fields[5, v]
@@ -271,20 +299,30 @@ class TwinKernels:
                         wanted &= bool(bound < limit or tie)
                     if wanted and inside > 1:
                         at[v, f, b] = counters[0]
-                        entries.append([v, f, b, counters[1], inside])
+                        portion, first = divmod(int(counters[1]), a_portion)
+                        entries.append([v, f, b, first, inside, portion])
                         counters[0] += 1
                         counters[1] += inside
                         counters[2] = max(counters[2], inside)
-        return Jobs(at, np.array(entries, dtype=np.int32).reshape(-1, 5), everything)
+        return Jobs(at, np.array(entries, dtype=np.int32).reshape(-1, JOB), everything)
 
-    def gather_jobs(self, block, rows, jobs, n_jobs, n_places):
+    @staticmethod
+    def _of(jobs, portion):
+        """The jobs of a portion, numbered among all."""
+        return [
+            (number, *entry[:5])
+            for number, entry in enumerate(jobs.entries.tolist())
+            if entry[5] == portion
+        ]
+
+    def gather_jobs(self, block, rows, jobs, portion, taken, n_places):
         places = Places(
             np.empty(n_places),
             np.empty(n_places, dtype=np.int32),
-            np.empty(n_places, dtype=np.int32),
+            np.full(n_places, -1, dtype=np.int32),
         )
         code = unpacked(block.codes, jobs.at.shape[1])
-        for number, (v, f, b, first, n) in enumerate(jobs.entries[:n_jobs].tolist()):
+        for number, v, f, b, first, n in self._of(jobs, portion):
             inside = rows[v] if jobs.everything else rows[v][code[f, rows[v]] == b]
             part = slice(first, first + n)
             places.members[part] = inside
@@ -292,19 +330,19 @@ class TwinKernels:
             places.job_of[part] = number
         return places
 
-    def sort_jobs(self, jobs, n_jobs, longest, places):
-        for _, _, _, first, n in jobs.entries[:n_jobs].tolist():
+    def sort_jobs(self, jobs, portion, longest, places):
+        for *_, first, n in self._of(jobs, portion):
             part = slice(first, first + n)
             order = np.argsort(places.values[part])
             places.values[part] = places.values[part][order]
             places.members[part] = places.members[part][order]
 
-    def _walk(self, jobs, n_jobs, fields, min_samples, places, moves):
+    def _walk(self, jobs, portion, fields, min_samples, places, moves):
         """`moves(job, sofar members)` yields joins, parts, volume, size, samples for each member."""
-        n_places = len(places.values)
+        n_places, fields = len(places.values), six(fields)
         gaps = np.zeros((10, n_places), dtype=np.int64)
         valid = np.zeros(n_places, dtype=np.uint8)
-        for job in jobs.entries[:n_jobs].tolist():
+        for _, *job in self._of(jobs, portion):
             v, f, b, first, n = job
             now = fields[[0, 1, 2, 3, 5], v, f, b].copy()
             n_samples = fields[5, v, f, -1]
@@ -319,7 +357,7 @@ class TwinKernels:
                 valid[place] = enough and apart
         return gaps, valid
 
-    def walk_labels(self, jobs, n_jobs, fields, min_samples, places, histograms, labels, clusters):
+    def walk_labels(self, jobs, portion, fields, min_samples, places, histograms, labels, clusters):
         def moves(job):
             v, f, b, first, n = job
             seen, total = histograms[v][f, :, b].copy(), histograms[v][f, :, -1]
@@ -329,13 +367,13 @@ class TwinKernels:
                 yield w * seen[c], w * (total[c] - seen[c] - 1), clusters[1, c], clusters[2, c], 1
                 seen[c] += 1
 
-        return self._walk(jobs, n_jobs, fields, min_samples, places, moves)
+        return self._walk(jobs, portion, fields, min_samples, places, moves)
 
     def walk_stars(
-        self, jobs, n_jobs, fields, min_samples, places, histograms, labels, center_codes,
+        self, jobs, portion, fields, min_samples, places, histograms, labels, center_codes,
         centers, n_samples,
     ):  # fmt: skip
-        code = unpacked(np.ascontiguousarray(center_codes), fields.shape[2])
+        code = unpacked(np.ascontiguousarray(center_codes), fields[0].shape[1])
 
         def moves(job):
             v, f, b, first, n = job
@@ -360,9 +398,9 @@ class TwinKernels:
                 else:
                     yield 0, 0, int(c < k), 0, 1
 
-        return self._walk(jobs, n_jobs, fields, min_samples, places, moves)
+        return self._walk(jobs, portion, fields, min_samples, places, moves)
 
-    def walk_edges(self, jobs, n_jobs, fields, min_samples, places, block, csr, part_of, parts):
+    def walk_edges(self, jobs, portion, fields, min_samples, places, block, csr, part_of, parts):
         def moves(job):
             v, f, _, first, n = job
             for x in places.members[first : first + n].tolist():
@@ -373,49 +411,60 @@ class TwinKernels:
                 earlier = (its < mine) | ((its == mine) & (y < x))
                 yield w[inside & earlier].sum(), w[inside & ~earlier].sum(), csr.degrees[x], 1, 1
 
-        return self._walk(jobs, n_jobs, fields, min_samples, places, moves)
+        return self._walk(jobs, portion, fields, min_samples, places, moves)
 
-    def pick_gaps(self, scores, valid, places, jobs, shape, *, first_wins):
-        _, n, _, n_borders = shape
+    def pick_gaps(self, scores, valid, places, jobs, fields, *, first_wins):
+        n, n_borders = len(fields), fields[0].shape[2]
         parts = np.zeros((n, 1, 3), dtype=np.int64)
         for v in range(n):
             best = (np.inf, 0, 0)
             for i in range(len(scores)):
-                owner, f, b, _, _ = jobs.entries[places.job_of[i]].tolist()
-                if owner == v and valid[i] and scores[i] < np.inf:
+                owner, f, b = jobs.entries[places.job_of[i], :3].tolist()
+                if places.job_of[i] >= 0 and owner == v and valid[i] and scores[i] < np.inf:
                     best = min(best, (0.0 if first_wins else scores[i], f * n_borders + b, i))
             parts[v, 0] = [np.float64(best[0]).view(np.int64), best[1], best[2]]
         return parts
 
-    def finish(self, block, rows, fields, border_parts, gap_parts, found):
+    def improve(self, records, fields, border_parts, found):
+        fields, parts = six(fields), None if found is None else found[0]
         _, n, _, n_borders = fields.shape
-        records = np.zeros((n, 12), dtype=np.int64)
-        for v in range(n):
+        fresh = records is None
+        if fresh:
+            records = np.zeros((n, 12), dtype=np.int64)
+        for v, record in enumerate(records):
             rivals = [
                 (float(part[:1].view(np.float64)[0]), int(part[1]), int(part[2]))
-                for parts in (border_parts, gap_parts)
-                if parts is not None
-                for part in parts[v]
+                for several in (border_parts, parts)
+                if several is not None
+                for part in several[v]
             ]
             score, rank, place = min(rivals)
+            before = float(record[:1].view(np.float64)[0]), int(record[11])
+            if not fresh and (score, rank) >= before:
+                continue
             f, b = divmod(rank, n_borders)
             is_gap = place >= 0 and score < np.inf
+            record[3], record[4:9] = fields[4, v, f, b], fields[[0, 1, 2, 3, 5], v, f, b]
+            record[9:11] = 0, -1
             if is_gap:
-                scores, gaps, jobs, places = found
-                first = jobs.entries[places.job_of[place], 3]
-                records[v, 3] = fields[4, v, f, b] + place - first + 1
-                records[v, 4:9] = gaps[[0, 3, 1, 2, 9], place]
-                records[v, 9:11] = [key_of(each) for each in places.values[place : place + 2]]
+                _, scores, gaps, jobs, places = found
+                record[3] += place - jobs.entries[places.job_of[place], 3] + 1
+                record[4:9] = gaps[[0, 3, 1, 2, 9], place]
+                record[9:11] = [key_of(each) for each in places.values[place : place + 2]]
                 score = scores[place]
-            elif score < np.inf:
-                records[v, 3] = fields[4, v, f, b]
-                records[v, 4:9] = fields[[0, 1, 2, 3, 5], v, f, b]
-                codes = unpacked(block.codes, block.n_features)[f, rows[v]]
-                values = values_of(block, rows[v], f)
-                low, high = values[codes < b].max(), values[codes >= b].min()
-                records[v, 9:11] = key_of(low), key_of(high)
-            records[v, :3] = np.float64(score).view(np.int64), f, -1 if is_gap else b
+            record[:3] = np.float64(score).view(np.int64), f, -1 if is_gap else b
+            record[11] = rank
         return records
+
+    def find_around(self, block, rows, records):
+        for v, record in enumerate(records):
+            f, b = record[1:3]
+            if b < 0 or not record[:1].view(np.float64)[0] < np.inf:
+                continue
+            codes = unpacked(block.codes, block.n_features)[f, rows[v]]
+            values = values_of(block, rows[v], f)
+            low, high = values[codes < b].max(), values[codes >= b].min()
+            record[9:11] = key_of(low), key_of(high)
 
     def split_rows(self, block, rows, feature, limits, sizes, part_of, parts):
         x = values_of(block, rows, feature)

@@ -12,12 +12,13 @@ from spexplain.estimators.collections import (
     is_partitioned,
     lazy_leaf_ids,
     lazy_scales,
+    look_up,
     refuse_reference,
 )
 from spexplain.graphs.device import is_on_device
 from spexplain.summary import feature_scales
 from spexplain.tree import Tree
-from spexplain.typing import Floats, Ints, Matrix
+from spexplain.typing import Array, Floats, Ints, Matrix
 
 __all__ = ["check_device_table", "is_on_device", "leaf_ids", "on_host", "scales_of", "table_for"]
 
@@ -91,6 +92,17 @@ def leaf_ids(tree: Tree, X: Any) -> Any:
     from spexplain.engines.cupy.rows import route
 
     return route(tree, X)
+
+
+def labels_of(values: Array, leaves: Any) -> Any:
+    """Return the label of every row's leaf: on the device for rows there, if labels are numbers."""
+    if not is_on_device(leaves):
+        return look_up(values, leaves)
+    if values.dtype.kind not in "buif":  # the device holds nothing else
+        return values[on_host(leaves)]
+    import cupy
+
+    return cupy.asarray(values)[leaves]
 
 
 def group_sums(X: Any, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:

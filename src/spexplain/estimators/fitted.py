@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spexplain.estimators.arrays import leaf_ids, on_host
+from spexplain.estimators.arrays import labels_of, leaf_ids, on_host
 from spexplain.estimators.checks import check_table
-from spexplain.estimators.collections import is_collection, look_up, refuse_whole_table
+from spexplain.estimators.collections import is_collection, refuse_whole_table
 from spexplain.estimators.explained import Explained, PathStep, path_of
 from spexplain.estimators.explaining import Explaining
 from spexplain.estimators.tables import TableKind, as_table
@@ -104,6 +104,7 @@ class FittedTree(Explaining):
         Returns
         -------
         labels : array of shape (n_rows,)
+            On the GPU if `X` is a CuPy array and labels are numbers; lazy for Dask collections.
         """
         check_is_fitted(self)
         if not hasattr(self, "leaf_reference_"):
@@ -111,7 +112,7 @@ class FittedTree(Explaining):
                 f"{type(self).__name__} was fitted without reference labels; pass them to fit as y to have "
                 "leaves named after them."
             )
-        return look_up(self.leaf_reference_, on_host(self.predict(X)))  # type: ignore[no-any-return]
+        return labels_of(self.leaf_reference_, self.predict(X))  # type: ignore[no-any-return]
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: TableKind = "auto"

@@ -8,7 +8,10 @@ import numpy as np
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.typing import Symmetrization
 
+# Of graphs that were made on the device: first their edges, then the lists of neighbours that an engine
+# has made of them. The one replaces the other, since memory is short there.
 _EDGES: WeakKeyDictionary[SparseGraph, tuple[Any, Any, Any]] = WeakKeyDictionary()
+_LISTS: WeakKeyDictionary[SparseGraph, tuple[Any, ...]] = WeakKeyDictionary()
 
 
 def is_on_device(X: Any) -> bool:
@@ -23,6 +26,18 @@ def device_edges(xp: Any, graph: SparseGraph) -> tuple[Any, Any, Any]:
         return known
     heads, tails = (xp.asarray(ends.astype(np.int32)) for ends in (graph.heads, graph.tails))
     return heads, tails, xp.asarray(graph.weights)
+
+
+def known_lists(xp: Any, graph: SparseGraph) -> tuple[Any, ...] | None:
+    """Return what `keep_lists` has kept of a graph, if its arrays are of the library `xp`."""
+    known = _LISTS.get(graph)
+    return known if known is not None and isinstance(known[0], xp.ndarray) else None
+
+
+def keep_lists(graph: SparseGraph, lists: tuple[Any, ...]) -> None:
+    """Keep lists of neighbours in place of the edges of a graph that was made on the device."""
+    if _EDGES.pop(graph, None) is not None:
+        _LISTS[graph] = lists
 
 
 def device_graph(indices: Any, symmetrize: Symmetrization) -> SparseGraph:
@@ -45,10 +60,12 @@ def device_graph(indices: Any, symmetrize: Symmetrization) -> SparseGraph:
     del is_last, places
     if symmetrize == "mutual":
         pairs = pairs[counts == 2]
-    weights = counts if symmetrize == "sum" else xp.ones(len(pairs), dtype=np.int64)
+    weights = xp.ones(len(pairs), dtype=np.uint8)
+    if symmetrize == "sum":
+        weights = counts.astype(np.uint8)
+    del counts
     on_device = (pairs // n).astype(np.int32), (pairs % n).astype(np.int32), weights
     del pairs
-    heads, tails, small = (each.get() for each in (*on_device[:2], weights.astype(np.uint8)))
-    graph = SparseGraph(n, *(each.astype(np.int64) for each in (heads, tails, small)))
+    graph = SparseGraph(n, *(each.get().astype(np.int64) for each in on_device))
     _EDGES[graph] = on_device
     return graph

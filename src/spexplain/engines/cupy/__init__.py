@@ -35,7 +35,7 @@ class CupyEngine:
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
-        from spexplain.engines.cupy.edges import needs_wide_sums
+        from spexplain.engines.cupy.edges import edge_types
         from spexplain.engines.cupy.launch_search import Kernels
         from spexplain.engines.cupy.memory import free_memory
 
@@ -45,8 +45,7 @@ class CupyEngine:
         graph = objective.graph
         if X.dtype not in (np.float32, np.float64):
             X = X.astype(np.float64)
-        wide = isinstance(graph, SparseGraph) and needs_wide_sums(graph)
-        kernels = Kernels(X.dtype, wide=wide)
+        kernels = Kernels(X.dtype, edge_types(graph) if isinstance(graph, SparseGraph) else None)
         memory = free_memory(kernels.xp) if self.memory_limit is None else self.memory_limit
         return bound(kernels, X, objective, min_samples_leaf, self.max_bins, memory)
 
@@ -66,12 +65,13 @@ def bound(
     """Return the search over a table with the given kernels."""
     from spexplain.engines.cupy.counts import CliqueCounts, StarCounts
     from spexplain.engines.cupy.edges import EdgeCounts
-    from spexplain.engines.cupy.memory import Kept
-    from spexplain.engines.cupy.search import BYTES_A_PLACE, CupySearch
+    from spexplain.engines.cupy.memory import Kept, Room
+    from spexplain.engines.cupy.search import CupySearch
     from spexplain.engines.cupy.table import DeviceTable
 
     graph, trend = objective.graph, objective.trend
-    kept, n_borders = Kept(X.nbytes), n_bins + 1
+    room = Room.beside(X.nbytes, memory, lists_edges=isinstance(graph, SparseGraph))
+    kept, n_borders = Kept(room.kept), n_bins + 1
     counts: Any
     if isinstance(graph, CliqueGraph):
         counts = CliqueCounts(kernels, graph, trend, n_borders, kept)
@@ -85,5 +85,4 @@ def bound(
         memory -= X.nbytes
     extra = None if graph.extra is None else np.asarray(graph.extra, dtype=np.float64)
     table = DeviceTable(kernels, X, extra, n_bins, counts.work, memory)
-    n_places = max(1 << 16, min(memory // 4, max(1 << 27, X.nbytes // 7)) // BYTES_A_PLACE)
-    return CupySearch(table, objective, counts, min_samples_leaf, n_places)
+    return CupySearch(table, objective, counts, min_samples_leaf, room.work)

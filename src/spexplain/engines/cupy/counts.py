@@ -111,12 +111,12 @@ class CliqueCounts(LabelCounts):
         block: Block,
         borders: Borders,
         jobs: Jobs,
-        n_jobs: int,
+        portion: int,
         places: Places,
         min_samples: int,
     ) -> Any:
         return self.kernels.walk_labels(
-            jobs, n_jobs, borders.fields, min_samples, places, borders.histograms, self.labels,
+            jobs, portion, borders.fields, min_samples, places, borders.histograms, self.labels,
             self.clusters,
         )  # fmt: skip
 
@@ -173,13 +173,13 @@ class StarCounts(LabelCounts):
         block: Block,
         borders: Borders,
         jobs: Jobs,
-        n_jobs: int,
+        portion: int,
         places: Places,
         min_samples: int,
     ) -> Any:
         n_samples = self.graph.n_samples
         return self.kernels.walk_stars(
-            jobs, n_jobs, borders.fields, min_samples, places, borders.histograms, self.labels,
+            jobs, portion, borders.fields, min_samples, places, borders.histograms, self.labels,
             block.codes[:, n_samples:], self._centers(nodes), n_samples,
         )  # fmt: skip
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from spexplain.engines.cupy.launch import EdgeTypes
 from spexplain.engines.cupy.memory import Kept
 from spexplain.engines.cupy.records import Block, Borders, Csr, Jobs, Node, Places
 from spexplain.graphs import SparseGraph
-from spexplain.graphs.device import device_edges
+from spexplain.graphs.device import device_edges, keep_lists, known_lists
 from spexplain.records import Side
 from spexplain.typing import Ints
+
+_SUMS: WeakKeyDictionary[SparseGraph, tuple[int, int]] = WeakKeyDictionary()
 
 
 class EdgeCounts:
@@ -24,6 +28,7 @@ class EdgeCounts:
         self.csr: Csr = neighbor_lists(kernels, graph)
         self.kept = kept
         self.part_of = kernels.xp.zeros(graph.n_samples, dtype=np.int32)
+        self.sums = np.dtype(kernels.edges.sums)
 
     def order(self) -> Any:
         """Rows of many neighbours first: warps whose rows have equally many do not wait."""
@@ -32,20 +37,20 @@ class EdgeCounts:
 
     @property
     def work(self) -> int:
-        """Bytes of arrays a feature."""
-        return self.n_borders * 8 * (2 * 24 + 12)
+        """Bytes of arrays a feature: sums of two nodes and their crossing edges, bounds, jobs."""
+        return self.n_borders * (10 * int(self.sums.itemsize) + 2 * (8 + 28))
 
     def root_side(self) -> Side:
-        ends = 2 * np.sum(self.graph.weights)
+        ends = np.int64(2 * edge_sums(self.graph)[0])
         return Side(ends, ends, np.int64(self.graph.n_samples))
 
     def borders(self, nodes: Sequence[Node], block: Block, counters: Any, *, keep: bool) -> Borders:
-        xp, d = self.kernels.xp, block.n_features
+        xp, d, sums = self.kernels.xp, block.n_features, self.sums
         of_parent = self.kept.of_parent(nodes) if keep else None
-        crossing = xp.zeros((d, 2, self.n_borders), dtype=np.int64)
+        crossing = xp.zeros((d, 2, self.n_borders), dtype=sums)
         counted = []
         for node in nodes if of_parent is None else nodes[:1]:
-            counted.append(xp.zeros((d, 4, self.n_borders), dtype=np.int64))
+            counted.append(xp.zeros((d, 4, self.n_borders), dtype=sums))
             parts = node.part, -1 if of_parent is None else nodes[1].part
             head = block, node.rows, self.csr, self.part_of, parts
             self.kernels.count_edges(*head, counted[-1], crossing)
@@ -53,7 +58,8 @@ class EdgeCounts:
             counted.append(of_parent)
         if keep:
             self.kept.keep(nodes, counted)
-        return Borders(self.kernels.scan_edges(counted, crossing, of_parent is not None))
+        self.kernels.scan_edges(counted, crossing, of_parent is not None)
+        return Borders([each.swapaxes(0, 1) for each in counted])
 
     def gaps(
         self,
@@ -61,13 +67,13 @@ class EdgeCounts:
         block: Block,
         borders: Borders,
         jobs: Jobs,
-        n_jobs: int,
+        portion: int,
         places: Places,
         min_samples: int,
     ) -> Any:
         parts = nodes[0].part, nodes[-1].part
         return self.kernels.walk_edges(
-            jobs, n_jobs, borders.fields, min_samples, places, block, self.csr, self.part_of, parts
+            jobs, portion, borders.fields, min_samples, places, block, self.csr, self.part_of, parts
         )
 
     def child_side(self, side: Side, centers: Ints | None) -> Side:
@@ -77,16 +83,28 @@ class EdgeCounts:
         return False
 
 
-def needs_wide_sums(graph: SparseGraph) -> bool:
-    """Whether sums of edge weights exceed 32 bits."""
-    return bool(4 * int(np.sum(graph.weights)) >= 2**31)
+def edge_types(graph: SparseGraph) -> EdgeTypes:
+    """Return the least number types that hold the sums of edge weights, and these themselves."""
+    total, most = edge_sums(graph)
+    sums = np.uint64 if 4 * total >= 2**31 else np.uint32
+    return EdgeTypes(sums, np.uint8 if most < 2**8 else sums)
 
 
-def neighbor_lists(kernels: Any, graph: SparseGraph) -> Any:
+def edge_sums(graph: SparseGraph) -> tuple[int, int]:
+    """Return the sum of all weights and the largest of them, added up once a graph."""
+    if graph not in _SUMS:
+        _SUMS[graph] = int(np.sum(graph.weights)), int(np.max(graph.weights, initial=0))
+    return _SUMS[graph]
+
+
+def neighbor_lists(kernels: Any, graph: SparseGraph) -> Csr:
     """Return the neighbours of every vertex, on the device."""
-    xp, n = kernels.xp, graph.n_samples
+    xp = kernels.xp
+    known = known_lists(xp, graph)
+    if known is not None:
+        return Csr(*known)
     heads, tails, weights = device_edges(xp, graph)
-    counts = xp.bincount(heads, minlength=n) + xp.bincount(tails, minlength=n)
-    indptr = xp.zeros(n + 1, dtype=np.int64)
-    xp.cumsum(counts, out=indptr[1:])
-    return kernels.list_neighbors(heads, tails, weights, indptr)
+    weights = weights.astype(kernels.edges.weights, copy=False)
+    lists: Csr = kernels.list_neighbors(heads, tails, weights, graph.n_samples)
+    keep_lists(graph, lists)
+    return lists

@@ -10,19 +10,18 @@ from spexplain.records import Side
 
 
 def border_scores(
-    xp: Any, objective: Objective, sides: Any, fields: Any, is_wide: bool = False
+    xp: Any, objective: Objective, sides: Any, totals: Any, fields: list[Any] | None = None
 ) -> Any:
-    """Return the scores of cuts at all borders and at their best in between, one row a variant.
+    """Return the scores of cuts at borders and at their best in between, one row a variant.
 
-    Sides come as doubles where bounds need fractions; sums that doubles do not hold (`is_wide`) are
-    scored from the integers.
+    Sides come as doubles where bounds need fractions; where their sums exceed what doubles hold, the cuts
+    at borders are scored from the `fields` of the same features, which are integers.
     """
-    totals = fields[:, :, :1, -1:]
-    node = Side(totals[0], totals[2], totals[3])
+    node = Side(*totals)
     scores = _scores(xp, objective, Side(*sides[:3]), Side(*sides[3:]), node)
-    if is_wide and sides.dtype == np.float64:
-        joined, rest, volume, size = fields[:4]
-        right = Side(rest, totals[2] - volume, totals[3] - size)
+    if fields is not None and sides.dtype == np.float64:
+        joined, rest, volume, size = xp.stack([each[:4] for each in fields], axis=1)
+        right = Side(rest, node.volume - volume, node.size - size)
         scores[0] = _scores(xp, objective, Side(joined, volume, size), right, node)
     return scores
 

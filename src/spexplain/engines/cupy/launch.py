@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,31 +11,41 @@ from spexplain.engines.cupy.records import Block
 SHARED = 200 * 1024  # bytes of shared memory that a block may take
 _USUAL_SHARED = 32 * 1024  # what every kernel gets beside its own
 EDGES = 256  # room for the edges between the bins of a feature
+_C_NAMES = {1: "unsigned char", 4: "unsigned int", 8: "unsigned long long"}
 _PARTS = ("common.cuh", "coding.cu", "labels.cu", "edges.cu", "search.cu", "walk.cu")
 
 
-@lru_cache(maxsize=8)
-def _module(real: str, counter: str) -> Any:
+@lru_cache(maxsize=16)
+def _module(real: str, counter: str, weight: str, field: str) -> Any:
     import cupy
 
     folder = files("spexplain.engines.cupy").joinpath("cuda")
     source = "\n".join(folder.joinpath(name).read_text() for name in _PARTS)
-    options = ("-std=c++17", f"-DREAL={real}", f"-DSUM={counter}")
+    types = {"REAL": real, "SUM": counter, "WEIGHT": weight, "FIELD": field}
+    options = ("-std=c++17", *(f"-D{name}={type_}" for name, type_ in types.items()))
     return cupy.RawModule(code=source, options=options)
 
 
-class Launcher:
-    """Kernels for tables of one number type, and edge weights that fit 32 bits or do not."""
+class EdgeTypes(NamedTuple):
+    """The least number types that hold what is added up over edges."""
 
-    def __init__(self, dtype: Any, *, wide: bool = False) -> None:
+    sums: Any
+    weights: Any
+
+
+class Launcher:
+    """Kernels for tables of one number type, and edges of the given types if there are some."""
+
+    def __init__(self, dtype: Any, edges: EdgeTypes | None = None) -> None:
         import cupy
 
         self.xp = cupy
+        self.edges = EdgeTypes(np.uint32, np.uint8) if edges is None else edges
         real = "float" if np.dtype(dtype) == np.float32 else "double"
-        self._module = _module(real, "unsigned long long" if wide else "unsigned int")
+        types = [_C_NAMES[np.dtype(each).itemsize] for each in self.edges]
+        self._module = _module(real, *types, "long long" if edges is None else types[0])
         self._functions: dict[str, Any] = {}
         self._rooms: dict[str, int] = {}  # shared memory that kernels may take
-        self.sum_dtype = np.dtype(np.uint64 if wide else np.uint32)
         self.n_processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
 
     def run(
@@ -58,6 +68,13 @@ def steps_of(table: Any) -> tuple[Any, int, int]:
     """Return a table and its steps in numbers."""
     size = table.dtype.itemsize
     return table, table.strides[0] // size, table.strides[1] // size
+
+
+def fields_of(fields: list[Any]) -> tuple[Any, ...]:
+    """Return the fields of one or two nodes, their steps in numbers, and how many are stored."""
+    size = fields[0].itemsize
+    steps = (step // size for step in fields[0].strides[:2])
+    return fields[0], fields[-1], *steps, len(fields[0])
 
 
 def values_of(block: Block) -> tuple[Any, ...]:

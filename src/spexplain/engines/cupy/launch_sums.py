@@ -90,7 +90,7 @@ class BorderKernels(Launcher):
         *,
         with_moves: bool,
         counters: Any,
-    ) -> tuple[Any, Any, Any]:
+    ) -> tuple[list[Any], Any, Any]:
         """Scan histograms in place; return fields, caps and moves, see ``labels.cu``."""
         xp, n = self.xp, len(histograms)
         d, n_labels, n_borders = histograms[0].shape
@@ -109,18 +109,18 @@ class BorderKernels(Launcher):
         )
         more = (fields, caps, 0 if moves is None else moves, counters[4:])
         self.run("scan_labels", (d,), 256, (*args, *more))
-        return fields, caps, moves
+        return list(fields.swapaxes(0, 1)), caps, moves
 
     def scan_stars(
         self, histograms: list[Any], subtract: bool, center_codes: Any, centers: Any
-    ) -> Any:
+    ) -> list[Any]:
         """Scan histograms in place; return the fields of stars."""
         n, (d, n_labels, n_borders) = len(histograms), histograms[0].shape
         fields = self.xp.empty((6, n, d, n_borders), dtype=np.int64)
         args = (histograms[0], histograms[-1], n, int(subtract), n_labels, n_borders)
         more = (center_codes, center_codes.strides[0], centers, fields)
         self.run("scan_stars", (d,), 256, (*args, *more))
-        return fields
+        return list(fields.swapaxes(0, 1))
 
     def count_edges(
         self,
@@ -139,27 +139,28 @@ class BorderKernels(Launcher):
         args = (*head, n_borders, d, taken, histograms, crossing)
         n_groups = block.codes.shape[0]
         n_parts = max(1, min(2 * self.n_processors // n_groups, -(-len(rows) // 512)))
-        shared = LANES * 6 * (n_borders | 1) * self.sum_dtype.itemsize
+        shared = LANES * 6 * (n_borders | 1) * np.dtype(self.edges.sums).itemsize
         self.run("count_edges", (n_groups, n_parts), 512, args, shared=shared)
 
-    def scan_edges(self, histograms: list[Any], crossing: Any, subtract: bool) -> Any:
-        """Scan histograms in place; return the fields."""
+    def scan_edges(self, histograms: list[Any], crossing: Any, subtract: bool) -> None:
+        """Make fields of histograms, in place."""
         n, (d, _, n_borders) = len(histograms), histograms[0].shape
-        fields = self.xp.empty((6, n, d, n_borders), dtype=np.int64)
-        args = (histograms[0], histograms[-1], crossing, n, int(subtract), n_borders, fields)
+        args = (histograms[0], histograms[-1], crossing, n, int(subtract), n_borders)
         self.run("scan_edges", (d,), 256, args)
-        return fields
 
-    def list_neighbors(self, heads: Any, tails: Any, weights: Any, indptr: Any) -> Csr:
-        """Return the neighbours of every vertex, whose lists start at `indptr`."""
-        xp, n_edges = self.xp, len(heads)
+    def list_neighbors(self, heads: Any, tails: Any, weights: Any, n_vertices: int) -> Csr:
+        """Return the neighbours of every vertex."""
+        xp, n_edges, grid = self.xp, len(heads), (-(-len(heads) // 256),)
+        counts = xp.zeros(n_vertices + 1, dtype=np.int64)
+        if n_edges:
+            self.run("count_neighbors", grid, 256, (heads, tails, n_edges, counts[1:]))
         csr = Csr(
-            indptr,
+            xp.cumsum(counts),
             xp.empty(2 * n_edges, dtype=np.int32),
-            xp.empty(2 * n_edges, dtype=self.sum_dtype),
-            xp.zeros(len(indptr) - 1, dtype=np.int64),
+            xp.empty(2 * n_edges, dtype=self.edges.weights),
+            xp.zeros(n_vertices, dtype=np.int64),
         )
         if n_edges:
-            args = (heads, tails, weights, n_edges, indptr[:-1].copy(), *csr[1:])
-            self.run("list_neighbors", (-(-n_edges // 256),), 256, args)
+            args = (heads, tails, weights, n_edges, csr.indptr[:-1].copy(), *csr[1:])
+            self.run("list_neighbors", grid, 256, args)
         return csr

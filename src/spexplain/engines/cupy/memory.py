@@ -1,21 +1,39 @@
 """Device memory: how much there is, and which histograms are worth keeping for the next nodes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from spexplain.engines.cupy.records import Node
 
-_LEAST_KEPT = 1 << 26  # bytes of histograms that are always worth keeping
-_KEPT_SHARE = 0.1  # of the table, that histograms may take beyond that
 _USABLE = 0.9  # of what is free
+_LEAST = 1 << 23  # bytes that are never worth saving
+
+
+class Room(NamedTuple):
+    """Bytes that a search may take beside the table, its codes and its graph."""
+
+    kept: int  # by histograms that wait for the next nodes
+    work: int  # by arrays that live for one step
+
+    @classmethod
+    def beside(cls, table_bytes: int, memory: int, *, lists_edges: bool) -> "Room":
+        """Return room in proportion to the table, and for small ones more: time is worth more there.
+
+        Lists of edges leave little of what a table may take in all, yet need small histograms only.
+        """
+        if lists_edges:
+            kept, work = max(_LEAST, table_bytes // 14), max(_LEAST, table_bytes // 6)
+        else:
+            kept, work = max(1 << 26, table_bytes // 10), max(1 << 27, table_bytes // 9)
+        return cls(kept, max(_LEAST, min(memory // 4, work)))
 
 
 class Kept:
     """The histograms of nodes that wait to be split: the larger child's follow from them by subtraction."""
 
-    def __init__(self, table_bytes: int) -> None:
-        self.most = max(_LEAST_KEPT, int(_KEPT_SHARE * table_bytes))
+    def __init__(self, most: int) -> None:
+        self.most = most  # bytes
         self._nodes: WeakSet[Node] = WeakSet()
 
     def of_parent(self, nodes: Sequence[Node]) -> Any:
@@ -28,11 +46,14 @@ class Kept:
         return histograms
 
     def keep(self, nodes: Sequence[Node], histograms: Sequence[Any]) -> None:
-        """Keep what there is room for."""
+        """Keep what there is room for, rather those of large nodes: they spare the most."""
         for node, each in zip(nodes, histograms, strict=True):
-            if each.nbytes * (len(self._nodes) + 1) <= self.most:
-                node.histograms = each
-                self._nodes.add(node)
+            node.histograms = each
+            self._nodes.add(node)
+            if each.nbytes * len(self._nodes) > self.most:
+                smallest = min(self._nodes, key=lambda kept: len(kept.rows))
+                smallest.histograms = None
+                self._nodes.discard(smallest)
 
 
 def free_memory(xp: Any) -> int:

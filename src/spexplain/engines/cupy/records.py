@@ -10,6 +10,7 @@ from spexplain.typing import Ints
 
 LANES = 16  # features whose codes of one vertex lie side by side
 CELLS = 2048  # of the grid over the values of a feature
+JOB = 6  # numbers of a job: node, feature, bin, first place, number of places, portion
 
 
 class Block(NamedTuple):
@@ -39,7 +40,7 @@ class Csr(NamedTuple):
 
     indptr: Any  # int64
     neighbors: Any  # int32
-    weights: Any
+    weights: Any  # of the least type that holds them
     degrees: Any  # int64, in the whole graph
 
 
@@ -47,8 +48,9 @@ class Jobs(NamedTuple):
     """Bins to be sorted and swept."""
 
     at: Any  # int32, shape (nodes, features, bins): number of the job of every bin, or -1
-    entries: Any  # int32, shape (>= n_jobs, 5): node, feature, bin, first place, number of places
+    entries: Any  # int32, shape (>= n_jobs, 6), see `JOB`
     everything: bool  # whether a job takes all bins of its feature
+    n_portions: int = 1  # in which they are taken
 
 
 class Bins(NamedTuple):
@@ -61,20 +63,30 @@ class Bins(NamedTuple):
 
 
 class Places(NamedTuple):
-    """The rows of all jobs, job by job."""
+    """The rows of a portion's jobs, job by job."""
 
     values: Any  # float64
     members: Any  # int32
-    job_of: Any  # int32
+    job_of: Any  # int32; -1 where a job of another portion has its place
 
 
 class Borders(NamedTuple):
     """Sums at the borders of all bins of some features, for one or two nodes."""
 
-    fields: Any  # int64, shape (6, nodes, features, borders)
+    # For each node an array of shape (up to 6, features, borders): joined, rest, volume, size, members,
+    # samples left of the borders; the last of them are left out where they equal the one before.
+    fields: list[Any]
     caps: Any = None  # float64, shape (2, nodes, features, borders)
     moves: Any = None  # int64, shape (4, nodes, features, borders)
     histograms: Any = None
+
+
+class Scored(NamedTuple):
+    """What is known of all cuts of one or two nodes before a closer look."""
+
+    totals: Any  # int64, shape (3, nodes, 1, 1): inner, volume and size of the nodes
+    parts: Any  # int64, shape (nodes, parts, 3): the best cuts at borders, to be compared further
+    bounds: Any  # float64, shape (nodes, features, borders): of the cuts in the bin after each
 
 
 class Found(NamedTuple):

@@ -17,7 +17,7 @@ from spexplain.engines.numpy import midpoint
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Side
 
-BYTES_A_PLACE = 180  # of all arrays that a closer look at a row takes
+_BYTES_A_PLACE = 150  # of all arrays that a closer look at a row takes
 
 
 class CupySearch:
@@ -29,13 +29,14 @@ class CupySearch:
         objective: Objective,
         counts: Any,
         min_samples_leaf: int,
-        n_places: int,
+        work: int,
     ) -> None:
         self.table, self.objective, self.counts = table, objective, counts
         self.kernels = table.kernels
         self.n_features = table.n_features
         self.min_samples_leaf = min_samples_leaf
-        self.n_places = n_places  # rows that are looked at closely at a time
+        self.work = work  # bytes of the arrays of one step
+        self.n_places = work // _BYTES_A_PLACE  # rows that are looked at closely at a time
         xp = self.kernels.xp
         self.counters = xp.zeros(6, dtype=np.int64)
         self.no_prior = xp.full((2, 2), np.inf)
@@ -98,8 +99,9 @@ class CupySearch:
             ends = []
             for part in parts:
                 borders = self.counts.borders([part], block, self.counters, keep=False)
-                ends.append(self.kernels.fetch(borders.fields[:, 0, 0, -1]))
-            samples = int(ends[0][5]), int(ends[1][5])
+                sums = self.kernels.fetch(borders.fields[0][:, 0, -1])
+                ends.append(sums.astype(np.int64))
+            samples = int(ends[0][-1]), int(ends[1][-1])
             left, right = (Side(end[0], end[2], end[3]) for end in ends)
             sides = left, right
         for part, n_samples, side in zip(parts, samples, sides, strict=True):
@@ -119,9 +121,10 @@ class CupySearch:
     def _cuts_of(self, nodes: Sequence[Node]) -> list[Cut | None]:
         """Return the best cuts of a node, or of siblings."""
         found = self._best_with(nodes, self.min_samples_leaf)
-        if self.table.extra is not None and self.min_samples_leaf == 1:
+        if self.min_samples_leaf == 1:
             for place, node in enumerate(nodes):
-                if found[place].score == np.inf:
+                n_centers = 0 if node.centers is None else len(node.centers)
+                if found[place].score == np.inf and n_centers > 1:
                     # Centres without samples between them: part the centres all the same.
                     found[place] = self._best_with([node], 0)[0]
         return [self._cut(node, best) for node, best in zip(nodes, found, strict=True)]

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from spexplain.engines.cupy.formulas import border_scores, gap_scores
-from spexplain.engines.cupy.records import NOTHING, Block, Borders, Found, Jobs, Node
+from spexplain.engines.cupy.records import NOTHING, Block, Borders, Found, Jobs, Node, Scored
 from spexplain.records import Side
+
+_A_CUT = 10  # numbers that a cut at a border takes: six of its sides, its score, and what makes it
 
 
 class Step:
@@ -28,23 +30,44 @@ class Step:
         if self.objective.trend is None:
             self._look_at_all(best)
             return
-        fields = self.borders.fields
-        sides = self.kernels.make_sides(self.borders, self.objective.trend)
-        scores = border_scores(self.kernels.xp, self.objective, sides, fields, self.counts.is_wide)
-        del sides
-        bounds, everywhere = scores[1:], (0, self.block.n_features)
-        self.parts = self.kernels.pick_borders(scores, fields, self.min_samples, self.counters)
-        self.is_clear = True  # what the kernel has done beside
+        scored, everywhere = self._score(self.objective.trend), (0, self.block.n_features)
         skipped = [False] * len(self.nodes)
-        jobs, counted = self._select(bounds, everywhere, best, skipped)
+        jobs, counted = self._select(scored, everywhere, best, skipped)
         pure = self._pure(counted)
         if any(pure):
             self._take_first(best, pure)
             if all(pure):
                 return
             skipped = pure
-            jobs, counted = self._select(bounds, everywhere, best, skipped)
-        self._refine(bounds, everywhere, jobs, counted, best, skipped)
+            jobs, counted = self._select(scored, everywhere, best, skipped)
+        parts = scored.parts
+        del scored  # device memory is short: the bounds have said what they know
+        self._sweep(jobs, counted, best, parts, skipped)
+
+    def _score(self, trend: Side) -> Scored:
+        """Score the cuts at all borders and bound those in between, as many features at a time as fit."""
+        kernels, xp, fields = self.kernels, self.kernels.xp, self.borders.fields
+        n, (_, d, n_borders) = len(fields), fields[0].shape
+        n_numbers = (2 if self.borders.moves is None else 3) * n * n_borders * _A_CUT
+        n_parts = min(d, -(-8 * n_numbers * d // self.search.work))
+        width = -(-d // n_parts)
+        scored = Scored(
+            xp.empty((3, n, 1, 1), dtype=np.int64),
+            xp.empty((n, -(-d // width) * kernels.n_picks, 3), dtype=np.int64),
+            xp.empty((n, d, n_borders)),
+        )
+        for part, start in enumerate(range(0, d, width)):
+            features = start, min(start + width, d)
+            sides = kernels.make_sides(self.borders, trend, features, scored.totals)
+            whole = [each[:, slice(*features)] for each in fields] if self.counts.is_wide else None
+            scores = border_scores(xp, self.objective, sides, scored.totals, whole)
+            del sides
+            kernels.pick_borders(
+                scores, fields, features, self.min_samples, scored, part, self.counters
+            )
+            del scores
+        self.is_clear = True  # what the kernel has done beside
+        return scored
 
     def _pure(self, counted: list[int]) -> list[bool]:
         """Return which nodes have samples of a single cluster, where that makes all cuts equal."""
@@ -54,7 +77,7 @@ class Step:
 
     def _select(
         self,
-        bounds: Any,
+        scored: Scored | None,
         features: tuple[int, int],
         best: list[Found],
         skipped: Sequence[bool],
@@ -65,37 +88,18 @@ class Step:
             limits = [(found.score, found.feature - self.block.first) for found in best]
             limits = [(-np.inf, 0) if s else each for each, s in zip(limits, skipped, strict=True)]
             prior = self.kernels.xp.asarray(np.array(limits, dtype=np.float64).T.copy())
-        parts = None if bounds is None else self.parts
         if not self.is_clear:
             self.counters[:4] = 0
         self.is_clear = False
         jobs = self.kernels.select_bins(
-            bounds, self.borders.fields, self.block.solid, prior, parts, features,
-            self.min_samples, self.counters,
+            scored, self.borders.fields, self.block.solid, prior, features, self.min_samples,
+            self.search.n_places, self.counters,
         )  # fmt: skip
-        return jobs, self.kernels.fetch(self.counters).tolist()
-
-    def _refine(
-        self,
-        bounds: Any,
-        features: tuple[int, int],
-        jobs: Jobs,
-        counted: list[int],
-        best: list[Found],
-        skipped: Sequence[bool],
-    ) -> None:
-        """Look at the selected bins, a part of the features at a time where they hold too many rows."""
-        start, stop = features
-        if counted[1] > self.search.n_places and stop - start > 1:
-            n_parts = min(stop - start, 1 + 5 * counted[1] // (4 * self.search.n_places))
-            step = -(-(stop - start) // n_parts)
-            for first in range(start, stop, step):
-                part = first, min(first + step, stop)
-                self._refine(
-                    bounds, part, *self._select(bounds, part, best, skipped), best, skipped
-                )
-            return
-        self._sweep(jobs, counted, best, self.parts, skipped)
+        counted = self.kernels.fetch(self.counters).tolist()
+        entries, n_portions = jobs.entries[: counted[0]], -(-counted[1] // self.search.n_places)
+        if n_portions > 1:
+            entries = entries.copy()  # memory is short: the room for more of them is given back
+        return jobs._replace(entries=entries, n_portions=n_portions), counted
 
     def _sweep(
         self,
@@ -108,24 +112,35 @@ class Step:
         first_wins: bool = False,
     ) -> None:
         """Sort and sweep the selected bins, and take the best cuts of these and of the borders."""
-        kernels, fields, gap_parts, found = self.kernels, self.borders.fields, None, None
+        kernels, fields, records = self.kernels, self.borders.fields, None
         n_jobs, n_places, longest = counted[:3]
-        if n_jobs:
-            places = kernels.gather_jobs(self.block, self.rows, jobs, n_jobs, n_places)
-            kernels.sort_jobs(jobs, n_jobs, longest, places)
+        taken = kernels.xp.zeros(n_jobs, dtype=np.int32)
+        for portion in range(jobs.n_portions):
+            # The last job that starts in a portion may end behind it.
+            n_left = n_places - portion * self.search.n_places
+            n_here = min(self.search.n_places + longest - 1, n_left)
+            places = kernels.gather_jobs(self.block, self.rows, jobs, portion, taken, n_here)
+            kernels.sort_jobs(jobs, portion, longest, places)
             gaps, valid = self.counts.gaps(
-                self.nodes, self.block, self.borders, jobs, n_jobs, places, self.min_samples
+                self.nodes, self.block, self.borders, jobs, portion, places, self.min_samples
             )
             scores = gap_scores(kernels.xp, self.objective, gaps)
-            gap_parts = kernels.pick_gaps(
-                scores, valid, places, jobs, fields.shape, first_wins=first_wins
-            )
-            found = scores, gaps, jobs, places
-        if n_jobs or border_parts is not None:
-            records = kernels.finish(self.block, self.rows, fields, border_parts, gap_parts, found)
-            for place, (record, node) in enumerate(zip(records, self.nodes, strict=True)):
-                if not skipped[place]:
-                    best[place] = min(best[place], self._found(record, node), key=_order)
+            parts = kernels.pick_gaps(scores, valid, places, jobs, fields, first_wins=first_wins)
+            found = parts, scores, gaps, jobs, places
+            of_borders = border_parts if records is None else None
+            records = kernels.improve(records, fields, of_borders, found)
+            del gaps, valid, scores, parts, found, places
+        if records is None and border_parts is not None:
+            records = kernels.improve(None, fields, border_parts, None)
+        if records is None:
+            return
+        if border_parts is not None:
+            kernels.find_around(self.block, self.rows, records)
+        for place, (record, node) in enumerate(
+            zip(kernels.fetch(records), self.nodes, strict=True)
+        ):
+            if not skipped[place]:
+                best[place] = min(best[place], self._found(record, node), key=_order)
 
     def _found(self, record: Any, node: Node) -> Found:
         """Return the cut that a record describes."""

@@ -48,9 +48,9 @@ class DeviceTable:
         self._bins: dict[int, Bins] = {}
         n_groups = -(-self.n_features // LANES)
         codes = n_groups * LANES * self.n_vertices
-        keeps_codes = self.is_resident and codes + LANES * work <= memory
+        self._keeps_codes = self.is_resident and codes + LANES * work <= memory
         per_feature = work
-        if keeps_codes:
+        if self._keeps_codes:
             memory = min(memory - codes, max(_LEAST_WORK, int(_WORK_SHARE * X.nbytes)))
         else:
             per_feature += self.n_vertices
@@ -61,7 +61,7 @@ class DeviceTable:
             for first in range(0, self.n_features, width)
         ]
         self._kept: list[Block] | None = None
-        if keeps_codes:
+        if self._keeps_codes:
             self._kept = self._code_all(n_groups)
         elif len(self.ranges) > 1 or not self.is_resident:
             warnings.warn(
@@ -109,9 +109,11 @@ class DeviceTable:
         table = self.X[:, first:last]
         if not self.is_resident:
             table = xp.asarray(np.ascontiguousarray(table))
-        if first not in self._bins:
-            self._bins[first] = kernels.choose_edges(table, self._sample, self.n_bins)
-        bins = self._bins[first]
+        bins = self._bins.get(first)
+        if bins is None:
+            bins = kernels.choose_edges(table, self._sample, self.n_bins)
+            if not self._keeps_codes:
+                self._bins[first] = bins  # to code the same features again
         shape = -(-(last - first) // LANES), self.n_vertices, LANES
         codes = xp.empty(shape, dtype=np.uint8)
         kernels.code_table(table, bins, codes)

@@ -1,4 +1,5 @@
-// What all kernels share. REAL is the number type of the table, SUM that of the counters of edges.
+// What all kernels share. REAL is the number type of the table, SUM that of the counters of edges, WEIGHT
+// that of their weights, FIELD that of the sums at borders.
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -10,6 +11,7 @@ typedef long long i64;
 #define EDGES 256      // room for the edges between the bins of a feature
 #define CELLS 2048     // of the grid over the values of a feature
 #define FULL 0xffffffffu
+#define JOB 6          // numbers of a job: node, feature, bin, first place, places, portion
 
 // Unsigned integers in the order of the numbers.
 __device__ __forceinline__ u64 key_of(double value) {
@@ -37,6 +39,22 @@ struct Values {
   const REAL *table, i64 row_step, i64 column_step, const double *extra, i64 extra_step, \
       i64 n_samples
 #define THE_VALUES {table, row_step, column_step, extra, extra_step, n_samples}
+
+// Sums left of the borders of one or two nodes: joined, rest, volume, size, members, samples. The last of
+// them are not stored where they equal the one before.
+struct Fields {
+  const FIELD *first, *second;
+  i64 field_step, feature_step, n_stored;
+  __device__ __forceinline__ i64 at(i64 node, i64 field, i64 feature, i64 border) const {
+    const FIELD* own = node ? second : first;
+    return (i64)own[min(field, n_stored - 1) * field_step + feature * feature_step + border];
+  }
+};
+
+#define FIELDS                                                                               \
+  const FIELD *first_fields, const FIELD *second_fields, i64 field_step, i64 feature_step, \
+      i64 n_stored
+#define THE_FIELDS {first_fields, second_fields, field_step, feature_step, n_stored}
 
 // Sums over all threads up to this one; every thread of the block must come along.
 template <typename T>

@@ -2,27 +2,38 @@
 //
 // Moving a vertex to the left joins it to its neighbours in lower bins and parts it from those in
 // higher ones; half of either within its bin. Histograms have shape (features, 4, borders): joined
-// weight, weight of edge ends, volume and members, each at the border after the vertex's bin; scanned
-// along the borders.
+// weight, weight of edge ends, volume and members, each at the border after the vertex's bin. Scanned
+// along the borders they become the first four fields, with the rest in place of the ends.
+
+// How many neighbours every vertex has; one thread an edge.
+extern "C" __global__ void count_neighbors(const int* heads, const int* tails, i64 n_edges,
+                                           i64* counts) {
+  i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (e >= n_edges) return;
+  atomicAdd((u64*)&counts[heads[e]], 1ull);
+  atomicAdd((u64*)&counts[tails[e]], 1ull);
+}
 
 // The neighbours of every vertex from a list of edges, in any order; one thread an edge. Taken: where
 // each vertex's list starts, moved on to where it ends.
-extern "C" __global__ void list_neighbors(const int* heads, const int* tails, const i64* edge_weights,
-                                          i64 n_edges, i64* taken, int* neighbors, SUM* weights,
+extern "C" __global__ void list_neighbors(const int* heads, const int* tails,
+                                          const WEIGHT* edge_weights, i64 n_edges, i64* taken,
+                                          int* neighbors, WEIGHT* weights,
                                           i64* degrees) {
   i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (e >= n_edges) return;
   int ends[2] = {heads[e], tails[e]};
-  i64 weight = edge_weights[e];
+  WEIGHT weight = edge_weights[e];
   for (int side = 0; side < 2; ++side) {
     i64 place = (i64)atomicAdd((u64*)&taken[ends[side]], 1ull);
     neighbors[place] = ends[1 - side];
-    weights[place] = (SUM)weight;
+    weights[place] = weight;
     atomicAdd((u64*)&degrees[ends[side]], (u64)weight);
   }
 }
 
 #define N_COUNTS 6  // those four, and joined weight and ends of the edges to the sibling
+#define N_NEAR 4    // neighbours of a row in flight; more would take too many registers
 
 __device__ __forceinline__ u32 byte_of(const uint4& packed, int j) {
   u32 word = j < 4 ? packed.x : j < 8 ? packed.y : j < 12 ? packed.z : packed.w;
@@ -32,11 +43,11 @@ __device__ __forceinline__ u32 byte_of(const uint4& packed, int j) {
 // Blocks: (sixteens of features, parts of the rows); shared memory: 16 × 6 × stride counters. Edges
 // to vertices of the part `sibling` are counted apart, at both ends, into `crossing`, shape (features,
 // 2, borders).
-extern "C" __global__ void count_edges(const u8* codes, i64 n_vertices, const int* rows, i64 n_rows,
-                                       const i64* indptr, const int* neighbors, const SUM* weights,
-                                       const i64* degrees, const int* part_of, i64 part,
-                                       i64 sibling, i64 n_borders, i64 n_features, int* taken,
-                                       i64* histograms, i64* crossing) {
+extern "C" __global__ void __launch_bounds__(512)
+    count_edges(const u8* codes, i64 n_vertices, const int* rows, i64 n_rows, const i64* indptr,
+                const int* neighbors, const WEIGHT* weights, const i64* degrees,
+                const int* part_of, i64 part, i64 sibling, i64 n_borders, i64 n_features,
+                int* taken, SUM* histograms, SUM* crossing) {
   extern __shared__ char room[];
   SUM* counts = (SUM*)room;
   int stride = (int)n_borders | 1, n_cells = LANES * N_COUNTS * stride;
@@ -55,27 +66,39 @@ extern "C" __global__ void count_edges(const u8* codes, i64 n_vertices, const in
     SUM lower[LANES], parted[LANES], inside = 0, outside = 0;
 #pragma unroll
     for (int j = 0; j < LANES; ++j) lower[j] = parted[j] = 0;
-    for (i64 e = indptr[x]; e < indptr[x + 1]; ++e) {
-      int y = neighbors[e], there = part_of[y];
-      if (there != part && there != sibling) continue;
-      SUM weight = weights[e];
-      uint4 other = code[y];
-      if (there == part) {
-        inside += weight;
+    i64 stop = indptr[x + 1];
+    for (i64 e = indptr[x]; e < stop; e += N_NEAR) {
+      int there[N_NEAR];
+      SUM weight[N_NEAR];
+      uint4 other[N_NEAR];
+      // Several neighbours in flight hide the way to memory.
 #pragma unroll
-        for (int j = 0; j < LANES; ++j) {
-          u32 mine = byte_of(own, j), its = byte_of(other, j);
-          lower[j] += (its < mine ? weight : 0) + (its <= mine ? weight : 0);
-        }
-      } else {
-        outside += weight;
+      for (int u = 0; u < N_NEAR; ++u) {
+        i64 place = min(e + u, stop - 1);
+        int y = neighbors[place];
+        there[u] = part_of[y];
+        weight[u] = e + u < stop ? weights[place] : 0;
+        other[u] = code[y];
+      }
 #pragma unroll
-        for (int j = 0; j < LANES; ++j) {
-          u32 mine = byte_of(own, j), its = byte_of(other, j);
-          parted[j] += (its < mine ? weight : 0) + (its <= mine ? weight : 0);
-          SUM* cell = counts + (j * N_COUNTS + 4) * stride + its + 1;
-          if (mine <= its) atomicAdd(cell, mine < its ? 2 * weight : weight);
-          atomicAdd(cell + stride, 2 * weight);
+      for (int u = 0; u < N_NEAR; ++u) {
+        if (there[u] == part) {
+          inside += weight[u];
+#pragma unroll
+          for (int j = 0; j < LANES; ++j) {
+            u32 mine = byte_of(own, j), its = byte_of(other[u], j);
+            lower[j] += (its < mine ? weight[u] : 0) + (its <= mine ? weight[u] : 0);
+          }
+        } else if (there[u] == sibling && weight[u]) {
+          outside += weight[u];
+#pragma unroll
+          for (int j = 0; j < LANES; ++j) {
+            u32 mine = byte_of(own, j), its = byte_of(other[u], j);
+            parted[j] += (its < mine ? weight[u] : 0) + (its <= mine ? weight[u] : 0);
+            SUM* cell = counts + (j * N_COUNTS + 4) * stride + its + 1;
+            if (mine <= its) atomicAdd(cell, mine < its ? 2 * weight[u] : weight[u]);
+            atomicAdd(cell + stride, 2 * weight[u]);
+          }
         }
       }
     }
@@ -97,48 +120,46 @@ extern "C" __global__ void count_edges(const u8* codes, i64 n_vertices, const in
     int border = i % stride, field = i / stride % N_COUNTS;
     i64 f = first + i / stride / N_COUNTS;
     if (counts[i] == 0 || f >= n_features) continue;
-    i64* cell = field < 4 ? histograms + (f * 4 + field) * n_borders + border
-                          : crossing + (f * 2 + field - 4) * n_borders + border;
-    atomicAdd((u64*)cell, (u64)counts[i]);
+    atomicAdd(field < 4 ? histograms + (f * 4 + field) * n_borders + border
+                        : crossing + (f * 2 + field - 4) * n_borders + border,
+              counts[i]);
   }
 }
 
-// Sums at all borders of one or two nodes; one block a feature, one thread a border. With `subtract`
-// the second holds its parent's scanned counts.
-extern "C" __global__ void scan_edges(i64* first, i64* second, i64* crossing, i64 n_nodes,
-                                      i64 subtract, i64 n_borders, i64* fields) {
-  __shared__ i64 warp_sums[8], inner[2];
-  i64 f = blockIdx.x, n_features = gridDim.x, step = n_nodes * n_features * n_borders;
+// Sums at all borders of one or two nodes, in place; one block a feature, one thread a border. With
+// `subtract` the second holds its parent's.
+extern "C" __global__ void scan_edges(SUM* first, SUM* second, const SUM* crossing, i64 n_nodes,
+                                      i64 subtract, i64 n_borders) {
+  __shared__ i64 warp_sums[8], inner[3];
+  i64 f = blockIdx.x;
   int b = threadIdx.x, last = (int)n_borders - 1;
-  i64 left[2][4] = {};
+  SUM *lines[2] = {first + f * 4 * n_borders + b, second + f * 4 * n_borders + b};
+  i64 left[2][4] = {}, across[2] = {0, 0};
 #pragma unroll
-  for (int field = 0; field < 4; ++field) {
-    i64 line = (f * 4 + field) * n_borders + b;
-    left[0][field] = block_scan(b <= last ? first[line] : 0, warp_sums);
-    if (b <= last) first[line] = left[0][field];
-    if (n_nodes < 2) continue;
-    if (subtract) {
-      i64 across = 0;
-      if (field < 2)
-        across = block_scan(b <= last ? crossing[(f * 2 + field) * n_borders + b] : 0, warp_sums);
-      left[1][field] = (b <= last ? second[line] : 0) - left[0][field] - across;
-    } else {
-      left[1][field] = block_scan(b <= last ? second[line] : 0, warp_sums);
+  for (int v = 0; v < 2; ++v)
+    for (int field = 0; field < 4; ++field) {
+      if (v >= n_nodes) continue;
+      left[v][field] = b <= last ? (i64)lines[v][field * n_borders] : 0;
+      if (v == 0 || !subtract) left[v][field] = block_scan(left[v][field], warp_sums);
     }
-    if (b <= last) second[line] = left[1][field];
+  if (n_nodes > 1 && subtract) {
+    for (int field = 0; field < 2; ++field)
+      across[field] = block_scan(
+          b <= last ? (i64)crossing[(f * 2 + field) * n_borders + b] : 0, warp_sums);
+    if (b == last) inner[2] = left[1][0];
+    __syncthreads();
+    left[1][1] = inner[2] - left[1][1] + left[1][0];  // the parent's edge ends
+    for (int field = 0; field < 4; ++field)
+      left[1][field] -= left[0][field] + (field < 2 ? across[field] : 0);
   }
   if (b == last) { inner[0] = left[0][0]; inner[1] = left[1][0]; }
   __syncthreads();
 #pragma unroll
   for (int v = 0; v < 2; ++v) {
     if (v >= n_nodes || b > last) continue;
-    i64 place = (v * n_features + f) * n_borders + b, members = left[v][3];
-    fields[place] = left[v][0];
-    fields[place + step] = inner[v] - (left[v][1] - left[v][0]);
-    fields[place + 2 * step] = left[v][2];
-    fields[place + 3 * step] = members;
-    fields[place + 4 * step] = members;
-    fields[place + 5 * step] = members;
+    left[v][1] = inner[v] - (left[v][1] - left[v][0]);
+    for (int field = 0; field < 4; ++field)
+      lines[v][field * n_borders] = (SUM)left[v][field];
   }
 }
 
@@ -146,22 +167,23 @@ extern "C" __global__ void scan_edges(i64* first, i64* second, i64* crossing, i6
 // Between equal values the order is that of the row numbers: sums are read only after the last one.
 extern "C" __global__ void move_edges(VALUES, const u8* codes, i64 n_vertices, const double* values, const int* members,
                                       const int* job_of, i64 n_places, const int* jobs,
-                                      const i64* indptr, const int* neighbors, const SUM* weights,
-                                      const int* part_of, i64 first_part, i64 second_part,
-                                      i64* joined, i64* parted) {
+                                      const i64* indptr, const int* neighbors,
+                                      const WEIGHT* weights, const int* part_of, i64 first_part,
+                                      i64 second_part, SUM* joined, SUM* parted) {
   Values at = THE_VALUES;
   i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 3;
-  bool active = i < n_places;
-  if (!active) i = n_places - 1;
-  const int* job = jobs + 5 * (i64)job_of[i];
+  bool active = i < n_places && job_of[i] >= 0;
+  // A place that no job takes still lends its threads to the sums of the warp.
+  const int* job = jobs + JOB * (i64)(active ? job_of[i] : 0);
   i64 part = job[0] ? second_part : first_part, f = job[1];
-  int x = members[i];
-  double value = values[i];
+  int x = active ? members[i] : 0;
+  double value = active ? values[i] : 0;
   // Codes of a feature lie closer together than its values, and mostly tell already.
   const u8* code = codes + (f / LANES) * n_vertices * LANES + f % LANES;
   int own = code[(i64)x * LANES];
-  i64 joins = 0, parts = 0;
-  for (i64 e = indptr[x] + (threadIdx.x & 7); e < indptr[x + 1]; e += 8) {
+  SUM joins = 0, parts = 0;
+  i64 stop = active ? indptr[x + 1] : 0;
+  for (i64 e = indptr[x] + (threadIdx.x & 7); e < stop; e += 8) {
     int y = neighbors[e];
     if (part_of[y] != part) continue;
     int its = code[(i64)y * LANES];
@@ -170,8 +192,8 @@ extern "C" __global__ void move_edges(VALUES, const u8* codes, i64 n_vertices, c
       double other = at.at(y, f);
       earlier = other < value || (other == value && y < x);
     }
-    if (earlier) joins += 2 * (i64)weights[e];
-    else parts += 2 * (i64)weights[e];
+    if (earlier) joins += 2 * (SUM)weights[e];
+    else parts += 2 * (SUM)weights[e];
   }
   for (int step = 4; step > 0; step >>= 1) {
     joins += __shfl_xor_sync(FULL, joins, step);

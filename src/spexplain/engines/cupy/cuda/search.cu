@@ -1,6 +1,7 @@
 // From scores and bounds to the best cut: pick, select, gather, sort, walk, finish.
 //
-// A job is a bin whose rows are sorted and swept: (node, feature, bin, first place, number of places).
+// A job is a bin whose rows are sorted and swept. Jobs are taken in portions, so that their places
+// always fit the same room; kernels leave out the jobs of other portions.
 
 // One side of a cut at its best for the formula: each field from the smaller or the larger of two nested
 // sets, by the trend, and no more inner weight than the cap allows per volume (or size).
@@ -29,22 +30,35 @@ __device__ __forceinline__ void write_optimistic(const i64* smaller, const i64* 
 
 // What the formula is asked for: sides of the cuts at all borders, and after them sides at their best
 // for the cuts inside the bin after each border; with moves twice, with the largest cluster right and
-// left. Sides: (6, variants, nodes, features, borders): inner, volume, size left, the same right. As
-// doubles where there are caps, since these are no integers; else as exact integers.
+// left. Of the features from `start` on, n_here. Sides: (6, variants, nodes, n_here, borders): inner,
+// volume, size left, the same right. As doubles where there are caps, since these are no integers; else
+// as exact integers. Totals, written with the first feature: inner, volume, size of the nodes.
+struct Extent {
+  i64 n_nodes, n_features, n_borders, start, n_here;
+};
+
 template <typename T>
-__device__ void make_sides_of(const i64* fields, const double* caps, const i64* moves, i64 n_nodes,
-                              i64 n_features, i64 n_borders, const Trend& trend, T* sides) {
-  i64 n_cells = n_nodes * n_features * n_borders, n_variants = moves ? 3 : 2;
-  i64 step = n_variants * n_cells;
+__device__ void make_sides_of(const Fields& fields, const double* caps, const i64* moves,
+                              const Extent& extent, const Trend& trend, T* sides, i64* totals) {
+  i64 n_borders = extent.n_borders, n_nodes = extent.n_nodes;
+  i64 n_cells = n_nodes * extent.n_here * n_borders, n_variants = moves ? 3 : 2;
+  i64 step = n_variants * n_cells, n_all = n_nodes * extent.n_features * n_borders;
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_cells;
        i += (i64)gridDim.x * blockDim.x) {
-    i64 b = i % n_borders, end = i - b + n_borders - 1, next = min(i + 1, end);
-    i64 volume = fields[2 * n_cells + end], size = fields[3 * n_cells + end];
+    i64 b = i % n_borders, end = n_borders - 1, next = min(b + 1, end);
+    i64 f = extent.start + i / n_borders % extent.n_here, v = i / n_borders / extent.n_here;
+    i64 line = (v * extent.n_features + f) * n_borders;
+    i64 volume = fields.at(v, 2, f, end), size = fields.at(v, 3, f, end);
     i64 now[4], after[4], move[4] = {0, 0, 0, 0};
     for (int field = 0; field < 4; ++field) {
-      now[field] = fields[field * n_cells + i];
-      after[field] = fields[field * n_cells + next];
-      if (moves) move[field] = moves[field * n_cells + i];
+      now[field] = fields.at(v, field, f, b);
+      after[field] = fields.at(v, field, f, next);
+      if (moves) move[field] = moves[field * n_all + line + b];
+    }
+    if (f == 0 && b == end) {
+      totals[v] = now[0];
+      totals[n_nodes + v] = volume;
+      totals[2 * n_nodes + v] = size;
     }
     sides[i] = (T)now[0];
     sides[step + i] = (T)now[2];
@@ -62,21 +76,25 @@ __device__ void make_sides_of(const i64* fields, const double* caps, const i64* 
       i64 right_low[3] = {high[1], volume - high[2], size - high[3]};
       i64 right_high[3] = {low[1], volume - low[2], size - low[3]};
       T* out = sides + variant * n_cells + i;
-      write_optimistic(left_low, left_high, trend, caps ? caps + next : 0, out, step);
-      write_optimistic(right_low, right_high, trend, caps ? caps + n_cells + i : 0, out + 3 * step,
-                       step);
+      const double *left_cap = caps ? caps + line + next : 0;
+      const double *right_cap = caps ? caps + n_all + line + b : 0;
+      write_optimistic(left_low, left_high, trend, left_cap, out, step);
+      write_optimistic(right_low, right_high, trend, right_cap, out + 3 * step, step);
     }
   }
 }
 
-extern "C" __global__ void make_sides(const i64* fields, const double* caps, const i64* moves,
-                                      i64 n_nodes, i64 n_features, i64 n_borders, i64 trend_inner,
-                                      i64 trend_volume, i64 trend_size, void* sides) {
+extern "C" __global__ void make_sides(FIELDS, const double* caps, const i64* moves, i64 n_nodes,
+                                      i64 n_features, i64 n_borders, i64 start, i64 n_here,
+                                      i64 trend_inner, i64 trend_volume, i64 trend_size,
+                                      void* sides, i64* totals) {
+  Fields fields = THE_FIELDS;
   Trend trend = {trend_inner, trend_volume, trend_size};
+  Extent extent = {n_nodes, n_features, n_borders, start, n_here};
   if (caps)
-    make_sides_of(fields, caps, moves, n_nodes, n_features, n_borders, trend, (double*)sides);
+    make_sides_of(fields, caps, moves, extent, trend, (double*)sides, totals);
   else
-    make_sides_of(fields, caps, moves, n_nodes, n_features, n_borders, trend, (i64*)sides);
+    make_sides_of(fields, caps, moves, extent, trend, (i64*)sides, totals);
 }
 
 #define MARGIN 1e-12  // relative; far above what rounding does to a bound
@@ -101,42 +119,54 @@ __device__ Best block_best(Best mine, Best* room) {
   return room[0];
 }
 
-// The best cut at a border; blocks: (parts, nodes). Also clears the counters of jobs and places.
-extern "C" __global__ void pick_borders(const double* scores, const i64* fields, i64 n_features,
-                                        i64 n_borders, i64 min_samples, Best* parts,
+// The best cut at a border of the features from `start` on, n_here, and the bounds of the cuts in
+// between. Scores: (1 + n_bounds, nodes, n_here, borders). Bounds: (nodes, features, borders), the least
+// of those of a bin. Parts: n_parts a node, of which this writes one a block; blocks: (parts, nodes).
+// Also clears the counters of jobs and places.
+extern "C" __global__ void pick_borders(const double* scores, i64 n_bounds, FIELDS, i64 start,
+                                        i64 n_here, i64 n_features, i64 n_borders,
+                                        i64 min_samples, Best* parts, i64 n_parts, double* bounds,
                                         i64* counters) {
   __shared__ Best room[256];
-  i64 v = blockIdx.y, n_cells = n_features * n_borders, step = gridDim.y * n_cells;
-  const i64* members = fields + 4 * step + v * n_cells;
-  const i64* samples = fields + 5 * step + v * n_cells;
-  i64 n_members = members[n_borders - 1], n_samples = samples[n_borders - 1];
+  Fields fields = THE_FIELDS;
+  i64 v = blockIdx.y, n_cells = n_here * n_borders, end = n_borders - 1;
+  i64 n_members = fields.at(v, 4, 0, end), n_samples = fields.at(v, 5, 0, end);
   if (blockIdx.x == 0 && v == 0 && threadIdx.x < 4) counters[threadIdx.x] = 0;
   Best mine = {INF, 0, 0};
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_cells;
        i += (i64)gridDim.x * blockDim.x) {
+    i64 f = start + i / n_borders, b = i % n_borders, place = f * n_borders + b;
+    double bound = INF;
+    for (int c = 1; c <= n_bounds; ++c) {
+      double corner = scores[(c * gridDim.y + v) * n_cells + i];
+      // Not even the optimistic cut is admissible where a bound is NaN.
+      if (corner < bound) bound = corner;
+    }
+    bounds[v * n_features * n_borders + place] =
+        bound < INF ? bound - MARGIN * fabs(bound) : bound;
     double score = scores[v * n_cells + i];
-    if (!(score < INF) || members[i] == 0 || members[i] == n_members) continue;
-    if (samples[i] < min_samples || samples[i] > n_samples - min_samples) continue;
-    Best found = {score, i, -1};
+    i64 members = fields.at(v, 4, f, b), samples = fields.at(v, 5, f, b);
+    if (!(score < INF) || members == 0 || members == n_members) continue;
+    if (samples < min_samples || samples > n_samples - min_samples) continue;
+    Best found = {score, place, -1};
     if (found.beats(mine)) mine = found;
   }
   mine = block_best(mine, room);
-  if (threadIdx.x == 0) parts[v * gridDim.x + blockIdx.x] = mine;
+  if (threadIdx.x == 0) parts[v * n_parts + blockIdx.x] = mine;
 }
 
 // List the bins that can hold a better cut, or an equal one that comes earlier, among the features
 // from `start` to `stop`. Prior: scores and features of the best cuts so far, -inf to leave a node out.
-// Bounds: (n_bounds, nodes, features, borders), of which the least counts; with `everything` a job is a
-// whole feature. Jobs: (n, 5). Blocks: (parts, nodes).
-extern "C" __global__ void select_bins(const double* bounds, i64 n_bounds, const i64* fields,
-                                       const u8* solid,
+// Without bounds a job is a whole feature. A portion takes the jobs that start in `a_portion` places.
+// Blocks: (parts, nodes).
+extern "C" __global__ void select_bins(const double* bounds, FIELDS, const u8* solid,
                                        const double* prior, const Best* parts, i64 n_parts,
                                        i64 start, i64 stop, i64 n_features, i64 n_borders,
-                                       i64 min_samples, i64 everything, int* job_at, int* jobs,
+                                       i64 min_samples, i64 a_portion, int* job_at, int* jobs,
                                        i64* counters) {
   __shared__ Best room[256];
+  Fields fields = THE_FIELDS;
   i64 v = blockIdx.y, n_bins = n_borders - 1, n_cells = n_features * n_borders;
-  i64 step = gridDim.y * n_cells;
   Best best = {INF, 0, 0};
   for (i64 i = threadIdx.x; i < n_parts; i += blockDim.x)
     if (parts[v * n_parts + i].beats(best)) best = parts[v * n_parts + i];
@@ -145,24 +175,16 @@ extern "C" __global__ void select_bins(const double* bounds, i64 n_bounds, const
   i64 last_feature = n_features;
   if (best.score == limit) last_feature = best.rank / n_borders;
   if (prior[v] == limit) last_feature = min(last_feature, (i64)prior[gridDim.y + v]);
-  const i64* members = fields + 4 * step + v * n_cells;
-  const i64* samples = fields + 5 * step + v * n_cells;
-  i64 n_samples = samples[n_borders - 1], n_members = members[n_borders - 1];
+  i64 n_members = fields.at(v, 4, 0, n_bins), n_samples = fields.at(v, 5, 0, n_bins);
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_features * n_bins;
        i += (i64)gridDim.x * blockDim.x) {
-    i64 f = i / n_bins, b = i % n_bins, place = f * n_borders + b;
-    i64 n_inside = everything ? (b == 0 ? n_members : 0) : members[place + 1] - members[place];
+    i64 f = i / n_bins, b = i % n_bins, n_inside = b == 0 ? n_members : 0;
+    if (bounds) n_inside = fields.at(v, 4, f, b + 1) - fields.at(v, 4, f, b);
     bool wanted = f >= start && f < stop && n_inside > 1 && prior[v] > -INF;
-    if (!everything) {
-      double bound = INF;
-      for (int c = 0; c < n_bounds; ++c) {
-        double corner = bounds[c * step + v * n_cells + place];
-        // Not even the optimistic cut is admissible where a bound is NaN.
-        if (corner < bound) bound = corner;
-      }
-      bound -= MARGIN * fabs(bound);
-      wanted = wanted && !solid[i] && samples[place + 1] >= min_samples &&
-               samples[place] <= n_samples - min_samples &&
+    if (bounds && wanted) {
+      double bound = bounds[v * n_cells + f * n_borders + b];
+      wanted = !solid[i] && fields.at(v, 5, f, b + 1) >= min_samples &&
+               fields.at(v, 5, f, b) <= n_samples - min_samples &&
                (bound < limit || (bound == limit && limit < INF && f <= last_feature));
     }
     int job = -1;
@@ -170,19 +192,20 @@ extern "C" __global__ void select_bins(const double* bounds, i64 n_bounds, const
       job = (int)atomicAdd((u64*)&counters[0], 1ull);
       i64 first = (i64)atomicAdd((u64*)&counters[1], (u64)n_inside);
       atomicMax((u64*)&counters[2], (u64)n_inside);
-      int* entry = jobs + 5 * (i64)job;
+      int* entry = jobs + JOB * (i64)job;
       entry[0] = (int)v; entry[1] = (int)f; entry[2] = (int)b;
-      entry[3] = (int)first; entry[4] = (int)n_inside;
+      entry[3] = (int)(first % a_portion); entry[4] = (int)n_inside;
+      entry[5] = (int)(first / a_portion);
     }
     job_at[v * n_features * n_bins + i] = job;
   }
 }
 
-// Put the rows of all jobs into their places, in any order. Blocks: (sixteens, parts of the rows, nodes).
+// Put the rows of a portion's jobs into their places, in any order. Blocks: (sixteens, parts of the rows, nodes).
 extern "C" __global__ void gather_jobs(VALUES, const u8* codes, i64 n_vertices, const int* rows,
                                        i64 n_rows, const int* more_rows, i64 n_more,
                                        i64 n_features, i64 n_bins, i64 everything,
-                                       const int* job_at, const int* jobs, int* taken,
+                                       const int* job_at, const int* jobs, i64 portion, int* taken,
                                        double* values, int* members, int* job_of) {
   __shared__ int own[LANES][EDGES];
   Values at = THE_VALUES;
@@ -193,6 +216,7 @@ extern "C" __global__ void gather_jobs(VALUES, const u8* codes, i64 n_vertices, 
   for (int i = threadIdx.x; i < LANES * EDGES; i += blockDim.x) {
     i64 f = first + i / EDGES, b = everything ? 0 : i % EDGES;
     int job = f < n_features && b < n_bins ? here[f * n_bins + b] : -1;
+    if (job >= 0 && jobs[JOB * (i64)job + 5] != portion) job = -1;
     own[i / EDGES][i % EDGES] = job;
     some |= job >= 0;
   }
@@ -207,7 +231,7 @@ extern "C" __global__ void gather_jobs(VALUES, const u8* codes, i64 n_vertices, 
     for (int j = 0; j < LANES; ++j) {
       int job = own[j][(words[j / 4] >> (8 * (j % 4))) & 255];
       if (job < 0) continue;
-      i64 place = jobs[5 * (i64)job + 3] + atomicAdd(&taken[job], 1);
+      i64 place = jobs[JOB * (i64)job + 3] + atomicAdd(&taken[job], 1);
       values[place] = at.at(row, first + j);
       members[place] = row;
       job_of[place] = job;
@@ -215,13 +239,14 @@ extern "C" __global__ void gather_jobs(VALUES, const u8* codes, i64 n_vertices, 
   }
 }
 
-// Sort the rows of every job of at most `n_room` rows by value; one block a job.
-extern "C" __global__ void sort_jobs(const int* jobs, i64 n_room, double* values, int* members) {
+// Sort the rows of a portion's jobs of at most `n_room` rows by value; one block a job.
+extern "C" __global__ void sort_jobs(const int* jobs, i64 portion, i64 n_room, double* values,
+                                     int* members) {
   extern __shared__ u64 keys[];
   int* own = (int*)(keys + n_room);
-  const int* job = jobs + 5 * (i64)blockIdx.x;
+  const int* job = jobs + JOB * (i64)blockIdx.x;
   int n = job[4], n_padded = 2;
-  if (n > n_room) return;
+  if (n > n_room || job[5] != portion) return;
   while (n_padded < n) n_padded <<= 1;
   values += job[3];
   members += job[3];

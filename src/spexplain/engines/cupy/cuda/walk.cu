@@ -1,4 +1,4 @@
-// Exact sums left and right of every gap of the sorted jobs: one warp a job. Gaps: (10, places): inner,
+// Exact sums left and right of every gap of a portion's sorted jobs: one warp a job. Gaps: (10, places): inner,
 // volume and size left, the same right, the same of the node, samples left.
 
 struct Walk {
@@ -37,30 +37,30 @@ struct Walk {
   }
 };
 
-__device__ Walk start_walk(const int* job, const i64* fields, i64 n_nodes, i64 n_features,
-                           i64 n_borders, i64 min_samples, const double* values, i64 n_places,
-                           i64* gaps, u8* valid) {
-  i64 step = n_nodes * n_features * n_borders;
-  i64 line = (job[0] * n_features + job[1]) * n_borders, place = line + job[2];
-  i64 end = line + n_borders - 1, n_samples = fields[5 * step + end];
-  return {fields[place], fields[step + place], fields[2 * step + place], fields[3 * step + place],
-          fields[5 * step + place], fields[end], fields[2 * step + end], fields[3 * step + end],
-          n_places, gaps, valid, values, job[3], job[4], min_samples,
+__device__ Walk start_walk(const int* job, const Fields& fields, i64 n_borders, i64 min_samples,
+                           const double* values, i64 n_places, i64* gaps, u8* valid) {
+  i64 v = job[0], f = job[1], b = job[2], end = n_borders - 1;
+  i64 n_samples = fields.at(v, 5, f, end);
+  return {fields.at(v, 0, f, b), fields.at(v, 1, f, b), fields.at(v, 2, f, b), fields.at(v, 3, f, b),
+          fields.at(v, 5, f, b), fields.at(v, 0, f, end), fields.at(v, 2, f, end),
+          fields.at(v, 3, f, end), n_places, gaps, valid, values, job[3], job[4], min_samples,
           n_samples - min_samples};
 }
 
 #define WALK                                                                                  \
-  const int *jobs, const i64 *fields, i64 n_nodes, i64 n_features, i64 n_borders,             \
-      i64 min_samples, const double *values, const int *members, i64 n_places, i64 *gaps,     \
-      u8 *valid
+  const int *jobs, i64 portion, FIELDS, i64 n_borders, i64 min_samples, const double *values, \
+      const int *members, i64 n_places, i64 *gaps, u8 *valid
+
+#define START_WALK                                                                         \
+  const int* job = jobs + JOB * (i64)blockIdx.x;                                           \
+  if (job[5] != portion) return;                                                           \
+  Walk walk = start_walk(job, THE_FIELDS, n_borders, min_samples, values, n_places, gaps, valid)
 
 // A block a job, a warp a stretch of its rows. Shared memory: a counter a label and warp.
 extern "C" __global__ void walk_labels(WALK, const int* first, const int* second,
                                        const u16* labels, i64 n_labels, const i64* clusters) {
   extern __shared__ int counters[];
-  const int* job = jobs + 5 * (i64)blockIdx.x;
-  Walk walk = start_walk(job, fields, n_nodes, n_features, n_borders, min_samples, values,
-                         n_places, gaps, valid);
+  START_WALK;
   int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, n_warps = blockDim.x >> 5;
   const int* counts = (job[0] ? second : first) + job[1] * n_labels * n_borders;
   int* seen = counters + warp * n_labels;
@@ -128,9 +128,7 @@ extern "C" __global__ void walk_stars(WALK, const int* first, const int* second,
                                       const i64* centers, i64 n_samples) {
   extern __shared__ int seen[];
   int* is_left = seen + n_labels;
-  const int* job = jobs + 5 * (i64)blockIdx.x;
-  Walk walk = start_walk(job, fields, n_nodes, n_features, n_borders, min_samples, values,
-                         n_places, gaps, valid);
+  START_WALK;
   int lane = threadIdx.x;
   i64 f = job[1], n_centers = n_labels - 1;
   const int* counts = (job[0] ? second : first) + f * n_labels * n_borders;
@@ -171,15 +169,13 @@ extern "C" __global__ void walk_stars(WALK, const int* first, const int* second,
   }
 }
 
-extern "C" __global__ void walk_edges(WALK, const i64* joined, const i64* parted,
+extern "C" __global__ void walk_edges(WALK, const SUM* joined, const SUM* parted,
                                       const i64* degrees) {
-  const int* job = jobs + 5 * (i64)blockIdx.x;
-  Walk walk = start_walk(job, fields, n_nodes, n_features, n_borders, min_samples, values,
-                         n_places, gaps, valid);
+  START_WALK;
   for (i64 base = 0; base < walk.n; base += 32) {
     i64 i = base + threadIdx.x, place = walk.first + i;
     bool active = i < walk.n;
-    walk.advance(i, active, active ? joined[place] : 0, active ? parted[place] : 0,
+    walk.advance(i, active, active ? (i64)joined[place] : 0, active ? (i64)parted[place] : 0,
                  active ? degrees[members[place]] : 0, 1, 1);
   }
 }
@@ -192,8 +188,9 @@ extern "C" __global__ void pick_gaps(const double* scores, const u8* valid, cons
   Best mine = {INF, 0, 0};
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_places;
        i += (i64)gridDim.x * blockDim.x) {
-    const int* job = jobs + 5 * (i64)job_of[i];
-    if (!valid[i] || !(scores[i] < INF) || job[0] != blockIdx.y) continue;
+    if (job_of[i] < 0 || !valid[i] || !(scores[i] < INF)) continue;
+    const int* job = jobs + JOB * (i64)job_of[i];
+    if (job[0] != blockIdx.y) continue;
     Best found = {first_wins ? 0.0 : scores[i], job[1] * n_borders + job[2], i};
     if (found.beats(mine)) mine = found;
   }
@@ -201,36 +198,39 @@ extern "C" __global__ void pick_gaps(const double* scores, const u8* valid, cons
   if (threadIdx.x == 0) parts[blockIdx.y * gridDim.x + blockIdx.x] = mine;
 }
 
-// The best cut of every node, one block each. Records: (nodes, 12): bits of the score, feature, border
-// or -1, members left, inner left, inner right, volume left, size left, samples left, keys of the values
-// around the cut, and one unused.
+// The best cut of every node, one block each: of those at borders, of this portion's, and unless `fresh`
+// of those before. Records: (nodes, 12): bits of the score, feature, border or -1, members left, inner
+// left, inner right, volume left, size left, samples left, keys of the values around the cut, rank.
 extern "C" __global__ void finish(const Best* borders, i64 n_border_parts, const Best* gap_parts,
                                   i64 n_gap_parts, const double* scores, const int* job_of,
-                                  const int* jobs, const double* values, const i64* fields,
-                                  const i64* gaps, i64 n_places, i64 n_features, i64 n_borders,
+                                  const int* jobs, const double* values, FIELDS,
+                                  const i64* gaps, i64 n_places, i64 n_borders, i64 fresh,
                                   i64* records) {
   __shared__ Best room[256];
-  i64 v = blockIdx.x, step = gridDim.x * n_features * n_borders;
-  Best mine = {INF, 0, 0};
+  Fields fields = THE_FIELDS;
+  i64 v = blockIdx.x;
+  i64* record = records + v * 12;
+  Best before = {INF, 0, 0};
+  if (!fresh) before = {__longlong_as_double(record[0]), record[11], record[2] < 0 ? 0 : -1};
+  Best mine = before;
   for (i64 i = threadIdx.x; i < n_border_parts + n_gap_parts; i += blockDim.x) {
     Best found = i < n_border_parts ? borders[v * n_border_parts + i]
                                     : gap_parts[v * n_gap_parts + i - n_border_parts];
     if (found.beats(mine)) mine = found;
   }
   mine = block_best(mine, room);
-  if (threadIdx.x) return;
-  i64* record = records + v * 12;
+  if (threadIdx.x || !(fresh || mine.beats(before))) return;
   i64 f = mine.rank / n_borders, b = mine.rank % n_borders;
-  i64 place = (v * n_features + f) * n_borders + b;
   bool is_gap = mine.place >= 0 && mine.score < INF;
   record[0] = __double_as_longlong(is_gap ? scores[mine.place] : mine.score);
   record[1] = f;
   record[2] = is_gap ? -1 : b;
   record[9] = 0;
   record[10] = -1;
+  record[11] = mine.rank;
+  record[3] = fields.at(v, 4, f, b);
   if (is_gap) {
-    i64 inside = mine.place - jobs[5 * (i64)job_of[mine.place] + 3] + 1;
-    record[3] = fields[4 * step + place] + inside;
+    record[3] += mine.place - jobs[JOB * (i64)job_of[mine.place] + 3] + 1;
     record[4] = gaps[mine.place];
     record[5] = gaps[3 * n_places + mine.place];
     record[6] = gaps[n_places + mine.place];
@@ -239,9 +239,8 @@ extern "C" __global__ void finish(const Best* borders, i64 n_border_parts, const
     record[9] = (i64)key_of(values[mine.place]);
     record[10] = (i64)key_of(values[mine.place + 1]);
   } else {
-    record[3] = fields[4 * step + place];
-    for (int field = 0; field < 4; ++field) record[4 + field] = fields[field * step + place];
-    record[8] = fields[5 * step + place];
+    for (int field = 0; field < 4; ++field) record[4 + field] = fields.at(v, field, f, b);
+    record[8] = fields.at(v, 5, f, b);
   }
 }
 
