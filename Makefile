@@ -9,16 +9,24 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench fidelity paper docs clean help test-embed embed-venv
+.PHONY: demo test lint format bench fidelity paper docs clean help test-embed embed-venv fuzz mutants \
+  test-min test-new test-wheel coverage release
 
 help:
 	@echo "make demo    explain a real clustering, print rules and scores"
 	@echo "make test    run all tests"
 	@echo "make test-embed  run the tests that need torch, in an environment of their own (1.7 GB)"
-	@echo "make lint    ruff, mypy, codespell and the import contract"
+	@echo "make test-min  the same with the oldest supported version of every package"
+	@echo "make test-new PYTHON=python3.13  the same with the newest packages on another Python"
+	@echo "make test-wheel  build wheel and sdist, install them into empty environments, test them there"
+	@echo "make coverage  lines of the package that tests run, kernels included; at least 95 %"
+	@echo "make release  everything a release needs, up to the upload"
+	@echo "make lint    ruff, mypy, codespell, the import contract and known vulnerabilities"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed beside scikit-learn and NumPy"
 	@echo "make fidelity  agreement of all methods on all datasets at hand"
+	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
+	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"
 	@echo "make docs    build the documentation site, warnings as errors"
 	@echo "make paper   the tables and figures of the SpEx paper, beside the published numbers"
 
@@ -40,6 +48,50 @@ demo: $(VENV)/.test
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+# The oldest supported packages exist for the oldest supported Python. Pages print what the newest versions
+# print, so the oldest run the tests and the docstrings alone.
+MIN_PYTHON ?= $(shell command -v python3.11 || echo $(PYTHON))
+MIN_VENV ?= .venv-min
+MIN_BIN := $(MIN_VENV)/bin
+
+$(MIN_VENV)/.made: pyproject.toml scripts/floors.py
+	$(MIN_PYTHON) -m venv --clear $(MIN_VENV)
+	$(MIN_PYTHON) scripts/floors.py > $(MIN_VENV)/constraints.txt
+	$(MIN_BIN)/python -m pip install --quiet -c $(MIN_VENV)/constraints.txt -e ".[test]"
+	@touch $@
+
+test-min: $(MIN_VENV)/.made
+	$(MIN_BIN)/python -m pytest -n auto tests src $(ARGS)
+
+# An environment for each Python, named after it.
+NEW_VENV ?= .venv-$(notdir $(PYTHON))
+NEW_BIN := $(NEW_VENV)/bin
+
+$(NEW_VENV)/.new: pyproject.toml
+	$(PYTHON) -m venv --clear $(NEW_VENV)
+	$(NEW_BIN)/python -m pip install --quiet --upgrade -e ".[test]"
+	@touch $@
+
+test-new: $(NEW_VENV)/.new
+	$(NEW_BIN)/python -m pytest -n auto $(ARGS)
+
+test-wheel:
+	$(PYTHON) scripts/check_dist.py $(ARGS)
+
+# Compiled kernels are invisible to coverage: a second, smaller run takes them as plain Python, where small
+# integers warn when they wrap around.
+PLAIN_PYTHON := tests/test_properties.py tests/test_refine.py tests/test_centers.py tests/test_kernel_imm.py
+
+coverage: $(VENV)/.test
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=few $(BIN)/coverage run -m pytest -n auto -W ignore::RuntimeWarning $(PLAIN_PYTHON)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+release:
+	$(PYTHON) scripts/release.py $(ARGS)
 
 # Without a version, torch and what needs it come with several gigabytes for graphics cards.
 TORCH ?= torch==2.13.0
@@ -64,6 +116,7 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
+	$(BIN)/python scripts/audit.py
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
@@ -78,6 +131,24 @@ fidelity: $(VENV)/.test
 paper: $(VENV)/.test
 	$(BIN)/spexplain paper --out build/paper --docs docs/results.md $(ARGS)
 
+# FUZZ_ARGS="--cases 1000 --seed 7" and GUIDED_ARGS="--seconds 10" make it short.
+FUZZ_VENV ?= .venv-fuzz
+FUZZ_BIN := $(FUZZ_VENV)/bin
+
+$(FUZZ_VENV)/.made: pyproject.toml
+	$(PYTHON) -m venv $(FUZZ_VENV)
+	$(FUZZ_BIN)/python -m pip install --quiet -e ".[cli]" duckdb sqlglot
+	$(FUZZ_BIN)/python -m pip install --quiet atheris \
+	  || { echo "make fuzz needs atheris, which cannot be installed for this Python: pass PYTHON=python3.11."; exit 1; }
+	@touch $@
+
+fuzz: $(VENV)/.test $(FUZZ_VENV)/.made
+	$(BIN)/python campaign/fuzz.py $(FUZZ_ARGS)
+	$(FUZZ_BIN)/python campaign/coverage_guided.py $(GUIDED_ARGS)
+
+mutants: $(VENV)/.test
+	$(BIN)/python campaign/mutants.py $(ARGS)
+
 DOCS_VENV ?= .venv-docs
 DOCS_BIN := $(DOCS_VENV)/bin
 
@@ -90,4 +161,4 @@ docs: $(DOCS_VENV)/.made
 	NO_MKDOCS_2_WARNING=1 $(DOCS_BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(EMBED_VENV) $(DOCS_VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(EMBED_VENV) $(DOCS_VENV) $(FUZZ_VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

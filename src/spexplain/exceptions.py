@@ -1,5 +1,29 @@
-"""Warnings a user may want to catch by name."""
+"""Warnings a user may want to catch by name, and how messages quote what others wrote."""
+
+from collections.abc import Iterable
+
+_LONGEST_QUOTE = 40  # characters
+_MOST_QUOTES = 5
 
 
 class LeafCountWarning(UserWarning):
     """The tree has fewer leaves than were asked for, because no valid cut was left."""
+
+
+def quoted(value: object) -> str:
+    r"""Return what a file says, for a message: in plain characters and shortened, for it may be hostile.
+
+    Examples
+    --------
+    >>> from spexplain.exceptions import quoted
+    >>> print(quoted("\x1b[31mred"), quoted("x" * 1000)[-5:])
+    '\x1b[31mred' xx...
+    """
+    text = ascii(value)
+    return text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "..."
+
+
+def quoted_list(names: Iterable[object]) -> str:
+    """Return a few names that a file says."""
+    shown = sorted(map(quoted, names))
+    return ", ".join(shown[:_MOST_QUOTES]) + (", ..." if len(shown) > _MOST_QUOTES else "")

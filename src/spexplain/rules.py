@@ -95,4 +95,9 @@ def tree_text(tree: Tree, names: Sequence[str], leaf_texts: Sequence[str]) -> st
                 (int(tree.right[node]), indent + below),
                 (int(tree.left[node]), indent + below),
             ]
-    return "\n".join(lines)
+    return "\n".join(_one_line(line) for line in lines)
+
+
+def _one_line(text: str) -> str:
+    """Return a text without line breaks and escape sequences, which names may bring along."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

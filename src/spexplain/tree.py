@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from spexplain.exceptions import quoted, quoted_list
 from spexplain.records import Cut
 from spexplain.typing import Array, Floats, Ints, Matrix
 
@@ -242,15 +243,17 @@ class Tree:
             )
         if data.get("version") != VERSION:
             raise ValueError(
-                f"This tree has format version {data.get('version')!r}, but this spexplain reads version "
+                f"This tree has format version {quoted(data.get('version'))}, but this spexplain reads version "
                 f"{VERSION}; write it again with this version, or update spexplain."
             )
         if set(data) != expected:
-            odd = sorted(map(str, set(data) ^ expected))
-            raise ValueError(f"This tree has missing or unknown entries: {', '.join(odd)}.")
+            odd = quoted_list(set(data) ^ expected)
+            raise ValueError(f"This tree has missing or unknown entries: {odd}.")
         n_features = data["n_features"]
         if type(n_features) is not int or n_features < 1:
-            raise ValueError(f"n_features={n_features!r} of this tree must be a positive integer.")
+            raise ValueError(
+                f"n_features={quoted(n_features)} of this tree must be a positive integer."
+            )
         arrays = {name: _parsed(name, data[name], dtype) for name, dtype in _DTYPES.items()}
         lower = arrays["lower"]
         lower[np.isnan(lower) & (arrays["feature"] != LEAF)] = -np.inf

@@ -105,7 +105,7 @@ def test_labels_keep_their_type(labels, dtype):
     [
         np.array(["2024-01-01", "2024-01-02"], dtype="M8[D]"),
         np.array([1, "a"], dtype=object),
-        np.array([(1,), (2,)], dtype="i8,"),
+        np.array([(1,), (2,)], dtype=[("field", "i8")]),
         np.array([b"a", b"b"]),
         np.array([np.inf, 0.0]),
         np.array([2**64 - 1, 0], dtype=np.uint64),
@@ -198,7 +198,10 @@ def test_other_entries_are_refused(text, entries, message):
         ({"feature": [9] * 7}, "feature of this tree must be -1 or"),
         ({"left": [0] * 7}, "do not describe a binary tree"),
         ({"n_features": 0}, "n_features=0"),
-        ({"code": "print()"}, "missing or unknown entries: code"),
+        ({"code": "print()"}, "missing or unknown entries: 'code'"),
+        ({"\x1b[31m\n": 1}, r"missing or unknown entries: '\\x1b\[31m\\n'"),
+        ({"y" * 5000: 1}, r"missing or unknown entries: 'y{39}\.$"),
+        ({"version": "1" * 5000}, r"version '1{39}\.\.\., but"),
     ],
 )
 def test_other_trees_are_refused(text, entries, message):

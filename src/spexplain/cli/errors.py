@@ -22,7 +22,7 @@ class UserError(Exception):
 
 def usage_error(message: str) -> NoReturn:
     """Refuse options that do not go together: exit status 2."""
-    raise _UsageError(message)
+    raise _UsageError(printable(message))
 
 
 def listed(names: Iterable[str], n_named: int = _N_NAMED) -> str:
@@ -98,8 +98,10 @@ class Commands(TyperGroup):
                 # The reader of our output has left, as `head` does.
                 raise BrokenPipeError(errno.EPIPE, "broken pipe") from None
             _fail(ctx, _file_sentence(error))
-        except MemoryError:
-            _fail(ctx, "There is not enough memory for this; fewer rows or columns may do.")
+        except MemoryError as error:
+            # The library's own sentence says what needs how much; NumPy's and Python's do not.
+            own = str(error) if type(error) is MemoryError else ""
+            _fail(ctx, own or "There is not enough memory for this; fewer rows or columns may do.")
         except Exception as error:
             if _is_usage_error(error):
                 raise
@@ -115,7 +117,9 @@ def _is_usage_error(error: Exception) -> bool:
 def _fail(ctx: Any, sentence: str) -> NoReturn:
     """Say what is wrong and exit with status 1."""
     if ctx.meta.get(DEBUG):
-        traceback.print_exc()
+        for line in traceback.format_exc().splitlines():
+            indent = line[: len(line) - len(line.lstrip())]
+            print(indent + printable(line), file=sys.stderr)
     first = printable(sentence.strip()) or "It failed without a message."
     print(f"Error: {first}", file=sys.stderr, flush=True)
     raise typer.Exit(1)

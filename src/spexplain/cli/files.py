@@ -1,12 +1,14 @@
 """Writing files: all or nothing, and never over an existing file unless told to."""
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 from spexplain.cli.errors import UserError, usage_error
 
@@ -59,12 +61,12 @@ class Outputs:
             temporary.unlink(missing_ok=True)
 
     @contextmanager
-    def target(self, option: str) -> Iterator[Path | BinaryIO]:
+    def target(self, option: str) -> Iterator[Path | Any]:
         """Yield where to write: a temporary path beside the file, or standard output."""
         path = self.paths[option]
         if path == STDOUT:
             sys.stdout.flush()
-            yield sys.stdout.buffer
+            yield _Screen(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
             sys.stdout.flush()
             return
         place = Path(os.path.realpath(path))
@@ -87,6 +89,29 @@ class Outputs:
                 target.write_bytes(data)
             else:
                 target.write(data)
+
+
+class _Screen(io.RawIOBase):
+    """A terminal that gets no escape sequences from the cells of a table; files and pipes get all as it is."""
+
+    def __init__(self, terminal: BinaryIO) -> None:
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        """Say that it can be written to."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write bytes, a question mark in place of every character that is not shown."""
+        text = self._decoder.decode(bytes(data))
+        shown = "".join(c if c.isprintable() or c in "\t\n" else "?" for c in text)
+        self._terminal.write(shown.encode("utf-8", "replace"))
+        return len(data)
+
+    def flush(self) -> None:
+        """Show what was written."""
+        self._terminal.flush()
 
 
 def _check_place(place: Path, path: Path, option: str, force: bool, source: str) -> None:

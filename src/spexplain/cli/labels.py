@@ -1,6 +1,5 @@
 """Labels of rows as a file, safe to open in a spreadsheet."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -9,6 +8,7 @@ import numpy as np
 from spexplain.cli.errors import UserError
 from spexplain.cli.files import STDOUT, Outputs
 from spexplain.cli.options import OutputFormat
+from spexplain.export.spreadsheets import FORMULA, disarmed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,8 +19,6 @@ _FORMATS: dict[str, OutputFormat] = {
     ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
     ".feather": "arrow", ".ipc": "arrow", ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
-# Spreadsheets run cells that start like this as formulas.
-_FORMULA = r"^[=+\-@\t\r\n]"
 
 
 def format_of_output(path: Path, given: OutputFormat | None) -> OutputFormat:
@@ -95,12 +93,12 @@ def without_formulas(frame: "pl.LazyFrame") -> "pl.LazyFrame":
     def safe(name: str) -> pl.Expr:
         text = cs.by_name(name).as_expr().cast(pl.String)
         is_number = text.cast(pl.Float64, strict=False).is_not_null()
-        is_risky = text.str.contains(_FORMULA) & ~is_number
+        is_risky = text.str.contains(FORMULA) & ~is_number
         return pl.when(is_risky).then(pl.concat_str(pl.lit("'"), text)).otherwise(text).alias(name)
 
     schema = frame.collect_schema()
     texts = [
         name for name, dtype in schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)
     ]
-    risky = {name: f"'{name}" for name in schema.names() if re.match(_FORMULA, name)}
-    return frame.with_columns(map(safe, texts)).rename(risky)
+    names = {name: disarmed(name) for name in schema.names()}
+    return frame.with_columns(map(safe, texts)).rename(names)

@@ -1,6 +1,7 @@
 """``spexplain predict``: label the rows of a table with a model from JSON, in constant memory."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -91,11 +92,13 @@ def _report(counter: "_Labeller", outputs: Outputs, output: Path, terminal: "Ter
 def _read_model(path: str) -> "Model":
     import sys
 
-    from spexplain.export.serialize import model_from_json
+    from spexplain.export.serialize import MAX_CHARACTERS, model_from_json
 
     if path != "-" and Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a model.")
-    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    # One byte more than the longest model: what is longer is refused without being read.
+    with nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as file:
+        content = file.read(MAX_CHARACTERS + 1)
     try:
         return model_from_json(content)
     except ValueError as error:
@@ -212,6 +215,10 @@ def _number(name: str, schema: "pl.Schema", source: "Source") -> "pl.Expr":
     """Return a column of the model as floats, missing values as NaN."""
     import polars as pl
 
+    from spexplain.export.spreadsheets import disarmed
+
+    if name not in schema and disarmed(name) in schema:  # a CSV file that was written here
+        name = disarmed(name)
     if name in schema:
         column = pl.col(name)
         if schema[name] == pl.String:
@@ -224,7 +231,8 @@ def _number(name: str, schema: "pl.Schema", source: "Source") -> "pl.Expr":
     for at in (place for place, sign in enumerate(name) if sign == "="):
         if name[:at] in schema:  # a text column that explain encoded
             column = pl.col(name[:at]).cast(pl.String)
-            return (column == name[at + 1 :]).fill_null(False).cast(pl.Float64)
+            value = name[at + 1 :]
+            return column.is_in([value, disarmed(value)]).fill_null(False).cast(pl.Float64)
     raise UserError(
         f"{source.name} has no column {name}, which the model tests{closest(name, schema)}"
     )

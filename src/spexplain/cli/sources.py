@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 from spexplain.cli.errors import UserError, closest, listed, printable, usage_error
 from spexplain.cli.options import InputFormat, Reading
+from spexplain.memory import check_memory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +112,7 @@ class Source:
             skip_rows=int(has_header and not self.reading.no_header),
             schema=schema,
             null_values=self._null_words,
+            raise_if_empty=False,  # a block may hold the header alone
         )
 
     @property
@@ -125,6 +127,7 @@ class Source:
 
         def collected(guessed: int | None) -> pl.DataFrame:
             frame = self.scan(guessed=guessed)
+            _check_size(self, frame, columns)
             return (frame if columns is None else frame.select(cs.by_name(*columns))).collect()
 
         with clear_errors(self):
@@ -175,6 +178,19 @@ class Source:
                 f"{self.name} seems to have one column only, named {names[0]!r}: its cells may be "
                 f"separated by {_DELIMITERS[found[0]]}; pass --delimiter {sign}."
             )
+
+
+def _check_size(source: Source, frame: "pl.LazyFrame", columns: list[str] | None) -> None:
+    """Refuse a table that does not fit into memory twice, as it is read and as numbers."""
+    import polars as pl
+
+    n_bytes = source.path.stat().st_size
+    if source.format in ("parquet", "arrow"):
+        n_rows = int(frame.select(pl.len()).collect().item())
+        n_columns = len(frame.collect_schema() if columns is None else columns)
+        n_bytes = max(n_bytes, 4 * n_rows * n_columns)
+    cure = "take fewer rows, or leave out columns by --ignore"
+    check_memory(2 * n_bytes, f"The columns of {source.name}", cure)
 
 
 def is_number(text: str) -> bool:
@@ -261,6 +277,9 @@ def clear_errors(source: Source) -> Iterator[None]:
         raise UserError(f"{source.name} is empty.") from None
     except pl.exceptions.DuplicateError as error:
         raise UserError(f"{source.name} has columns of equal names ({_first(error)}).") from None
+    except pl.exceptions.PanicException:
+        # No Exception to Python: a reader came upon what its format rules out and gave up.
+        raise UserError(f"{source.name} could not be read as {title}: it is damaged.") from None
     except (pl.exceptions.PolarsError, OSError, RuntimeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise

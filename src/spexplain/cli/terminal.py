@@ -1,5 +1,6 @@
 """What is said where: results on standard output, notes and progress on standard error."""
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -48,9 +49,10 @@ class Terminal:
             return
         for part in parts:
             if isinstance(part, str | Text) or self.out.is_terminal:
-                self.out.print(
-                    part, no_wrap=isinstance(part, Text) and not wrap, overflow="ellipsis"
-                )
+                # Brackets in a sentence may come from the table: they are no markup.
+                shown = Text(printable(part)) if isinstance(part, str) else part
+                no_wrap = isinstance(part, Text) and not wrap
+                self.out.print(shown, no_wrap=no_wrap, overflow="ellipsis")
                 continue
             with self.out.capture() as captured:
                 self.out.print(part)
@@ -64,7 +66,7 @@ class Terminal:
         if self.quiet or not self.err.is_terminal:
             yield
             return
-        with self.err.status(Text(f"{text} ...")):
+        with self.err.status(Text(f"{printable(text)} ...")):
             yield
 
     @contextmanager
@@ -99,5 +101,24 @@ def write_json(document: dict[str, Any]) -> None:
     """Print a document as JSON, and nothing else."""
     import json
 
-    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(escaped(text) + "\n")
     sys.stdout.flush()
+
+
+def escaped(text: str) -> str:
+    r"""Return JSON whose texts hold nothing that a terminal would obey: such characters become escapes.
+
+    Examples
+    --------
+    >>> from spexplain.cli.terminal import escaped
+    >>> print(escaped('"a\x9b31m"'))
+    "a\u009b31m"
+    """
+    return re.sub(r"[^ -~\n]", _escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return a character, or how JSON writes it in ASCII if it is not shown."""
+    sign = found.group()
+    return sign if sign.isprintable() else f"\\u{ord(sign):04x}"

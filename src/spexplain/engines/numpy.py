@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from spexplain.engines.sweeps import Sweep, sweep_of
+from spexplain.memory import check_memory
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.typing import Bools, Floats, Ints, Matrix
@@ -57,6 +58,11 @@ class NumpySearch:
     ) -> None:
         graph = objective.graph
         self.n_samples, self.n_features = X.shape
+        check_memory(
+            (X.dtype.itemsize + 2 * 8) * X.size,
+            f"The sorted orders of {self.n_samples:,} rows by {self.n_features:,} columns",
+            'take fewer rows or columns, or engine="histogram" if the method has it',
+        )
         table = X if graph.extra is None else np.concatenate([X, graph.extra])
         self.columns = np.ascontiguousarray(table.T)
         self.objective = objective

@@ -14,6 +14,7 @@ from spexplain.engines.levels import bounds, bounds_around, least_parted, level_
 from spexplain.engines.numpy import Node, NumpySearch, count_threads
 from spexplain.engines.sweeps import sweep_of
 from spexplain.graphs.kernel import SurrogateStar
+from spexplain.memory import check_memory
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Side
 from spexplain.typing import Bools, Floats, Ints, Matrix
@@ -112,7 +113,13 @@ class SurrogateSearch(NumpySearch):
         assert isinstance(graph, SurrogateStar)
         self.labels, self.half_lines = graph.labels, half_lines
         self.bumps = [graph.bumps(column) for column in self.columns]
-        self.is_small = sum(len(each.peaks) for each in self.bumps) * len(X) < _SMALL
+        n_bumps, n_clusters = sum(len(each.peaks) for each in self.bumps), len(self.sweep.root())
+        check_memory(
+            2 * 8 * n_bumps * n_clusters,
+            f"The means of {n_clusters:,} clusters in {n_bumps:,} kernel features",
+            "pass a smaller max_anchors, or explain fewer rows or columns",
+        )
+        self.is_small = n_bumps * len(X) < _SMALL
         self.centers = list(self._map(self._projected, self._each_feature()))
         # Centres of the nodes in birth order: the builder splits in this order.
         self.node_centers: list[Ints] = [self.sweep.root()]

@@ -15,7 +15,12 @@ from spexplain.estimators.checks import (
     column_numbers,
 )
 from spexplain.estimators.collections import labels_for
-from spexplain.estimators.explained import AUTO_LEAVES_PER_CLUSTER, Explained, plateau
+from spexplain.estimators.explained import (
+    AUTO_LEAVES_PER_CLUSTER,
+    Explained,
+    check_size,
+    plateau,
+)
 from spexplain.estimators.fitted import FittedTree
 from spexplain.estimators.progress import leaf_bar, stage
 from spexplain.estimators.reference import Reference
@@ -118,11 +123,13 @@ class Explainer(FittedTree):
             needs_rows = y is None and self._needs_reference
             rows = table_for(self, X, given, needs_rows=needs_rows)
             reference = self._reference(rows, labels_for(X, on_host(y)), **given)
+        n_leaves = self._wanted_leaves(reference)
+        if reference is not None:  # said before the work is done
+            check_size(min(n_leaves, len(X)), reference.n_clusters)
         with self._stage("graph"):
             objective = self._objective(X, reference)
         self._graph = self._certified_graph(objective, reference)
         objective = on_columns(objective, columns)
-        n_leaves = self._wanted_leaves(reference)
         with self._stage("tree"):
             tree = self._grow(table, objective, n_leaves)
         self._grown = Explained.of(tree.renumbered(columns, X.shape[1]), X, reference)

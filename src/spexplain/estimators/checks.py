@@ -8,6 +8,7 @@ from sklearn.utils.validation import validate_data
 
 from spexplain.estimators.arrays import check_device_table, is_on_device
 from spexplain.estimators.collections import check_collection, is_collection
+from spexplain.estimators.frames import readable
 from spexplain.typing import Ints, Matrix
 
 _ROWS_AT_ONCE = 1024
@@ -52,7 +53,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Matrix:
     try:
         table: Matrix = validate_data(
             estimator,
-            X,
+            readable(X),
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,

@@ -8,6 +8,7 @@ from spexplain.engines.base import SMALL_TABLE
 from spexplain.estimators.arrays import group_sums, is_on_device, leaf_ids, on_host
 from spexplain.estimators.collections import is_partitioned, lazy_leaf_sums, look_up
 from spexplain.estimators.reference import Reference
+from spexplain.memory import check_memory
 from spexplain.metrics.shape import weighted_average_explanation_size
 from spexplain.refine.agreement import RandIndex
 from spexplain.tree import LEAF, Tree
@@ -113,6 +114,16 @@ def _totals(tree: Tree, leaf_amounts: Any) -> Any:
     for node in range(tree.n_nodes - 1, 0, -1):  # children are younger than their parents
         totals[tree.parents[node]] += totals[node]
     return totals
+
+
+def check_size(n_leaves: int, n_clusters: int) -> None:
+    """Refuse trees whose tables of leaves by clusters do not fit into memory."""
+    n_nodes = 2 * n_leaves - 1
+    check_memory(
+        8 * n_clusters * (3 * n_nodes + 2 * n_clusters),
+        f"Tables of {n_leaves:,} leaves by {n_clusters:,} clusters",
+        "pass a smaller n_leaves, or labels (y) with fewer different values: so many are rarely clusters",
+    )
 
 
 _Group: TypeAlias = tuple[Floats, Floats]  # sums of rows, and of their squared lengths

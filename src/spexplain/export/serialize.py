@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
 from spexplain.export.model import Model
 from spexplain.tree import Tree
@@ -16,6 +17,10 @@ VERSION = 1
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
 MAX_LEAVES = 100_000
+# Values of the largest model: names, eight arrays over the nodes, labels and purities.
+_MAX_VALUES = MAX_COLUMNS + 8 * 2 * MAX_LEAVES + 2 * MAX_LEAVES + 100
+_FEW = 100_000  # characters whose values need no counting
+_BLOCK = 1 << 20  # characters that are counted at a time
 
 _KEYS = {
     "format",
@@ -26,6 +31,7 @@ _KEYS = {
     "reference",
     "tree",
 }
+_QUOTE, _SEPARATORS = ord('"'), [ord(each) for each in ",[{"]
 _LONGEST_INTEGER = 20  # digits and sign of an int64
 
 
@@ -91,16 +97,16 @@ def model_from_json(text: str | bytes) -> Model:
         raise _refusal(f'an object with "format": "{FORMAT}" is expected')
     if data.get("version") != VERSION or isinstance(data.get("version"), bool):
         raise _refusal(
-            f"it has format version {data.get('version')!r}, but this spexplain reads version {VERSION}"
+            f"it has format version {quoted(data.get('version'))}, but this spexplain reads version {VERSION}"
         )
     if set(data) != _KEYS:
-        raise _refusal(f"missing or unknown entries: {_listed(set(data) ^ _KEYS)}")
+        raise _refusal(f"missing or unknown entries: {quoted_list(set(data) ^ _KEYS)}")
     if not isinstance(data["tree"], dict):
         raise _refusal("tree must be an object")
     n_features, feature = data["tree"].get("n_features"), data["tree"].get("feature")
-    if type(n_features) is int and isinstance(feature, list):
-        _check_size(n_features, (len(feature) + 1) // 2)
     try:
+        if type(n_features) is int and isinstance(feature, list):
+            _check_size(n_features, (len(feature) + 1) // 2)
         tree = Tree.from_dict(data["tree"])
         if tree.size.min() < 0:
             raise ValueError("size of this tree must not be negative")
@@ -121,12 +127,6 @@ def _refusal(reason: str) -> ValueError:
     return ValueError(f"text is not a spexplain model: {reason}.")
 
 
-def _listed(keys: set[str]) -> str:
-    """Return some names, shortened: they may come from a hostile file."""
-    shown = [ascii(key)[:40] for key in sorted(keys)[:5]]
-    return ", ".join(shown) + (", ..." if len(keys) > len(shown) else "")
-
-
 def _check_size(n_features: int, n_leaves: int) -> None:
     if n_features > MAX_COLUMNS or n_leaves > MAX_LEAVES:
         raise ValueError(
@@ -142,8 +142,11 @@ def _parsed(text: Any) -> Any:
     if len(text) > MAX_CHARACTERS:
         raise _refusal(f"it is longer than {MAX_CHARACTERS} characters")
     try:
+        decoded = text.decode() if isinstance(text, bytes) else text
+        if _n_values(decoded) > _MAX_VALUES:
+            raise ValueError(f"it holds more than {_MAX_VALUES} values")
         return json.loads(
-            text.decode() if isinstance(text, bytes) else text,
+            decoded,
             object_pairs_hook=_object,
             parse_float=_float,
             parse_int=_int,
@@ -153,6 +156,23 @@ def _parsed(text: Any) -> Any:
         raise _refusal("it is nested too deeply") from None
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are such
         raise _refusal(str(error).rstrip(".")) from None
+
+
+def _n_values(text: str) -> int:
+    """Return how many values a text separates or opens, outside of strings: each takes memory once parsed."""
+    if len(text) < _FEW:
+        return 0
+    # Pairs of backslashes first: what then stands before a quote hides it.
+    bare = text.replace("\\\\", "").replace('\\"', "")
+    count, is_inside = 0, False
+    for start in range(0, len(bare), _BLOCK):
+        codes = np.frombuffer(
+            bare[start : start + _BLOCK].encode("utf-32-le", "surrogatepass"), "<u4"
+        )
+        inside = np.logical_xor.accumulate(np.append(is_inside, codes == _QUOTE))[1:]
+        count += int(np.count_nonzero(np.isin(codes, _SEPARATORS) & ~inside))
+        is_inside = bool(inside[-1])
+    return count
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from spexplain.graphs.base import to_fixed_point
+from spexplain.memory import check_memory
 from spexplain.typing import Floats, Ints, Matrix
 
 _BLOCK = 1 << 12  # rows
@@ -22,11 +23,21 @@ def service_costs(X: Matrix, centers: Matrix, cost: CostName) -> Floats:
 
     metric: Literal["sqeuclidean", "cityblock"]
     metric = "sqeuclidean" if cost == "kmeans" else "cityblock"
+    check_costs(len(X), len(centers))
     costs = np.empty((len(X), len(centers)))
     for start in range(0, len(X), _BLOCK):  # no copy of the whole table in float64
         block = slice(start, start + _BLOCK)
         costs[block] = cdist(X[block].astype(np.float64, copy=False), centers, metric)
     return costs
+
+
+def check_costs(n_samples: int, n_centers: int) -> None:
+    """Refuse more costs than memory holds, as floats and in fixed point at the same time."""
+    check_memory(
+        3 * 8 * n_samples * n_centers,
+        f"Costs of serving {n_samples:,} rows from {n_centers:,} centres",
+        "take fewer rows or clusters, or a method without such costs, as SpexClique, CART and IMM are",
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln, lambertw, xlogy
 
 from spexplain.graphs.base import to_fixed_point
-from spexplain.graphs.centers import CenterCosts
+from spexplain.graphs.centers import CenterCosts, check_costs
 from spexplain.typing import Floats, Ints, Matrix
 
 KernelName: TypeAlias = Literal["rbf", "laplacian"]
@@ -176,6 +176,7 @@ def feature_space_costs(X: Matrix, labels: Ints, kernel: KernelName, gamma: floa
     """
     from scipy.spatial.distance import cdist
 
+    check_costs(len(X), int(labels.max()) + 1)
     table = X.astype(np.float64)
     known = np.flatnonzero(labels >= 0)
     members = known[np.argsort(labels[known], kind="stable")]
@@ -200,5 +201,6 @@ def feature_space_costs(X: Matrix, labels: Ints, kernel: KernelName, gamma: floa
 
 def majority_costs(labels: Ints) -> CenterCosts:
     """Return 1 for every cluster that a sample is not in: the cheapest cluster is the commonest."""
+    check_costs(len(labels), int(labels.max()) + 1)
     costs = labels[:, None] != np.arange(labels.max() + 1)
     return CenterCosts(costs.astype(np.int64) * (labels >= 0)[:, None])

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from spexplain.openmp import fork_safe, is_forked
 from spexplain.typing import Floats, Ints
 
 # k-d trees beat matrix products up to this many columns, as in scikit-learn.
@@ -30,7 +31,8 @@ class _ScikitSearcher(NamedTuple):
     error: float
 
     def candidates(self, rows: Ints, count: int) -> Ints:
-        found: Ints = self.index.kneighbors(self.points[rows], count, return_distance=False)
+        with fork_safe():
+            found: Ints = self.index.kneighbors(self.points[rows], count, return_distance=False)
         return found
 
 
@@ -80,7 +82,7 @@ def _faiss_searcher(points: Floats, index: Any, n_jobs: int | None) -> Searcher:
     import faiss
     from joblib import effective_n_jobs
 
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = 1 if is_forked() else effective_n_jobs(n_jobs)
     faiss.omp_set_num_threads(n_threads)
     # Near the origin float32 keeps more digits of a difference.
     near = np.ascontiguousarray(points - points.mean(axis=0), dtype=np.float32)

@@ -10,10 +10,12 @@ from spexplain.graphs.device import device_graph, is_on_device
 from spexplain.graphs.device_neighbors import device_neighbors
 from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_searcher
 from spexplain.graphs.sparse import SparseGraph
+from spexplain.memory import check_memory
 from spexplain.typing import Bools, Floats, Ints, Matrix, Symmetrization
 
 _BLOCK = 1 << 22  # floats in the largest temporary array
 _SPARE = 8  # candidates asked for beyond the wanted neighbours, to see ties at the border
+_BYTES_PER_NEIGHBOR = 5 * 8  # itself, and an edge with its weight in both directions
 _CHECKED = 500  # rows on which the recall of an approximate search is measured
 
 
@@ -160,6 +162,12 @@ def nearest_neighbors(
     the candidates.
     """
     _check_number(n_neighbors, len(X))
+    n_wanted = len(X) if rows is None else len(rows)
+    check_memory(
+        _BYTES_PER_NEIGHBOR * n_wanted * n_neighbors,
+        f"{n_neighbors:,} neighbours of each of {n_wanted:,} rows",
+        "take fewer rows or a smaller n_neighbors",
+    )
     points: Floats = np.ascontiguousarray(_to_unit_range(np.asarray(X, dtype=np.float64)))
     wanted = np.arange(len(points)) if rows is None else rows
     search = exact_searcher(points, n_jobs)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spexplain._version import __version__
+from spexplain.export.spreadsheets import disarmed
 from spexplain.paper.conventions import ABOUT
 from spexplain.paper.machine import describe
 from spexplain.paper.markdown import page
@@ -71,7 +72,10 @@ def write_tables(results: Results, folder: Path, *, pictures: Sequence[Path] = (
     text = io.StringIO()
     writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(found)
+    writer.writerows(
+        {key: disarmed(cell) if isinstance(cell, str) else cell for key, cell in record.items()}
+        for record in found
+    )
     document = {
         "format": "spexplain.paper",
         "version": 1,

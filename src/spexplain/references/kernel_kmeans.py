@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spexplain.memory import check_memory
 from spexplain.references._kernel import (
     Clusters,
     Kernel,
@@ -159,6 +160,11 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         params = self._check_kernel()
         X = validate_data(self, X, dtype=np.float64, order="C")
         check_enough_samples(X.shape[0], n_clusters)
+        check_memory(
+            2 * 8 * n_init * n_clusters * X.shape[0],
+            f"Similarities of {X.shape[0]:,} rows to the {n_clusters:,} clusters of {n_init} starts",
+            "take fewer rows or clusters, or a smaller n_init",
+        )
         self._kernel = Kernel.over(X, self.kernel, params)
         problem = Means(self._kernel, n_clusters, cache_bytes=cache_size * 2**20)
         starts = self._starts(problem, n_init)

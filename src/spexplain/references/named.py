@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.openmp import fork_safe
 from spexplain.typing import Array, Matrix
 
 NAMES = ("spectral", "kmeans", "kmedians", "kernel_kmeans")
@@ -34,7 +35,8 @@ def cluster(reference: Any, X: Matrix, n_clusters: int, random_state: Any) -> Ar
         raise ValueError(
             f"reference={reference!r} must be one of {', '.join(NAMES)}, or a clusterer with fit_predict."
         )
-    return np.asarray(clusterer.fit_predict(X))
+    with fork_safe():
+        return np.asarray(clusterer.fit_predict(X))
 
 
 def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:

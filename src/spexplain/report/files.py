@@ -1,7 +1,7 @@
 """Writing a file in one step: readers meet the old file or the new one, never half of it."""
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 
@@ -43,10 +43,10 @@ def write(path: str | os.PathLike[str], html: str, *, force: bool = True) -> Pat
     place = Path(os.path.realpath(target))
     if not place.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(place.parent)!r} to write the report to.")
-    handle, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".tmp", dir=place.parent)
-    temporary = Path(name)
+    # Named before it is made: whenever Ctrl-C comes, it is known what to remove.
+    temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
-        with open(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(html.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())

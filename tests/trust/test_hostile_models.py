@@ -1,0 +1,259 @@
+"""`from_json` takes nothing but a model: everything else is refused in one sentence, soon, in little memory."""
+
+import ast
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spexplain
+from spexplain import from_json
+from spexplain.export import Model, serialize, to_json
+from spexplain.tree import Tree
+from trust.programs import run, succeed
+
+SOURCES = sorted(Path(spexplain.__file__).parent.rglob("*.py"))
+
+
+@pytest.fixture
+def good() -> dict:
+    tree = Tree.root(n_features=2, size=10).split(0, feature=1, threshold=0.5, sizes=(4, 6))
+    labels = np.array(["low", "high"])
+    model = Model(tree, ("width", "height"), leaf_reference=labels, leaf_purity=np.ones(2))
+    return json.loads(to_json(model))
+
+
+def refusal(document: object) -> str:
+    """Return the one sentence with which a document is refused."""
+    text = document if isinstance(document, str | bytes) else json.dumps(document)
+    with pytest.raises(ValueError, match=r"^text is not a spexplain model: ") as caught:
+        from_json(text)
+    said = str(caught.value)
+    assert len(said) < 400
+    assert "\n" not in said
+    assert said.endswith(".")
+    return said
+
+
+TREES = {
+    "a child that is its own parent": {"left": [0, -1, -1]},
+    "both children the same": {"right": [1, -1, -1]},
+    "a child that is older": {"left": [2, -1, -1], "right": [1, -1, -1]},
+    "a child beyond the end": {"right": [2_000_000_000, -1, -1]},
+    "a column that is not there": {"feature": [2, -1, -1]},
+    "a negative column": {"feature": [-7, -1, -1]},
+    "no columns": {"n_features": 0},
+    "columns as a float": {"n_features": 2.0},
+    "columns as a truth value": {"n_features": True},
+    "a billion columns": {"n_features": 1_000_000_000},
+    "more columns than any integer": {"n_features": 10**19},
+    "a threshold that is text": {"threshold": ["0.5", None, None]},
+    "no threshold": {"threshold": [None, None, None]},
+    "negative sizes": {"size": [10, -4, 14]},
+    "huge sizes": {"size": [2**63, 4, 6]},
+    "lists in lists": {"size": [[10], [4], [6]]},
+    "too few": {"size": [10, 4]},
+    "an even number of nodes": {"size": [10, 4, 6, 1]},
+    "an unknown version": {"version": 99},
+    "an unknown entry": {"payload": "x"},
+    "another format": {"format": "pickle"},
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees(good, name):
+    good["tree"] |= TREES[name]
+    refusal(good)
+
+
+ENTRIES = {
+    "an unknown version": {"version": 2},
+    "a version that is a float": {"version": 1.5},
+    "a version that is a list": {"version": [1]},
+    "an entry too many": {"__class__": "os.system"},
+    "names that are numbers": {"feature_names": [1, 2]},
+    "too few names": {"feature_names": ["width"]},
+    "names as one text": {"feature_names": "ab"},
+    "a reference of another kind": {"reference": [1, 2]},
+    "labels of another type": {"reference": {"type": "int", "labels": ["a", "b"], "purity": None}},
+    "a type that is none": {"reference": {"type": "object", "labels": [1, 2], "purity": None}},
+    "too many labels": {"reference": {"type": "str", "labels": ["a"] * 3, "purity": None}},
+    "purities beyond 1": {"reference": {"type": "str", "labels": ["a", "b"], "purity": [2, 0]}},
+    "too few purities": {"reference": {"type": "str", "labels": ["a", "b"], "purity": [1]}},
+    "an estimator with code": {"estimator": '"""\nimport os\n"""'},
+    "a version with code": {"written_by": "1.0\nimport os"},
+    "a tree that is a list": {"tree": []},
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_entries(good, name):
+    refusal(good | ENTRIES[name])
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400", "9" * 4999])
+def test_numbers(good, number):
+    refusal(json.dumps(good).replace("0.5", number))
+
+
+def test_keys_that_occur_twice(good):
+    text = json.dumps(good)
+    refusal(text.replace('"version": 1', '"version": 1, "version": 1', 1))
+    refusal(text.replace('"left":', '"left": [1, -1, -1], "left":', 1))
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"tree":'])
+def test_deep_nesting(opening):
+    refusal(opening * 90_000)
+    refusal('{"format": "spexplain.model", "tree": ' + opening * 90_000)
+
+
+# Under a limit of memory that the parsed values would burst. What is measured is the refusal.
+FLOOD = """
+import resource, sys, time
+from spexplain import from_json
+from spexplain.export import serialize
+
+head = '{"format": "spexplain.model", "version": 1, "feature_names": ['
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+for filling in sys.argv[1:]:
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    text = head + filling * ((serialize.MAX_CHARACTERS - 1000) // len(filling)) + "0]}"
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 200_000_000, hard))
+    start = time.process_time()
+    try:
+        from_json(text)
+    except ValueError as error:
+        print(error, round(time.process_time() - start, 2), sep="|")
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits memory as Linux does")
+@pytest.mark.slow
+def test_floods_of_values():
+    fillings = ["0.1,", "[],", "{},", '"ab",', '"\\\\\\"",']
+    answers = succeed(FLOOD, *fillings).splitlines()
+    assert len(answers) == len(fillings)
+    for answer in answers:
+        said, seconds = answer.split("|")
+        assert said.startswith("text is not a spexplain model: it holds more than")
+        assert float(seconds) < 20
+
+
+def test_texts_that_are_too_long(monkeypatch, good):
+    monkeypatch.setattr(serialize, "MAX_CHARACTERS", 100)
+    assert "longer than 100 characters" in refusal(good)
+
+
+def test_separators_in_names_are_no_values(good):
+    """Long names with all that is counted elsewhere: quotes, escapes, commas and brackets."""
+    name = '",[{\\' * 100_000
+    good["feature_names"] = ["width", name]
+    text = json.dumps(good)
+    assert serialize._n_values(text) == json.dumps(good | {"feature_names": ["a", "b"]}).translate(
+        str.maketrans("", "", '"')
+    ).count(",") + sum(
+        json.dumps(good | {"feature_names": ["a", "b"]}).count(each) for each in "[{"
+    )
+    assert from_json(text).feature_names_in_[1] == name
+
+
+def test_the_largest_models_pass():
+    """A chain of many leaves and long numbers is a model like any other, and quick to read."""
+    n_leaves = 20_000
+    n_nodes = 2 * n_leaves - 1
+    inner = np.full(n_nodes, -1)
+    inner[0], inner[2:-1:2] = 1, np.arange(3, n_nodes, 2)
+    feature = np.where(inner > 0, 0, -1)
+    threshold = np.where(inner > 0, np.arange(n_nodes) / 3, np.nan)
+    lower = np.where(inner > 0, -np.inf, np.nan)
+    right = np.where(inner > 0, inner + 1, -1)
+    sizes, nothing = np.ones(n_nodes, dtype=np.int64), np.full(n_nodes, np.nan)
+    tree = Tree(1, feature, threshold, lower, inner, right, sizes, nothing, nothing)
+    loaded = from_json(to_json(Model(tree)))
+    assert loaded.n_leaves_ == n_leaves
+    assert loaded.predict([[-1.0], [1e9]]).tolist() == [0, n_leaves - 1]
+
+
+def test_model_files_are_not_read_beyond_the_limit(tmp_path):
+    """The file is a hole of a terabyte."""
+    model, data = tmp_path / "model.json", tmp_path / "t.csv"
+    model.write_text("{")
+    os.truncate(model, 1 << 40)
+    data.write_text("a\n1\n")
+    main = "import sys; from spexplain.cli import main; sys.exit(main())"
+    done = run(main, "predict", model, data)
+    assert done.returncode == 1
+    assert "is longer than" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
+FORBIDDEN_MODULES = {
+    "pickle",
+    "cPickle",
+    "marshal",
+    "shelve",
+    "dill",
+    "cloudpickle",
+    "yaml",
+    "joblib.load",
+}
+# The one exception: CIFAR-10's own files, read by an unpickler that knows arrays and nothing else.
+UNPICKLES = "datasets/raw.py"
+
+
+def offences(tree: ast.AST) -> list[str]:
+    """Return what a module does that could run somebody else's code."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [each.name for each in node.names if each.name in FORBIDDEN_MODULES]
+        elif isinstance(node, ast.ImportFrom) and node.module in FORBIDDEN_MODULES:
+            found.append(str(node.module))
+        elif isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name in FORBIDDEN_CALLS or name in ("os.system", "os.popen", "joblib.load"):
+                found.append(name)
+            given = {each.arg: ast.unparse(each.value) for each in node.keywords}
+            if given.get("shell") == "True" or given.get("allow_pickle", "False") != "False":
+                found.append(f"{name} with shell or allow_pickle")
+            if name in ("np.load", "numpy.load") and given.get("allow_pickle") != "False":
+                found.append(f"{name} without allow_pickle=False")
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_no_module_runs_what_it_reads(path):
+    found = offences(ast.parse(path.read_text("utf-8")))
+    assert found == (["pickle"] if path.as_posix().endswith(UNPICKLES) else [])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pickle", "from marshal import loads", "eval('1')", "exec('1')", "import yaml",
+        "np.load(f)", "np.load(f, allow_pickle=True)", "subprocess.run(x, shell=True)", "os.system('x')",
+    ],
+)  # fmt: skip
+def test_offences_are_seen(source):
+    assert offences(ast.parse(source))
+
+
+def test_the_one_unpickler_refuses_code(tmp_path):
+    import pickle
+
+    from spexplain.datasets.raw import _unpickled
+
+    class Hostile:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "pwned"),)
+
+    path = tmp_path / "batch"
+    path.write_bytes(pickle.dumps({b"data": Hostile()}))
+    with pytest.raises(ValueError, match="asks for"):
+        _unpickled(path)
+    assert not (tmp_path / "pwned").exists()
