@@ -1,6 +1,6 @@
 """The Dask engine: beside the in-memory engine, out of core from Parquet, and the bytes that travel.
 
-    python benchmarks/scale_out.py [--rows 5e6] [--parquet-rows 2e8] [--quick]
+    python benchmarks/scale_out.py [--rows 5e6] [--traffic-rows 1.28e7] [--parquet-rows 2e8] [--quick]
 
 Two worker processes of one thread each. The trees of both engines are compared.
 """
@@ -10,9 +10,6 @@ import json
 import os
 import tempfile
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +17,9 @@ import numpy as np
 
 from data import mixture
 from machine import RESULTS, describe, save, seconds, table
+from traffic import N_WORKERS, between_workers, cluster, objective_of, sent, traffic
 
-N_WORKERS = 2
 ROWS_PER_FILE = 1_000_000
-
-
-@contextmanager
-def cluster(memory_limit: str) -> Iterator[Any]:
-    """Start two worker processes and a client."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            processes=True,
-            n_workers=N_WORKERS,
-            threads_per_worker=1,
-            memory_limit=memory_limit,
-            dashboard_address=":0",
-        ) as workers,
-        Client(workers) as client,
-    ):
-        yield client
 
 
 def in_memory(n_rows: int, n_columns: int, runs: int) -> dict[str, Any]:
@@ -55,7 +34,7 @@ def in_memory(n_rows: int, n_columns: int, runs: int) -> dict[str, Any]:
     alone_seconds = seconds(lambda: alone.fit(case.X, case.labels), runs)
     with cluster("8GB"):
         size = -(-n_rows // (2 * N_WORKERS))
-        X, y = (_sent(whole, size) for whole in (case.X, case.labels))
+        X, y = (sent(whole, size) for whole in (case.X, case.labels))
         wait([X, y])
         together = SpexClique()
         together.fit(X, y)  # compiles in the workers
@@ -75,64 +54,18 @@ def in_memory(n_rows: int, n_columns: int, runs: int) -> dict[str, Any]:
     }
 
 
-def _sent(rows: np.ndarray, size: int) -> Any:
-    """Return rows that the workers hold, as a Dask array."""
-    import dask.array as da
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sending large graph")
-        return da.from_array(rows, chunks=(size, *rows.shape[1:])).persist()
-
-
-def _objective(labels: Any) -> Any:
-    from spexplain.graphs import CliqueGraph
-    from spexplain.objectives import spex
-
-    return spex(CliqueGraph.from_labels(labels))
-
-
 def _grown(X: Any, y: Any) -> Any:
     from spexplain.engines.dask import DaskEngine
     from spexplain.grow import grow
 
-    return grow(DaskEngine().bind(X, _objective(y)), max_leaves=10)
+    return grow(DaskEngine().bind(X, objective_of(y)), max_leaves=10)
 
 
 def _grown_alone(X: np.ndarray, y: np.ndarray) -> Any:
     from spexplain.engines.histogram import HistogramEngine
     from spexplain.grow import grow
 
-    return grow(HistogramEngine(n_jobs=N_WORKERS).bind(X, _objective(y)), max_leaves=10)
-
-
-def traffic(sizes: list[int], n_columns: int) -> list[dict[str, Any]]:
-    """Return the bytes that travel for tables of one distribution and several lengths."""
-    import dask
-
-    from spexplain.engines.dask import DaskEngine
-    from spexplain.grow import grow
-
-    records = []
-    for n_rows in sizes:
-        case = mixture(n_rows, n_columns)
-        with dask.config.set(scheduler="threads"):
-            engine = DaskEngine(rows_per_partition=-(-n_rows // 16))
-            search = engine.bind(case.X, _objective(case.labels))
-            grow(search, max_leaves=10)
-        moved = search.workers.traffic
-        records.append(
-            {
-                "rows": n_rows,
-                "columns": n_columns,
-                "partitions": 16,
-                "requests": dict(moved.requests),
-                "answers": dict(moved.answers),
-                "between": dict(moved.between),
-                "histograms_bound": n_columns * 256 * 11 * 8 * moved.requests["histograms"],
-            }
-        )
-        print(records[-1], flush=True)
-    return records
+    return grow(HistogramEngine(n_jobs=N_WORKERS).bind(X, objective_of(y)), max_leaves=10)
 
 
 def write_parquet(folder: Path, n_rows: int, n_columns: int) -> None:
@@ -234,25 +167,37 @@ def markdown(results: dict[str, Any]) -> str:
             f"{each['rows']:,}",
             str(each["requests"]["histograms"]),
             f"{each['answers']['histograms']:,}",
-            f"{each['histograms_bound']:,}",
             str(each["requests"].get("look", 0)),
             f"{each['answers'].get('look', 0):,}",
-            f"{sum(each['between'].values()):,}",
+            f"{each['answers']['histograms'] + each['answers'].get('look', 0):,}",
+            f"{each['histograms_bound']:,}",
+            f"{each['sent']['request']:,}",
         ]
         for each in results["traffic"]
     ]
     header = [
-        "rows", "histogram requests", "their answers, bytes", "bound", "closer looks", "their answers, bytes",
-        "all partial answers, bytes",
+        "rows", "histogram requests", "their answers, bytes", "closer looks", "their answers, bytes", "together",
+        "bound", "requests, bytes",
     ]  # fmt: skip
     lines += [
         "## Bytes that travel",
         "",
-        "Ten leaves, 20 columns, 16 partitions. The bound is features × bins × clusters × 8 × leaves opened.",
+        "Ten leaves, 20 columns, 16 partitions, rows of one distribution: fewer rows are the first of more. "
+        "The bound is features × bins × clusters × 8 × leaves opened.",
         "",
         table(header, rows),
         "",
     ]
+    if each := results.get("between_workers"):
+        moved = each["moved"]
+        lines += [
+            f"What two workers really had from each other for a tree of {each['rows']:,} rows in "
+            f"{each['partitions']} partitions, by their own logs: {moved.get('histograms', 0):,} bytes of histograms, "
+            f"{moved.get('look', 0):,} of closer looks, {moved.get('request', 0):,} of requests; once a fit "
+            f"{moved.get('sample', 0):,} of the sample, {moved.get('labels', 0):,} of labels, "
+            f"{moved.get('codes', 0):,} of bins and {moved.get('rows', 0):,} of rows, where Dask put them elsewhere.",
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -268,13 +213,20 @@ def main() -> None:
         default=2e8,
         help="rows from Parquet; 0 keeps the last figures",
     )
+    parser.add_argument(
+        "--traffic-rows",
+        type=float,
+        default=1.28e7,
+        help="most rows whose bytes are counted; 0 keeps the last figures",
+    )
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="small tables, nothing written")
     given = parser.parse_args()
     sizes = [200_000, 1_000_000, int(given.rows)] if given.rows else []
-    n_stored = int(given.parquet_rows)
+    n_stored, most = int(given.parquet_rows), int(given.traffic_rows)
+    counted = [size for size in (50_000 * 4**i for i in range(9)) if size <= most]
     if given.quick:
-        sizes, n_stored = [200_000], 4_000_000
+        sizes, n_stored, counted = [200_000], 4_000_000, [50_000, 200_000]
     results: dict[str, Any] = {"in_memory": [], "traffic": []}
     if (RESULTS / "distributed.json").exists():
         results |= json.loads((RESULTS / "distributed.json").read_text())
@@ -284,7 +236,10 @@ def main() -> None:
         for n_rows in sizes:
             results["in_memory"].append(in_memory(n_rows, 20, given.runs))
             print(results["in_memory"][-1], flush=True)
-        results["traffic"] = traffic([50_000, 200_000, 800_000, 3_200_000], 20)
+    if counted:
+        results["traffic"] = traffic(counted, 20)
+        results["between_workers"] = between_workers(min(counted[-1], 800_000), 20)
+        print(results["between_workers"], flush=True)
     if n_stored:
         with tempfile.TemporaryDirectory() as folder:
             results["out_of_core"] = out_of_core(n_stored, 8, Path(folder))

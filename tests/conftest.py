@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from spexplain.engines import Engine, resolve_engine
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile("few", max_examples=4, deadline=None, derandomize=True)
 settings.register_profile(
     "campaign", max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck)
 )
@@ -72,7 +73,8 @@ def in_partitions() -> Iterator[Engine]:
     from spexplain.engines.dask import DaskEngine, node, refinement
 
     with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="synchronous"):
-        patch.setattr(refinement, "MANY", 2)
+        patch.setattr(node, "_FEW", 0)
+        patch.setattr(node, "row_bytes", lambda tally: refinement.look_bytes(tally) // 2)
         patch.setattr(refinement, "N_PLACES", 4)
         patch.setattr(node, "N_PLACES", 4)
         yield DaskEngine(max_bins=3, rows_per_partition=7)

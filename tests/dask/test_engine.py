@@ -14,6 +14,8 @@ from partitioned import expected, mixture, objectives
 from spexplain.engines import NumpyEngine, base, resolve_engine
 from spexplain.engines.dask import DaskEngine, node, refinement, search
 from spexplain.engines.dask.binning import binning_of, code, limits_of
+from spexplain.engines.dask.refinement import look_bytes
+from spexplain.engines.histogram import HistogramEngine
 from spexplain.graphs import CliqueGraph, PairGraph, SparseGraph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, non_uniform_cut, spex
@@ -44,13 +46,12 @@ def grown(engine, X, objective, *, min_samples_leaf=1):
 def depth(request, monkeypatch):
     """Short lists and few places: small tables are looked at again and again, as large ones are."""
     if request.param:
-        monkeypatch.setattr(refinement, "MANY", 2)
         monkeypatch.setattr(refinement, "_ENOUGH", 2)
         for module in (refinement, node):
             monkeypatch.setattr(module, "N_PLACES", 3)
         monkeypatch.setattr(node, "_MOST_ASKED", 200)
-        monkeypatch.setattr(node, "_MANY_LISTED", 3)
-        monkeypatch.setattr(node, "_FEW", 1)
+        monkeypatch.setattr(node, "_FEW", 0)
+        monkeypatch.setattr(node, "row_bytes", lambda tally: look_bytes(tally) // 2)
         monkeypatch.setattr(search, "_MOST_CELLS", 2000)  # bins are joined
 
 
@@ -105,7 +106,8 @@ def test_extreme_values():
 
 
 def test_intervals_of_a_single_repeated_value_end(monkeypatch):
-    monkeypatch.setattr(refinement, "MANY", 4)
+    monkeypatch.setattr(node, "_FEW", 0)
+    monkeypatch.setattr(node, "row_bytes", lambda tally: look_bytes(tally) // 2)
     X = np.repeat([[1.0], [np.nextafter(1.0, 2)], [2.0]], 40, axis=0)
     objective = spex(CliqueGraph.from_labels(np.repeat([0, 1, 0], 40)))
     assert grown(DaskEngine(2, 50), X, objective)[0] == expected(X, objective)
@@ -124,21 +126,22 @@ def test_limits_of_bins_are_exact():
 
 
 def test_few_bytes_travel_and_no_more_for_more_rows(monkeypatch):
-    monkeypatch.setattr(refinement, "MANY", 8)
+    monkeypatch.setattr(node, "_FEW", 0)
     moved = []
-    for n_rows in (8000, 32_000):
+    for n_rows in (64_000, 512_000):
         rng = np.random.default_rng(1)
         labels = rng.integers(0, 4, n_rows)
         X = rng.normal(size=(n_rows, 3)) + 2 * np.random.default_rng(2).normal(size=(4, 3))[labels]
         objective = spex(CliqueGraph.from_labels(labels))
         tree, found = grown(DaskEngine(rows_per_partition=n_rows // 4), X, objective)
-        assert tree == expected(X, objective)
+        assert tree == grown(HistogramEngine(), X, objective)[0]
         traffic = found.workers.traffic
         assert (
             traffic.answers["histograms"] <= 3 * 256 * (4 + 1) * 8 * traffic.requests["histograms"]
         )
         moved.append(traffic)
     assert moved[0].answers["histograms"] == moved[1].answers["histograms"]
+    # Bounds that count rows without regard to their order take 2.5 times as much.
     assert moved[1].answers["look"] < 2 * moved[0].answers["look"]
 
 

@@ -139,13 +139,13 @@ def test_killed_worker(client, case, monkeypatch):
     killed = []
     ask = workers.Workers.ask
 
-    def ask_and_kill(self, kind, *arguments):
+    def ask_and_kill(self, kind, *arguments, **options):
         if kind == "histograms" and not killed:
             pids = client.run(os.getpid)
             killed.append(next(iter(pids.values())))
             # In the middle of the request, not before it.
             threading.Timer(0.02, os.kill, (killed[0], signal.SIGKILL)).start()
-        return ask(self, kind, *arguments)
+        return ask(self, kind, *arguments, **options)
 
     monkeypatch.setattr(workers.Workers, "ask", ask_and_kill)
     assert grown(rows, labels) == tree

@@ -3,6 +3,7 @@
 import numpy as np
 
 from spexplain.engines.dask.records import NOTHING, Bounded, Found, Node, Segments
+from spexplain.engines.dask.slopes import Falls, path_bounds
 from spexplain.engines.dask.sums import Sums
 from spexplain.engines.histogram.bounds import (
     Bins,
@@ -84,6 +85,10 @@ class Scorer:
         """Raise the bounds of bins that are not ruled out yet."""
         if self.is_flat or self.objective.trend is None:
             return
+        self._tighten_by_corners(bounded, best)
+        self._tighten_by_paths(bounded, best)
+
+    def _tighten_by_corners(self, bounded: Bounded, best: float) -> None:
         bounds, caps = bounded.bounds, bounded.fields.caps
         for n_top in _N_TOP:
             wanted = bounds <= best
@@ -95,3 +100,26 @@ class Scorer:
             there = caps[:, 0, 1:][wanted], caps[:, 1, :-1][wanted]
             found = corner_bounds(self.objective, corners, there, self.record)
             bounds[wanted] = np.maximum(bounds[wanted], found)
+
+    def _tighten_by_paths(self, bounded: Bounded, best: float) -> None:
+        segments, bounds = bounded.segments, bounded.bounds
+        wanted = bounds <= best
+        if segments.rises is None or not wanted.any():
+            return
+        rows, bins = np.nonzero(wanted)
+        inside = segments.cells[rows, bins]
+        falls = self.falls(segments, rows, bins)
+        assert falls is not None
+        borders = self._borders(bounded.fields.sums[rows, :, bins][:, :, None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = self.objective.score(borders.left, borders.right, self.record)[:, 0]
+        rises = segments.rises
+        found = path_bounds(scores, falls, inside, rises.steps[rows], rises.highest[rows, bins])
+        bounds[wanted] = np.maximum(bounds[wanted], found)
+
+    def falls(self, segments: Segments, rows: Ints, bins: Ints) -> Falls | None:
+        """Return how fast the score can fall inside some bins of the segments."""
+        before = np.cumsum(segments.cells, axis=1, dtype=np.int64) - segments.cells
+        left = segments.starts[rows] + before[rows, bins]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.sums.falls(self.node, self.objective, left, segments.cells[rows, bins])

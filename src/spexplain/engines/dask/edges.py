@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.engines.dask import parts
-from spexplain.engines.dask.parts import Look, Part, Path
+from spexplain.engines.dask.looks import Look
+from spexplain.engines.dask.parts import Part, Path
 from spexplain.engines.dask.records import Fields, Node, Segments
 from spexplain.engines.dask.table import DaskTable
 from spexplain.engines.dask.tallies import AmountTally
 from spexplain.engines.histogram.bounds import both_sides
 from spexplain.graphs import SparseGraph
+from spexplain.objectives import Objective
 from spexplain.records import Side
 from spexplain.typing import Array, Bools, Ints
 
@@ -80,6 +82,9 @@ class EdgeSums:
     def corners(
         self, node: Node, segments: Segments, fields: Fields, wanted: Bools, n_top: int
     ) -> None:
+        return
+
+    def falls(self, node: Node, objective: Objective, left: Ints, inside: Ints) -> None:
         return
 
     def is_pure(self, node: Node) -> bool:

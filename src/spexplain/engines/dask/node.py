@@ -4,27 +4,30 @@ from math import inf
 
 import numpy as np
 
-from spexplain.engines.dask import parts
 from spexplain.engines.dask.binning import N_CODES
 from spexplain.engines.dask.bounds import Scorer
+from spexplain.engines.dask.looks import Entries, Seen
 from spexplain.engines.dask.records import NOTHING, Bounded, Job, Segments
 from spexplain.engines.dask.refinement import (
     N_PLACES,
     Asked,
     Geometry,
     listed,
+    look_bytes,
     make_job,
-    most_listed,
+    row_bytes,
     zoomed,
 )
+from spexplain.engines.dask.slopes import ruler_of
 from spexplain.engines.dask.table import DaskTable
 from spexplain.engines.numpy import midpoint
 from spexplain.records import Cut, Promise
 from spexplain.typing import Ints
 
 _MOST_ASKED = 1 << 21  # numbers in the answer to one closer look at a node
-_MANY_LISTED = 1 << 16  # rows that are not listed one by one in one look at a node
-_FEW = 32  # rows of an interval that are listed all the same
+_FEW = (
+    1 / 8
+)  # bytes of rows, per byte of the node's histograms, that are sent without a look at finer bins
 _MARGIN = 1e-10  # relative; far above what is rounded away from priorities
 
 
@@ -122,12 +125,8 @@ class NodeSearch:
         """Return the bins to look at now, the most promising first."""
         if self.promise is not None:
             return []
-        width, many = self.tally.width, most_listed(self.tally.width)
         chosen = [(bounded, bounded.can_win(self.best)) for bounded in self.open]
-        inside = np.concatenate([bounded.n_inside[wanted] for bounded, wanted in chosen])
-        if np.sum(inside, where=inside <= many) > _MANY_LISTED:
-            # Where the score is flat, much can win: finer bins rule out most of it.
-            many = min(many, _FEW)
+        many = self._most_listed(sum(int(each.n_inside[wanted].sum()) for each, wanted in chosen))
         jobs = [
             make_job(bounded, int(row), int(place), many, self.geometry)
             for bounded, wanted in chosen
@@ -137,15 +136,36 @@ class NodeSearch:
         spent, n_jobs = 0, 0
         for job in jobs:
             n_rows = int(job.bounded.n_inside[job.row, job.bin])
-            spent += width * (n_rows if job.pivots is None else N_PLACES)
+            spent += self.tally.width * (n_rows if job.pivots is None else N_PLACES)
             if n_jobs and spent > _MOST_ASKED:
                 break
             n_jobs += 1
         for job in jobs[:n_jobs]:
             job.bounded.bounds[job.row, job.bin] = inf
-        return jobs[:n_jobs]
+        return self._with_rulers(jobs[:n_jobs])
 
-    def take(self, jobs: list[tuple[Job, int]], seen: parts.Seen) -> None:
+    def _most_listed(self, n_rows: int) -> int:
+        """Return how many rows an interval may have to be sent as they are, of so many rows in all."""
+        each = row_bytes(self.tally)
+        assert self.node.histograms is not None
+        # One look less is worth a few bytes more. Else whatever is less.
+        if n_rows * each <= _FEW * self.node.histograms.nbytes:
+            return n_rows
+        return look_bytes(self.tally) // each
+
+    def _with_rulers(self, jobs: list[Job]) -> list[Job]:
+        """Return the jobs with what rises are measured with."""
+        return [job if job.pivots is None else self._with_ruler(job) for job in jobs]
+
+    def _with_ruler(self, job: Job) -> Job:
+        at = np.array([job.row]), np.array([job.bin])
+        falls = self.scorer.falls(job.bounded.segments, *at)
+        if falls is None:
+            return job
+        n_rows = int(job.bounded.n_inside[job.row, job.bin])
+        return job._replace(ruler=ruler_of(falls.steps[0], n_rows))
+
+    def take(self, jobs: list[tuple[Job, int]], seen: Seen, entries: Entries) -> None:
         """Take in what the closer look has found."""
         tally, geometry = self.tally, self.geometry
         # Jobs of one depth at a time: segments have one.
@@ -158,7 +178,7 @@ class NodeSearch:
             ]
             asked = Asked(self.node, [job for job, _ in chosen], [at for _, at in chosen])
             if is_list:
-                self._add(listed(asked, seen.entries, tally, geometry))
+                self._add(listed(asked, entries, tally, geometry))
             else:
                 self._add(zoomed(asked, seen, tally, geometry))
 

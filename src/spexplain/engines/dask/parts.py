@@ -1,20 +1,19 @@
-"""What a worker does with its partition: bins, histograms, and a closer look where a cut can win.
+"""What a worker does with its partition: bins, sides of splits, histograms.
 
 These functions run on the workers. They keep nothing: the rows of a node follow from the sides of the
 splits above it, so that a partition can be computed anew wherever its worker was lost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spexplain.engines.dask.binning import N_CODES, Binning, code
-from spexplain.engines.dask.tallies import Tally
-from spexplain.kernels.coding import spread_of_bins, values_around
+from spexplain.kernels.coding import spread_of_bins
 from spexplain.records import Cut
-from spexplain.typing import Array, Bools, Floats, Ints, Matrix
+from spexplain.typing import Array, Floats, Matrix
 
 Path = tuple[tuple[int, bool], ...]  # splits above a node, and whether it lies on their left
 
@@ -26,47 +25,6 @@ class Part(NamedTuple):
     low: Floats  # shape (n_discrete, 256)
     high: Floats
     flaw: tuple[int, int] | None  # the first row and column that hold no finite number
-
-
-class Group(NamedTuple):
-    """Intervals of one feature of one node to look at: between which edges a value lies says where it belongs."""
-
-    node: int
-    feature: int
-    codes: Bools  # shape (256,): bins that the intervals lie in
-    edges: Floats
-    # What each stretch between edges is: a numbered place, -1 nothing, or -2 less the number of an
-    # interval whose values are wanted one by one.
-    meaning: Ints
-
-
-class Look(NamedTuple):
-    """A request to look closely, at some nodes of one fit."""
-
-    tally: Tally
-    paths: Sequence[Path]
-    groups: Sequence[Group]
-    n_places: int
-    borders: Sequence[tuple[int, int, int]]  # node, feature and last code left of a cut
-    columns: Mapping[int, int]  # where in the partition's block a feature stands
-
-
-class Seen(NamedTuple):
-    """What a closer look found."""
-
-    cells: Array  # of the numbered places, shape (n_places, width)
-    low: Floats  # least value of each place
-    high: Floats
-    entries: "Entries"
-    around: Floats  # shape (n_borders, 2): the greatest value left, the least value right
-
-
-class Entries(NamedTuple):
-    """Single values of intervals, in order."""
-
-    interval: Ints
-    value: Floats
-    cells: Array
 
 
 def as_matrix(block: Any) -> Matrix:
@@ -179,105 +137,3 @@ def totals_of(
         rows = rows_of(part.codes.shape[1], path, sides)
         found[place] = tally.cells(np.zeros(len(rows), dtype=np.int64), rows, marks, 1)[0]
     return found
-
-
-def look_closely(
-    part: Part, marks: Array, block: Any, sides: Mapping[int, Array], look: Look
-) -> Seen:
-    """Return what lies in the asked intervals and around the asked borders."""
-    X = as_matrix(block)
-    tally = look.tally
-    seen = Seen(
-        np.zeros((look.n_places, tally.width), dtype=tally.dtype),
-        np.full(look.n_places, np.inf),
-        np.full(look.n_places, -np.inf),
-        _no_entries(tally),
-        np.tile([-np.inf, np.inf], (len(look.borders), 1)),
-    )
-    entries = [seen.entries]
-    rows_in = [rows_of(part.codes.shape[1], path, sides) for path in look.paths]
-    for group in look.groups:
-        column = X[:, look.columns[group.feature]]
-        rows, places, values = _placed(group, part, column, rows_in[group.node])
-        numbered = places >= 0
-        if numbered.any():
-            _count(seen, tally, places[numbered], rows[numbered], marks, values[numbered])
-        listed = places <= -2
-        if listed.any():
-            entries.append(_listed(tally, -2 - places[listed], values[listed], rows[listed], marks))
-    for place, (node, feature, last_code) in enumerate(look.borders):
-        column = X[:, look.columns[feature]][None]
-        codes, nothing = part.codes[feature][None], np.empty((1, 0))
-        seen.around[place] = values_around(column, nothing, codes, 0, rows_in[node], last_code)
-    return seen._replace(entries=_joined(entries))
-
-
-def _placed(group: Group, part: Part, column: Array, rows: Array) -> tuple[Array, Ints, Floats]:
-    """Return the rows of the node in the intervals of a group, what each of them is, and their values."""
-    if not group.codes.all():
-        rows = rows[group.codes[part.codes[group.feature, rows]]]
-    values = column[rows].astype(np.float64, copy=False)
-    places = group.meaning[np.searchsorted(group.edges, values)]
-    inside = places != -1
-    return rows[inside], places[inside], values[inside]
-
-
-def _count(
-    seen: Seen, tally: Tally, places: Ints, rows: Array, marks: Array, values: Floats
-) -> None:
-    """Add rows to the numbered places."""
-    first, last = int(places.min()), int(places.max()) + 1
-    places = places - first
-    seen.cells[first:last] += tally.cells(places, rows, marks, last - first)
-    np.minimum.at(seen.low[first:last], places, values)
-    np.maximum.at(seen.high[first:last], places, values)
-
-
-def _no_entries(tally: Tally) -> Entries:
-    return Entries(
-        np.empty(0, dtype=np.int32), np.empty(0), np.empty((0, tally.width), tally.listed_dtype)
-    )
-
-
-def _listed(tally: Tally, interval: Ints, value: Floats, rows: Array, marks: Array) -> Entries:
-    """Return the distinct values of the intervals and their cells."""
-    order = np.lexsort((value, interval))
-    interval, value = interval[order], value[order]
-    number, first = _numbered(interval, value)
-    cells = tally.cells(number, rows[order], marks, len(first))
-    return Entries(interval[first].astype(np.int32), value[first], cells.astype(tally.listed_dtype))
-
-
-def _numbered(interval: Ints, value: Floats) -> tuple[Ints, Ints]:
-    """Return the number of each (interval, value) in a sorted list, and where each comes first."""
-    is_new = np.ones(len(value), dtype=np.bool_)
-    is_new[1:] = (value[1:] != value[:-1]) | (interval[1:] != interval[:-1])
-    return np.cumsum(is_new) - 1, np.flatnonzero(is_new)
-
-
-def _joined(parts: list[Entries]) -> Entries:
-    """Return the entries of several lists, equal values added up."""
-    interval, value, cells = (np.concatenate(each) for each in zip(*parts, strict=True))
-    if not len(value):
-        return parts[0]
-    order = np.lexsort((value, interval))
-    interval, value, cells = interval[order], value[order], cells[order]
-    _, first = _numbered(interval, value)
-    return Entries(
-        interval[first], value[first], np.add.reduceat(cells, first, axis=0, dtype=cells.dtype)
-    )
-
-
-def merge_seen(parts: list[Seen]) -> Seen:
-    """Return what closer looks at several partitions found."""
-    cells = parts[0].cells.copy()
-    for part in parts[1:]:
-        cells += part.cells
-    around = np.stack([part.around for part in parts])
-    return Seen(
-        cells,
-        np.min([part.low for part in parts], axis=0),
-        np.max([part.high for part in parts], axis=0),
-        _joined([part.entries for part in parts]),
-        np.stack([around[..., 0].max(axis=0), around[..., 1].min(axis=0)], axis=-1),
-    )

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.engines.dask.parts import Path
+from spexplain.engines.dask.slopes import Rises, Ruler
 from spexplain.records import Cut
 from spexplain.typing import Array, Bools, Floats, Ints
-
-MANY = 4096  # rows of an interval beyond which its values are not asked for one by one
 
 
 @dataclass(eq=False)
@@ -35,6 +34,7 @@ class Segments(NamedTuple):
     high: Floats
     centers: Ints  # shape (m, n_centers): bin of each extra vertex; -1 left, n_bins right of all
     depth: int = 0
+    rises: Rises | None = None
 
 
 class Fields(NamedTuple):
@@ -92,4 +92,5 @@ class Job(NamedTuple):
     row: int
     bin: int
     bound: float
-    pivots: Floats | None  # None: all values one by one
+    pivots: Floats | None  # None: all rows one by one
+    ruler: Ruler | None = None  # what rises are measured with

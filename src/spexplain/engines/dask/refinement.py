@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.engines.dask.binning import N_CODES, to_float, to_place
-from spexplain.engines.dask.parts import Entries, Group, Seen
-from spexplain.engines.dask.records import MANY, Bounded, Job, Node, Segments
+from spexplain.engines.dask.looks import Entries, Group, Seen, Steps
+from spexplain.engines.dask.records import Bounded, Job, Node, Segments
+from spexplain.engines.dask.slopes import Rises
 from spexplain.engines.dask.tallies import Tally
 from spexplain.typing import Floats, Ints
 
-N_PLACES = 64  # bins that an interval of many rows is divided into
+N_PLACES = 16  # finer bins of an interval: fewer mean more looks, more mean more bytes
 _ENOUGH = 8  # sampled values in an interval that make good borders
-_MOST_LISTED = 1 << 18  # numbers that single values of one interval may take
 
 
 class Geometry(NamedTuple):
@@ -34,13 +34,19 @@ class Asked(NamedTuple):
     first: list[int]
 
 
-def most_listed(width: int) -> int:
-    """Return how many rows an interval may have for its values to be asked for one by one."""
-    return int(np.clip(_MOST_LISTED // width, 64, MANY))
+def row_bytes(tally: Tally) -> int:
+    """Return the bytes of a row that is sent as it is: its value, and its label or amounts."""
+    return 8 + tally.listed_bytes
+
+
+def look_bytes(tally: Tally) -> int:
+    """Return the bytes of the finer bins of an interval: counts or sums, extremes and rises."""
+    n_bytes: int = np.dtype(tally.dtype_for(2**16 - 1)).itemsize
+    return N_PLACES * (n_bytes * tally.width + 12)
 
 
 def make_job(bounded: Bounded, row: int, place: int, many: int, geometry: Geometry) -> Job:
-    """Return how to look at one bin: all values if they are not many, else finer bins."""
+    """Return how to look at one bin: all rows if they are not many, else finer bins."""
     segments = bounded.segments
     bound = float(bounded.bounds[row, place])
     if bounded.n_inside[row, place] <= many:
@@ -83,6 +89,17 @@ def number_jobs(jobs: Sequence[Job]) -> tuple[list[int], int]:
             first.append(n_places)
             n_places += len(job.pivots) + 1
     return first, n_places
+
+
+def steps_of(jobs: Sequence[Job]) -> Steps | None:
+    """Return the steps to measure the rises of all places with, or None if the formula allows none."""
+    zooms = [job for job in jobs if job.pivots is not None]
+    rulers = [job.ruler for job in zooms if job.ruler is not None]
+    if not rulers:
+        return None
+    n_places = [len(job.pivots) + 1 for job in zooms if job.pivots is not None]
+    owner = np.repeat(np.arange(len(zooms), dtype=np.int32), n_places)
+    return Steps(owner, np.stack([ruler.steps for ruler in rulers]))
 
 
 def groups_of(
@@ -144,14 +161,19 @@ def zoomed(asked: Asked, seen: Seen, tally: Tally, geometry: Geometry) -> Segmen
     cells = np.zeros((len(asked.jobs), N_PLACES, tally.width), dtype=tally.dtype)
     low = np.full(cells.shape[:2], np.inf)
     high = np.full(cells.shape[:2], -np.inf)
-    inner = []
+    rises = np.zeros(cells.shape[:2])
+    inner, steps = [], []
     for i, (job, first) in enumerate(zip(asked.jobs, asked.first, strict=True)):
         assert job.pivots is not None
         n = len(job.pivots) + 1
         cells[i, :n] = seen.cells[first : first + n]
         low[i, :n], high[i, :n] = seen.low[first : first + n], seen.high[first : first + n]
         inner.append(job.pivots)
-    return _with_centers(asked, inner, cells, low, high, geometry)
+        if job.ruler is not None:
+            rises[i, :n] = job.ruler.unit * seen.rises[first : first + n]
+            steps.append(job.ruler.unit * job.ruler.steps)
+    segments = _with_centers(asked, inner, cells, low, high, geometry)
+    return segments._replace(rises=Rises(np.stack(steps), rises)) if steps else segments
 
 
 def listed(asked: Asked, entries: Entries, tally: Tally, geometry: Geometry) -> Segments:

@@ -1,6 +1,7 @@
 """The search for the best cuts over partitions: histograms, bounds, and a closer look where a cut can win."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -10,10 +11,16 @@ from spexplain.engines.dask import parts
 from spexplain.engines.dask.binning import N_CODES
 from spexplain.engines.dask.bounds import Scorer
 from spexplain.engines.dask.edges import EdgeSums
+from spexplain.engines.dask.looks import Look, entries_of, look_closely, merge_seen
 from spexplain.engines.dask.node import NodeSearch
-from spexplain.engines.dask.parts import Look
 from spexplain.engines.dask.records import Found, Job, Node
-from spexplain.engines.dask.refinement import Geometry, all_numbered, groups_of, number_jobs
+from spexplain.engines.dask.refinement import (
+    Geometry,
+    all_numbered,
+    groups_of,
+    number_jobs,
+    steps_of,
+)
 from spexplain.engines.dask.sums import Sums
 from spexplain.engines.dask.table import DaskTable
 from spexplain.objectives import Objective
@@ -145,7 +152,9 @@ class DaskSearch:
             arguments = [
                 (*each, held) for each in zip(self.table.parts, self.marks, sides, strict=True)
             ]
-            counted = self.workers.ask("histograms", parts.histograms_of, arguments)
+            counted = self.workers.ask(
+                "histograms", parts.histograms_of, arguments, beside=self.table.parts
+            )
             if self.edges is not None:
                 self.edges.add_histograms(counted, sides, paths, self.geometry.shift)
             for node, histograms in zip(missing, counted, strict=True):
@@ -162,7 +171,9 @@ class DaskSearch:
         arguments = [
             (*each, held) for each in zip(self.table.parts, self.marks, sides, strict=True)
         ]
-        totals: Ints = self.workers.ask("totals", parts.totals_of, arguments)
+        totals: Ints = self.workers.ask(
+            "totals", parts.totals_of, arguments, beside=self.table.parts
+        )
         if self.edges is not None:
             self.edges.add_totals(totals, sides, paths)
         return totals
@@ -212,24 +223,30 @@ class DaskSearch:
         used = sorted({group.feature for group in groups} | {column for _, column, _ in wanted})
         blocks, places = self.table.read(used)
         paths = [search.node.path for search in searches]
-        look = Look(self.tally, paths, groups, n_places, wanted, places)
+        n_inside = [int(job.bounded.n_inside[job.row, job.bin]) for job in jobs]
+        dtype = self.tally.dtype_for(max(n_inside, default=0))
+        n_listed = sum(job.pivots is None for job in jobs)
+        steps = steps_of(jobs)
+        look = Look(self.tally, paths, groups, n_places, n_listed, dtype, steps, wanted, places)
         sides, held = self._sides(paths), self.workers.hold(look)
         arguments = [
             (*each, held) for each in zip(self.table.parts, self.marks, blocks, sides, strict=True)
         ]
-        seen = self.workers.ask("look", parts.look_closely, arguments, parts.merge_seen)
+        merge = partial(merge_seen, self.tally)
+        seen = self.workers.ask("look", look_closely, arguments, merge, beside=self.table.parts)
+        entries = entries_of(seen.rows, self.tally)
         if self.edges is not None and jobs:
-            listed_too = all_numbered(nodes, jobs, first, n_places, seen.entries)
+            listed_too = all_numbered(nodes, jobs, first, n_places, entries)
             look = look._replace(groups=groups_of(*listed_too, self.geometry))
-            n_all = n_places + len(seen.entries.value)
+            n_all = n_places + len(entries.value)
             found = self.edges.look(look, blocks, sides, n_all)
             seen.cells[:, :2] += found[:n_places]
-            seen.entries.cells[:, :2] += found[n_places:]
+            entries.cells[:, :2] += found[n_places:]
         for (i, _, last_code), around in zip(wanted, seen.around.tolist(), strict=True):
             searches[i].learn_border(last_code, *around)
         for i, search in enumerate(searches):
             own = [(job, at) for node, job, at in zip(nodes, jobs, first, strict=True) if node == i]
-            search.take(own, seen)
+            search.take(own, seen, entries)
 
 
 def _shift(n_features: int, width: int) -> int:

@@ -6,12 +6,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from spexplain.engines.dask.records import Fields, Node, Segments
+from spexplain.engines.dask.slopes import Falls, clique_falls
 from spexplain.engines.dask.table import DaskTable
 from spexplain.engines.dask.tallies import AmountTally, LabelTally, Tally
 from spexplain.engines.histogram.bounds import both_sides
 from spexplain.engines.histogram.labels import LabelCounts
 from spexplain.graphs import CenterCosts, CliqueGraph, StarGraph
 from spexplain.kernels.labels import corner_sums, scan_histograms
+from spexplain.objectives import Objective
 from spexplain.records import Costs, Side
 from spexplain.typing import Bools, Ints
 
@@ -39,6 +41,9 @@ class Sums(Protocol):
         self, node: Node, segments: Segments, fields: Fields, wanted: Bools, n_top: int
     ) -> Ints | None:
         """Return the sums of bins with their largest clusters on either side; see `corner_bounds`."""
+
+    def falls(self, node: Node, objective: Objective, left: Ints, inside: Ints) -> Falls | None:
+        """Return how fast the score can fall inside bins; see `clique_falls`."""
 
     def is_pure(self, node: Node) -> bool:
         """Whether all counted samples of the node belong to one cluster."""
@@ -107,6 +112,11 @@ class LabelSums:
         corner_sums(cells, starts, places, wanted, clusters, n_top, fields.sums, found)
         return found
 
+    def falls(self, node: Node, objective: Objective, left: Ints, inside: Ints) -> Falls | None:
+        if not self.counts.is_concave:
+            return None
+        return clique_falls(objective, self.record(node), self._clusters(node), left, inside)
+
     def is_pure(self, node: Node) -> bool:
         return bool(np.count_nonzero(node.totals[:-1]) <= 1)
 
@@ -169,6 +179,9 @@ class StarSums:
     ) -> None:
         return
 
+    def falls(self, node: Node, objective: Objective, left: Ints, inside: Ints) -> None:
+        return
+
     def is_pure(self, node: Node) -> bool:
         return False
 
@@ -202,6 +215,9 @@ class CostSums:
     def corners(
         self, node: Node, segments: Segments, fields: Fields, wanted: Bools, n_top: int
     ) -> None:
+        return
+
+    def falls(self, node: Node, objective: Objective, left: Ints, inside: Ints) -> None:
         return
 
     def is_pure(self, node: Node) -> bool:

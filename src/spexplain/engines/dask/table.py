@@ -178,7 +178,7 @@ class DaskTable:
             np.ascontiguousarray(values[end - size : end], dtype=dtype)
             for size, end in zip(self.lengths, ends, strict=True)
         ]
-        return [self.workers.hold(piece) for piece in pieces]
+        return [self.workers.hold(piece, "values") for piece in pieces]
 
     def fixed_costs(self, centers: Floats, cost: Any) -> tuple[Any, float]:
         """Return what it costs to serve each row from each centre; see `spexplain.graphs.centers`."""

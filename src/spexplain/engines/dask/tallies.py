@@ -16,9 +16,20 @@ class LabelTally:
 
     width: int
     dtype: Any  # of the counts: as small as holds the number of all rows
-    listed_dtype: Any = (
-        np.uint16
-    )  # of the counts of single values, which are asked for only in short lists
+
+    @property
+    def listed_dtype(self) -> Any:
+        """Type of the marks of rows that are sent one by one."""
+        return np.min_scalar_type(self.width - 1)
+
+    @property
+    def listed_bytes(self) -> int:
+        """Bytes of the mark of such a row."""
+        return int(np.dtype(self.listed_dtype).itemsize)
+
+    def dtype_for(self, n_rows: int) -> Any:
+        """Return the smallest type that holds the counts of so many rows."""
+        return np.min_scalar_type(n_rows)
 
     def histograms(self, codes: Array, shift: int, rows: Array, marks: Array, out: Array) -> None:
         """Add the rows to cells of shape (n_features, n_bins, width)."""
@@ -42,6 +53,15 @@ class AmountTally:
     width: int
     dtype: Any = np.int64
     listed_dtype: Any = np.int64
+
+    @property
+    def listed_bytes(self) -> int:
+        """Bytes of the mark of a row that is sent as it is."""
+        return 8 * (self.width - 1)
+
+    def dtype_for(self, n_rows: int) -> Any:
+        """Return the type of sums over so many rows: the amounts are not known."""
+        return self.dtype
 
     def histograms(self, codes: Array, shift: int, rows: Array, marks: Array, out: Array) -> None:
         """Add the rows to cells of shape (n_features, n_bins, width)."""

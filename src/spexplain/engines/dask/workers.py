@@ -31,7 +31,9 @@ class Traffic:
     answers : dict
         Bytes of the summed answers that reached the client, by kind of request.
     between : dict
-        Bytes of all partial answers that were summed: what workers send each other at most.
+        Bytes of all partial answers that were summed; those of one worker do not travel.
+    sent : dict
+        Bytes of what was sent along with tasks, once for each, by kind.
     requests : dict
         Number of requests.
     log : list of (str, int)
@@ -40,6 +42,7 @@ class Traffic:
 
     answers: dict[str, int] = field(default_factory=dict)
     between: dict[str, int] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
     log: list[tuple[str, int]] = field(default_factory=list)
 
@@ -92,11 +95,16 @@ class Layer:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._homes: dict[str, str] = {}
         self._tasks: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
 
-    def add(self, key: str, function: Callable[..., Any], *arguments: Any) -> TaskRef:
-        """Add a task, and return what other tasks of the layer take in its place."""
+    def add(
+        self, key: str, function: Callable[..., Any], *arguments: Any, home: str = ""
+    ) -> TaskRef:
+        """Add a task, for some worker if any is named; return what others of the layer take in its place."""
+        if home:
+            self._homes[key] = home
         self._tasks[key] = Task(key, function, *map(self._argument, arguments))
         return TaskRef(key)
 
@@ -112,9 +120,12 @@ class Layer:
 
     def delayed(self, references: Sequence[TaskRef]) -> list[Any]:
         """Return tasks of the layer as Dask's lazy values."""
-        graph = HighLevelGraph.from_collections(
-            self.name, self._tasks, dependencies=list(self._sources.values())
-        )
+        # Elsewhere if Dask must: a worker may be lost, or have too much to do.
+        homes = {"workers": self._homes.get, "allow_other_workers": True}
+        with dask.annotate(**homes if self._homes else {}):
+            graph = HighLevelGraph.from_collections(
+                self.name, self._tasks, dependencies=list(self._sources.values())
+            )
         return [Delayed(each.key, graph, layer=self.name) for each in references]
 
 
@@ -125,6 +136,7 @@ class Workers:
         self.traffic = Traffic()
         self._token = uuid4().hex[:8]
         self._numbers = count()
+        self._homes: dict[str, str] = {}
         self._options = {} if n_jobs is None else {"num_workers": count_threads(n_jobs)}
 
     def _name(self, kind: str) -> str:
@@ -133,7 +145,8 @@ class Workers:
 
     def hold(self, value: Any, kind: str = "request") -> Any:
         """Return a value that tasks take; it is sent along once, not once a task."""
-        name = self._name(kind)
+        name, sent = self._name(kind), self.traffic.sent
+        sent[kind] = sent.get(kind, 0) + size_of(value)
         return Delayed(name, HighLevelGraph({name: {name: DataNode(name, value)}}, {name: set()}))
 
     def tasks(
@@ -166,25 +179,56 @@ class Workers:
         function: Callable[..., Any],
         arguments: Sequence[tuple[Any, ...]],
         merge: Callable[[list[Any]], Any] = add_up,
+        *,
+        beside: Sequence[Any] = (),
     ) -> Any:
-        """Return the answers of all partitions, merged in a tree in the order of the partitions."""
+        """Return the answers of all partitions, merged in a tree in the order of the partitions.
+
+        With `beside`, one kept task for each partition, answers are made and merged where these lie,
+        and every worker sends a single one: the merge must not depend on the order then.
+        """
         layer = Layer(self._name(kind))
-        parts: list[Any] = [
-            layer.add(f"{layer.name}-{place}", _weighed, function, *each)
-            for place, each in enumerate(arguments)
-        ]
-        for level in count():
-            name = f"spexplain-{kind}-sum-{layer.name.rpartition('-')[2]}-{level}"
-            groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
-            parts = [
-                layer.add(f"{name}-{place}", _merged, merge, group)
-                for place, group in enumerate(groups)
-            ]
-            if len(parts) == 1:
-                break
-        (found,) = self._fetch(layer.delayed(parts))
+        stem, numbers = f"spexplain-{kind}-sum-{layer.name.rpartition('-')[2]}", count()
+
+        def merged(parts: list[tuple[Any, str]]) -> tuple[Any, str]:
+            while True:
+                groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
+                parts = []
+                for group in groups:
+                    home, answers = group[0][1], [answer for answer, _ in group]
+                    key = f"{stem}-{next(numbers)}"
+                    parts.append((layer.add(key, _merged, merge, answers, home=home), home))
+                if len(parts) == 1:
+                    return parts[0]
+
+        homes = self._homes_of(beside) or [""] * len(arguments)
+        by_home: dict[str, list[Any]] = {}
+        for place, (home, each) in enumerate(zip(homes, arguments, strict=True)):
+            answer = layer.add(f"{layer.name}-{place}", _weighed, function, *each, home=home)
+            by_home.setdefault(home, []).append((answer, home))
+        parts = [merged(each) for each in by_home.values()]
+        whole, _ = parts[0] if len(parts) == 1 else merged(parts)
+        (found,) = self._fetch(layer.delayed([whole]))
         self.traffic.add(kind, size_of(found.answer), found.moved)
         return found.answer
+
+    def _homes_of(self, tasks: Sequence[Any]) -> list[str]:
+        """Return the worker that holds each of the kept tasks; nothing without a cluster."""
+        client = current_client()
+        if client is None or not tasks:
+            return []
+        if unknown := [task for task in tasks if task.key not in self._homes]:
+            holders = client.who_has(unknown)
+            shares: dict[str, int] = {}
+            for task in unknown:
+                # Of several the one with the least to do. None: lost just now, and computed anew anywhere.
+                home = min(
+                    holders.get(task.key, ()), key=lambda each: shares.get(each, 0), default=""
+                )
+                shares[home] = shares.get(home, 0) + 1
+                self._homes[task.key] = home
+        homes = [self._homes[task.key] for task in tasks]
+        return homes if all(homes) else []
 
     def _fetch(self, tasks: list[Any]) -> list[Any]:
         """Return the results of tasks."""
