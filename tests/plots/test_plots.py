@@ -191,7 +191,7 @@ def test_shortened():
 
 def test_matplotlib_is_not_loaded_before_it_is_needed():
     code = "import sys, spexplain.plots; sys.exit('matplotlib' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
 def test_without_matplotlib(monkeypatch):

@@ -136,3 +136,45 @@ def test_a_promised_leaf_that_never_comes_first_is_not_looked_at():
     assert grow(search, max_leaves=4).threshold[[0, 2, 4]].tolist() == [3.5, 5.5, 6.5]
     assert search.promised == {Interval(4, 5): 1.75}
     assert Interval(4, 5) not in search.found
+
+
+class Moody(Halving):
+    """A split turns the ranks of all waiting leaves round."""
+
+    depends_on_tree = True
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n, lambda node: float(node.low * (-1) ** len(self.splits)))
+        self.splits: list[Interval] = []
+
+    def split(self, node, cut):
+        self.splits.append(node)
+        return super().split(node, cut)
+
+
+def test_all_leaves_are_asked_for_again_where_cuts_depend_on_the_tree():
+    search = Moody(8)
+    tree = grow(search, max_leaves=8)
+    assert tree.n_leaves == 8
+    # After the first split the right half ranks first, after the second the left one.
+    assert search.splits[:3] == [Interval(0, 7), Interval(4, 7), Interval(0, 3)]
+    assert search.asked.count(Interval(0, 3)) == 2
+
+
+def test_progress_counts_leaves():
+    told: list[int] = []
+    grow(Halving(8, always(0.0)), max_leaves=5, progress=told.append)
+    assert told == [2, 3, 4, 5]
+
+
+def test_a_search_is_told_the_rank_of_the_leaf_that_comes_first():
+    class Listening(Halving):
+        def best_cuts(self, nodes, rival):
+            rivals.append(rival)
+            return super().best_cuts(nodes, rival)
+
+    rivals: list[float] = []
+    ranks = {(0, 7): 0.0, (0, 3): 1.0, (4, 7): 2.0, (0, 1): 3.0, (2, 3): 1.5, (2, 2): 9.0}
+    grow(Listening(8, lambda node: ranks.get(node, 4.0)), max_leaves=5)
+    # Waiting leaves after each split: none; none; (4, 7); (4, 7) and (0, 1).
+    assert rivals == [float("inf"), float("inf"), 2.0, 2.0]

@@ -102,7 +102,7 @@ def test_values_and_sides(run, table):
         assert (lows[b], highs[b]) == (inside.min(initial=np.inf), inside.max(initial=-np.inf))
 
 
-@pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 33, 100])
+@pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 33, 100, 1000])
 def test_sort_pairs(run, length):
     keys = np.random.default_rng(length).integers(0, 20, size=length + 4) / 2
     items = np.arange(length + 4, dtype=np.int32)
@@ -111,6 +111,30 @@ def test_sort_pairs(run, length):
     run(ordering.sort_pairs, keys, items, 2, length + 2, np.empty_like(keys), np.empty_like(items))
     assert np.array_equal(keys, expected[0])
     assert np.array_equal(items, expected[1])
+
+
+def test_end_of_chunk(run):
+    weights = np.array([9, 3, 4, 5, 1, 2])
+    found = [run(edges.end_of_chunk, weights, 1, 5, most) for most in (1, 3, 6, 7, 11, 12, 13, 99)]
+    assert found == [2, 2, 2, 3, 3, 4, 5, 5]
+
+
+def test_add_up(run):
+    rng = np.random.default_rng(2)
+    cells = rng.integers(0, 9, size=(2, N_BINS, 5))  # joined, ends, volume, sizes, vertices
+    histograms = np.concatenate(
+        [cells[:, :, :3], (cells[:, :, 3:4] << 32) + cells[:, :, 4:]], axis=2
+    )
+    extra = np.minimum(rng.integers(0, 9, size=(2, N_BINS)), cells[:, :, 4])
+    sums = np.full((2, 6, N_BINS + 1), -7)
+    run(edges.add_up, histograms, extra, sums)
+
+    def up_to_borders(counted):
+        return np.concatenate([np.zeros((2, 1), dtype=int), np.cumsum(counted, axis=1)], axis=1)
+
+    for row, field in ((0, 0), (2, 2), (3, 3), (4, 4)):
+        assert np.array_equal(sums[:, row], up_to_borders(cells[:, :, field]))
+    assert np.array_equal(sums[:, 5], up_to_borders(cells[:, :, 4] - extra))
 
 
 def test_sort_pairs_of_runs_in_order_already(run):

@@ -1,11 +1,34 @@
 """Formulas on the sums of both sides and the node, by hand on small sets."""
 
+from dataclasses import replace
+from math import ceil
+
 import numpy as np
 import pytest
 
-from spexplain.graphs import CliqueGraph
-from spexplain.objectives import Objective, conductance, gini_cart, spex, volume_cart
-from spexplain.records import Side
+from spexplain.graphs import (
+    CenterCosts,
+    CliqueGraph,
+    PairGraph,
+    ProductGraph,
+    ServingCenters,
+    SparseGraph,
+    StarGraph,
+)
+from spexplain.objectives import (
+    Objective,
+    conductance,
+    emn,
+    exkmc,
+    gini_cart,
+    imm,
+    non_uniform_cut,
+    on_columns,
+    shallow_service,
+    spex,
+    volume_cart,
+)
+from spexplain.records import Costs, Pair, Service, Side
 
 
 def clique_side(counts, cluster_sizes) -> Side:
@@ -81,3 +104,100 @@ def test_leaves_are_ranked_by_their_score_unless_told_otherwise():
     objective = Objective("own", GRAPH, score=lambda left, right, node: 0.0, value=lambda node: 0.0)
     assert objective.priority(0.7, NODE) == 0.7
     assert not objective.flat_if_pure
+
+
+# --- What engines rely on -------------------------------------------------------------------------
+
+
+def stars() -> StarGraph:
+    return StarGraph(np.repeat([0, 1], 5), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [spex(GRAPH), gini_cart(GRAPH), volume_cart(GRAPH), imm(stars()), emn(stars())],
+    ids=["spex", "gini", "volume", "imm", "emn"],
+)
+@pytest.mark.parametrize("field", Side._fields)
+def test_only_fields_without_a_trend_do_not_matter(objective, field):
+    left, right = Side(inner=10, volume=40, size=8), Side(inner=16, volume=50, size=9)
+    node = Side(inner=40, volume=90, size=17)
+    score = objective.score(left, right, node)
+    changed = [
+        objective.score(left._replace(**{field: getattr(left, field) + change}), right, node)
+        for change in (-6, -2, 2, 6)
+    ]
+    if getattr(objective.trend, field) == 0:
+        assert changed == [score] * 4
+    else:
+        # IMM only asks whether there are centres on a side at all.
+        nothing = left._replace(size=0)
+        with np.errstate(all="ignore"):
+            none = objective.score(Side(*map(np.int64, nothing)), right, node)
+        assert any(each != score for each in changed) or none != score
+
+
+def test_costs_of_service_have_a_trend():
+    objective = exkmc(CenterCosts(np.array([[1, 5], [6, 2]])))
+    node = Costs(np.array([90, 80]))
+    left, right = Costs(np.array([10, 20])), Costs(np.array([30, 25]))
+    assert objective.score(left, right, node) == 35
+    assert objective.trend == Costs(total=1)
+    assert objective.score(Costs(left.total + 3), right, node) == 38
+
+
+def test_value_of_a_non_uniform_cut_is_weight_of_the_graph():
+    # A path of weights 0.75 and 0.5: the middle vertex alone parts both.
+    adjacency = np.array([[0, 0.75, 0], [0.75, 0, 0.5], [0, 0.5, 0]])
+    first = SparseGraph.from_adjacency(adjacency)
+    pair = PairGraph(first, ProductGraph.from_masses([1.0, 1.0, 1.0]))
+    middle = Side(inner=0, volume=int(first.degrees[1]), size=1)
+    assert non_uniform_cut(pair).value(Pair(middle, middle)) == (0.75 + 0.5) / 2
+
+
+@pytest.mark.parametrize("n_kept", [1, 2])
+def test_extra_vertices_lose_the_columns_that_a_table_loses(n_kept):
+    # As many columns are kept as there are centres: that must not be mistaken for all columns.
+    graph = StarGraph(np.array([0, 1]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    columns = np.array([2, 0])[:n_kept]
+    kept = on_columns(replace(imm(graph), start=emn(graph)), columns)
+    assert kept.graph.extra.tolist() == graph.centers[:, columns].tolist()
+    assert kept.start.graph.extra.tolist() == graph.centers[:, columns].tolist()
+    everything = imm(graph)
+    assert on_columns(everything, np.arange(3)) is everything
+
+
+# --- The depth that ExShallow expects -------------------------------------------------------------
+
+
+def depth_by_hand(n_left: int, n_right: int, k_left: int, k_right: int) -> float:
+    """The definition, number by number: all further splits divide like the first, rounded up."""
+    points, centers = n_left + n_right, k_left + k_right
+
+    def total(level: int, n: int, k: int) -> int:
+        if k == 1:
+            return n * level
+        first = min(max(ceil(k_left * k / centers), 1), k - 1)
+        some = min(max(ceil(n_left * n / points), 1), n - 1)
+        if n <= 1:
+            some = n if first > k - first else 0
+        return total(level + 1, some, first) + total(level + 1, n - some, k - first)
+
+    return (total(1, n_left, k_left) + total(1, n_right, k_right)) / points
+
+
+@pytest.mark.parametrize("k_right", [1, 2, 3, 5])
+@pytest.mark.parametrize("k_left", [1, 2, 4])
+def test_expected_depth(k_left, k_right):
+    graph = ServingCenters.from_centers(np.zeros((1, 1)), np.zeros((k_left + k_right, 1)))
+    objective = shallow_service(graph, 1.0)
+    more = (0, 1, 2, 3, 5, 20, 40)  # a side far larger leaves lone points with several centres
+    sizes = [(k_left + a, k_right + b) for a in more for b in more]
+    for n_left, n_right in sizes:
+        left = Service(*(np.array([x]) for x in (2, n_left, k_left, 0)))
+        right = Service(*(np.array([x]) for x in (3, n_right, k_right, 1)))
+        node = Service(10, n_left + n_right, k_left + k_right, 0)
+        # The test on the right repeats one above: it makes no rule longer.
+        saved = n_right / (n_left + n_right)
+        expected = 0.5 + depth_by_hand(n_left, n_right, k_left, k_right) - saved
+        assert objective.score(left, right, node) == pytest.approx([expected])

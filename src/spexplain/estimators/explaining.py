@@ -314,6 +314,13 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         shown: str = super()._html_repr()
         return shown
 
+    def _repr_html_inner(self) -> str:
+        # scikit-learn before 1.7 has no `_html_repr` of its own.
+        if not hasattr(self, "tree_"):
+            shown: str = super()._repr_html_inner()
+            return shown
+        return self._html_repr()
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave the training rows out of pickles."""
         state: Any = super().__getstate__()
