@@ -121,7 +121,13 @@ def _optimistic(smaller: Any, larger: Any, trend: Any, cap: Floats | None) -> An
         high if direction < 0 else low
         for low, high, direction in zip(smaller, larger, trend, strict=True)
     ]
-    return _capped(Side(*fields), trend, cap) if isinstance(trend, Side) else Costs(*fields)
+    if not isinstance(trend, Side):
+        return Costs(*fields)
+    inner, volume, size = fields
+    if trend.inner < 0 and trend.volume > 0:
+        # An edge that comes to lie inside has an end among the vertices that were added.
+        volume = volume + (larger.inner - smaller.inner + 1) // 2
+    return _capped(Side(inner, volume, size), trend, cap)
 
 
 def _capped(side: Side, trend: Side, cap: Floats | None) -> Side:

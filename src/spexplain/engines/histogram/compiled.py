@@ -91,13 +91,15 @@ def optimistic(smaller: Side, larger: Side, trend: Side) -> Side:
     inner = larger.inner if trend.inner < 0 else smaller.inner
     volume = larger.volume if trend.volume < 0 else smaller.volume
     size = larger.size if trend.size < 0 else smaller.size
+    if trend.inner < 0 and trend.volume > 0:
+        # An edge that comes to lie inside has an end among the vertices that were added.
+        volume += (larger.inner - smaller.inner + 1) // 2
+        inner = min(inner, volume)
     # A side without volume (or size) is inadmissible where it would be best.
     if trend.volume > 0:
         volume = max(volume, 1)
     if trend.size > 0:
         size = max(size, 1)
-    if trend.inner < 0 and trend.volume > 0:
-        inner = min(inner, volume)
     return Side(inner, volume, size)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from spexplain.engines.threads import Threads
 from spexplain.typing import Array, Bools, Floats, Ints, Matrix
 
+_CELLS_PER_ROW = 2  # more cells cost more to walk through than rows to count
 _ROWS_PER_SORTED_BIN = (
     4  # where all bins are sorted anyway, they are joined until they hold as many
 )
@@ -29,9 +30,10 @@ class Coded(NamedTuple):
     n_bins: int
     shift: int = 0  # the bin of a vertex is its code shifted to the right
 
-    def to_bound(self, n_rows: int, counts: "_Binned") -> "Coded":
-        """Return the same table in as many bins as serve a node of that many rows."""
-        return self._joined(min(counts.most_bins, n_rows // counts.rows_per_bin))
+    def to_bound(self, n_rows: int, counts: "_Binned", n_cells: int = 1) -> "Coded":
+        """Return the same table in as many bins as serve a node of that many rows, with cells in every bin."""
+        most_bins = min(counts.most_bins, n_rows // counts.rows_per_bin)
+        return self._joined(min(most_bins, _CELLS_PER_ROW * n_rows // n_cells))
 
     def to_sort(self, n_rows: int) -> "Coded":
         """Return the same table in as many bins as help to sort that many rows."""
@@ -106,6 +108,9 @@ class Counts(_Binned, Protocol):
 
     def is_pure(self, state: Any) -> bool:
         """Whether all counted samples of the node belong to one cluster."""
+
+    def n_cells(self, state: Any) -> int:
+        """Return how many counts every bin of a node has, if they are walked through."""
 
     def prepare(self, nodes: Sequence[tuple[Any, Array, Coded]], threads: Threads) -> None:
         """Do the work that the nodes, perhaps siblings, share; each with the table in its own bins."""

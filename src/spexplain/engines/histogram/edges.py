@@ -84,6 +84,9 @@ class EdgeCounts:
     def is_pure(self, state: _Joined) -> bool:
         return False
 
+    def n_cells(self, state: _Joined) -> int:
+        return 1
+
     def prepare(self, nodes: Sequence[tuple[_Joined, Array, Coded]], threads: Threads) -> None:
         return
 

@@ -164,7 +164,10 @@ class HistogramSearch:
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | Promise | None]:
         table, counts = self.frame.table, self.frame.counts
-        states = [(node.state, node.rows, table.to_bound(len(node.rows), counts)) for node in nodes]
+        states = [
+            (state, rows, table.to_bound(len(rows), counts, counts.n_cells(state)))
+            for rows, state, _ in nodes
+        ]
         found: list[Cut | Promise | None] = [None] * len(nodes)
         with self.frame.threads as threads:
             counts.prepare(states, threads)

@@ -24,7 +24,7 @@ _N_ZOOMED, _SHARE_ZOOMED = (
 )  # rows worth a look at codes: a number, and a share of all visited
 _MUCH = 0.5  # share of features left to look at from which on a promise spares more than it costs
 _FIRST = 16  # features looked at in the first round, fewer in large nodes
-_N_SHARED = 1 << 18  # rows times features of a node, by their cost, from which on threads share it
+_N_SHARED = 1 << 17  # rows times features of a node, by their cost, from which on threads share it
 _MARGIN = 1e-10  # relative; far above what is rounded away from priorities
 
 
@@ -142,7 +142,8 @@ class NodeSearch:
 
         Or a promise: if much is left to look at, and the best is sure to come after the rival.
         """
-        self.table = self.table.to_bound(len(self.node.rows), self.counts)
+        n_cells = self.counts.n_cells(self.node.state)
+        self.table = self.table.to_bound(len(self.node.rows), self.counts, n_cells)
         self._lay_out()
         self.counts.open(self.node.state, self.node.rows, self.table, self.threads)
         self.n_bounded = self.bounds.size

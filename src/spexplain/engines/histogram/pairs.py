@@ -60,6 +60,9 @@ class PairCounts:
     def is_pure(self, state: tuple[Any, Any]) -> bool:
         return False
 
+    def n_cells(self, state: tuple[Any, Any]) -> int:
+        return max(counts.n_cells(each) for counts, each in zip(self.both, state, strict=True))
+
     def prepare(
         self, nodes: Sequence[tuple[tuple[Any, Any], Array, Coded]], threads: Threads
     ) -> None:

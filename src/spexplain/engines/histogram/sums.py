@@ -49,6 +49,9 @@ class SumCounts(ABC):
     def is_pure(self, state: Ints) -> bool:
         return False
 
+    def n_cells(self, state: Ints) -> int:
+        return 1
+
     def prepare(self, nodes: Sequence[tuple[Ints, Array, Coded]], threads: Threads) -> None:
         return
 

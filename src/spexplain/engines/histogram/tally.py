@@ -68,8 +68,8 @@ class Tallies:
     """
 
     most_bins = 64
-    most_bins_of_many = 16  # where every bin costs more
-    rows_per_bin = 16
+    most_bins_of_many = 32  # where every bin costs more
+    rows_per_bin = 8
 
     def __init__(self, labels: Array, n_labels: int) -> None:
         self.labels, self.n_labels = labels, n_labels
@@ -95,6 +95,10 @@ class Tallies:
         number_of = np.zeros(self.n_labels, dtype=self.labels.dtype)
         number_of[labels] = np.arange(len(labels))
         return Kinds(labels, number_of)
+
+    def n_cells(self, tally: Tally) -> int:
+        """Return how many labels a node has."""
+        return int(np.count_nonzero(tally.totals))
 
     def prepare(self, nodes: Sequence[tuple[Tally, Array, Coded]], threads: Threads) -> None:
         """Count in large nodes; of siblings only the smaller, where the parent was counted."""
