@@ -168,19 +168,17 @@ def latency() -> dict[str, float]:
             lambda: subprocess.run([sys.executable, "-c", code], check=True, env=environment), 1
         )
 
+    codes = {
+        "imports_of_sklearn": _IMPORTS,
+        "iris": f"{_IMPORTS}; {_IRIS}",
+        "compiled_warm": _LARGE,
+    }
     with tempfile.TemporaryDirectory() as cache:
         cold = process(_LARGE, cache)
-        repeat = 5
-        return {
-            "imports_of_sklearn": float(
-                np.median([process(_IMPORTS, cache) for _ in range(repeat)])
-            ),
-            "iris": float(
-                np.median([process(f"{_IMPORTS}; {_IRIS}", cache) for _ in range(repeat)])
-            ),
-            "compiled_cold": cold,
-            "compiled_warm": float(np.median([process(_LARGE, cache) for _ in range(repeat)])),
-        }
+        # In turn, so that whatever slows the machine for a while slows all of them.
+        rounds = [[process(code, cache) for code in codes.values()] for _ in range(9)]
+    medians = dict(zip(codes, map(float, np.median(rounds, axis=0)), strict=True))
+    return medians | {"compiled_cold": cold}
 
 
 def plot_doubling(records: list[dict[str, Any]]) -> None:

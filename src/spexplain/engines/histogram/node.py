@@ -14,7 +14,7 @@ from spexplain.typing import Array, Bools, Floats, Ints
 
 _BLOCK = 1 << 13  # bins whose bounds a thread takes at a time
 _LANES = 32  # blocks of codes that lie vertex by vertex are multiples of this
-_N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
+_N_TOP = 2  # largest clusters of a bin that are looked at one by one
 _N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
 _N_ZOOMED_GAPS = 1 << 15  # the same where most are ruled out before
 _N_VISITS = 1 << 18  # rows that are worth waking another thread for
@@ -235,13 +235,11 @@ class NodeSearch:
     def _tighten(self, part: Bounded, best: float) -> None:
         """Improve the bounds of those bins that can still win."""
         counted, caps, bounds, _ = part
-        for n_top in _N_TOP:
-            wanted = bounds <= best
-            if not wanted.any():
-                return
-            corners = self.counts.corners(self.node.state, counted, wanted, n_top)
-            if corners is None:
-                return
+        wanted = bounds <= best
+        if not wanted.any():
+            return
+        corners = self.counts.corners(self.node.state, counted, wanted, _N_TOP)
+        if corners is not None:
             self.scoring.tighten(self.asked, corners, wanted, caps, bounds)
 
     @staticmethod
