@@ -99,12 +99,19 @@ def cluster_centers(X: Matrix, reference: Reference, cost: CostName) -> Floats:
     if is_partitioned(X):
         return lazy_means(X, reference.codes, reference.n_clusters, cost)
     middle = np.median if cost == "kmedians" else np.mean
-    return np.array(
-        [
-            middle(X[reference.codes == code].astype(np.float64), axis=0)
-            for code in range(reference.n_clusters)
-        ]
-    )
+    with np.errstate(over="ignore"):
+        centers = np.array(
+            [
+                middle(X[reference.codes == code].astype(np.float64), axis=0)
+                for code in range(reference.n_clusters)
+            ]
+        )
+    if not np.isfinite(centers).all():
+        raise ValueError(
+            "X holds values so large that the centres of its clusters overflow; scale its columns, for example "
+            "with scikit-learn's StandardScaler."
+        )
+    return centers
 
 
 def first_of_equals(centers: Floats) -> Ints:

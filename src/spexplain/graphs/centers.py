@@ -28,6 +28,12 @@ def service_costs(X: Matrix, centers: Matrix, cost: CostName) -> Floats:
     for start in range(0, len(X), _BLOCK):  # no copy of the whole table in float64
         block = slice(start, start + _BLOCK)
         costs[block] = cdist(X[block].astype(np.float64, copy=False), centers, metric)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(costs.sum()):
+            raise ValueError(
+                "X holds values so large that the costs of serving its rows overflow; scale its columns, for "
+                "example with scikit-learn's StandardScaler."
+            )
     return costs
 
 

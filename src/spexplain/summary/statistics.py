@@ -106,8 +106,18 @@ def feature_scales(X: Matrix, features: Ints) -> Floats:
     scales = np.full(X.shape[1], np.nan)
     for feature in np.unique(features).tolist():
         column = X[:, feature].astype(np.float64)
-        scales[feature] = 0.0 if np.all(column == column[0]) else column.std()
+        scales[feature] = 0.0 if np.all(column == column[0]) else _deviation(column)
     return scales
+
+
+def _deviation(column: Floats) -> float:
+    """Return the standard deviation of a column, whose squares may be too large for a float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(column.std())
+    if np.isfinite(deviation):
+        return deviation
+    largest = float(np.abs(column).max())
+    return float((column / largest).std()) * largest
 
 
 def nearest_rows(columns: Floats, middle: Floats, scales: Floats, n_nearest: int) -> Ints:
