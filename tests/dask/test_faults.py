@@ -128,7 +128,7 @@ def test_partition_that_always_fails(client, case):
 
 def test_text_in_a_partition(client, case):
     X, labels, _ = case
-    rows = lazily(X, lambda number, rows: rows.astype(str) + "x" * number, (1500, 1500))
+    rows = lazily(X, lambda number, rows: np.char.add(rows.astype(str), "x" * number), (1500, 1500))
     with pytest.raises(ValueError, match="encode such columns"):
         grown(rows, labels)
 
