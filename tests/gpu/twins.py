@@ -36,6 +36,11 @@ def six(fields):
     return np.stack(stored, axis=1).astype(np.int64)
 
 
+def add(sums, place, amount):
+    """Add to one sum as a whole number: old NumPy adds unsigned scalars and integers as floats."""
+    sums[place] = int(sums[place]) + amount
+
+
 class TwinKernels:
     xp = np
     n_picks = 1
@@ -211,16 +216,16 @@ class TwinKernels:
                     mine, its = code[f, x], code[f, y]
                     lower = w * (int(its < mine) + int(its <= mine))
                     if part_of[y] == parts[0]:
-                        histograms[f, 0, mine + 1] += lower
-                        histograms[f, 1, mine + 1] += 2 * w
+                        add(histograms, (f, 0, mine + 1), lower)
+                        add(histograms, (f, 1, mine + 1), 2 * w)
                     elif part_of[y] == parts[1]:
-                        crossing[f, 0, mine + 1] += lower
-                        crossing[f, 1, mine + 1] += 2 * w
-                        crossing[f, 0, its + 1] += 2 * w - lower
-                        crossing[f, 1, its + 1] += 2 * w
+                        add(crossing, (f, 0, mine + 1), lower)
+                        add(crossing, (f, 1, mine + 1), 2 * w)
+                        add(crossing, (f, 0, its + 1), 2 * w - lower)
+                        add(crossing, (f, 1, its + 1), 2 * w)
             for f in range(d):
-                histograms[f, 2, code[f, x] + 1] += int(csr.degrees[x])
-                histograms[f, 3, code[f, x] + 1] += 1
+                add(histograms, (f, 2, code[f, x] + 1), int(csr.degrees[x]))
+                add(histograms, (f, 3, code[f, x] + 1), 1)
 
     def list_neighbors(self, heads, tails, weights, n):
         ends, others = np.append(heads, tails), np.append(tails, heads)
@@ -409,7 +414,8 @@ class TwinKernels:
                 inside = part_of[y] == parts[min(v, len(parts) - 1)]
                 mine, its = values_of(block, x, f), values_of(block, y, f)
                 earlier = (its < mine) | ((its == mine) & (y < x))
-                yield w[inside & earlier].sum(), w[inside & ~earlier].sum(), csr.degrees[x], 1, 1
+                joined, left_over = int(w[inside & earlier].sum()), int(w[inside & ~earlier].sum())
+                yield joined, left_over, int(csr.degrees[x]), 1, 1
 
         return self._walk(jobs, portion, fields, min_samples, places, moves)
 

@@ -71,6 +71,8 @@ def _clearer(error: Exception) -> Exception:
         return ValueError(
             f"X holds text ({message}); encode such columns as numbers or leave them out."
         )
+    if message.startswith("Found array with dim"):  # old versions say it in two sentences
+        return ValueError(message.replace(". ", ", but ", 1))
     if "Complex data not supported" in message:
         return ValueError("Complex data not supported: X must hold real numbers.")
     if isinstance(error, OverflowError):
