@@ -78,7 +78,7 @@ def test_newsgroups_rows_are_filled(dataset, tmp_path):
     assert methods == {"reference", "SpEx-Clique", "SpEx-kNN", "CART", "EMN"}
     differences = [abs(value.difference) for value in values if value.difference is not None]
     assert len(differences) == 22
-    assert max(differences) < 0.026  # old and new scikit-learn differ by 0.001
+    assert max(differences) < 0.025
     assert results.foreign == []
 
 

@@ -8,7 +8,7 @@ from spexplain.objectives import Objective
 from spexplain.records import Costs, Pair, Side
 from spexplain.typing import Bools, Floats, Ints
 
-_MARGIN = 1e-12  # relative; far above what rounding does to a bound
+MARGIN = 1e-12  # relative; far above what rounding does to a bound
 
 
 class Sums(NamedTuple):
@@ -73,7 +73,7 @@ def lower_bounds(objective: Objective, bins: Bins, node: Any) -> Floats:
     right = _optimistic(*bins.right, trend, bins.right_cap)
     with np.errstate(divide="ignore", invalid="ignore"):
         bounds = np.asarray(objective.score(left, right, node), dtype=np.float64)
-        bounds -= _MARGIN * np.abs(bounds)
+        bounds -= MARGIN * np.abs(bounds)
     # Not even the optimistic cut is admissible where the bound is NaN.
     return np.where(bounds < np.inf, bounds, np.inf)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
+from spexplain.engines.histogram.bounds import MARGIN
 from spexplain.kernels.jit import jit
 from spexplain.objectives.cart import (
     association,
@@ -40,8 +41,6 @@ FORMULAS = (
 )
 for _lines in (*FORMULAS, conductance, squares, differing, impurity, association, crossing):
     register_jitable(_lines)
-
-_MARGIN = 1e-12  # relative; far above what rounding does to a bound
 
 
 @jit
@@ -117,7 +116,7 @@ def capped(side: Side, trend: Side, cap: float) -> Side:
 def lowest_score(formula: int, left: Side, right: Side, node: Side) -> float:
     """Return the score of optimistic sides, less a margin for rounding."""
     score = score_of(formula, left, right, node)
-    return score if score == np.inf else score - _MARGIN * abs(score)
+    return score if score == np.inf else score - MARGIN * abs(score)
 
 
 @jit
