@@ -10,6 +10,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+# A second browser in the same process would not start: this is the only place that takes the fixture.
+from browsing import browser, visit  # noqa: F401
 from spexplain.engines import Engine, resolve_engine
 
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)

@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 import pytest
 
 from export.conftest import DuckDB, SQLite
-from report.conftest import browser, visit  # noqa: F401
 from spexplain.export import to_python, to_sql
 from spexplain.export.dialects import DIALECTS
 from spexplain.report import render
@@ -52,7 +51,7 @@ def test_reports_hold_no_foreign_markup(summary):
     assert all(link.startswith(("#", "data:,")) for link in links)
 
 
-def test_reports_run_nothing_in_a_browser(visit, summary):  # noqa: F811
+def test_reports_run_nothing_in_a_browser(visit, summary):
     """Everything is hovered, clicked and typed into; dialogs, requests and errors fail the test."""
     page = visit(summary).page
     page.locator("#expand-all").click()

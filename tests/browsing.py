@@ -1,4 +1,4 @@
-"""A headless Chromium, where one is installed."""
+"""A headless Chromium, where one is installed: one for each test process, whichever tests use it."""
 
 import shutil
 from collections.abc import Callable, Iterator
