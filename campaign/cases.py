@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Generator
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +16,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
 
-# How many times as long as most a case of some tests takes, measured with one process: such tests get so
-# much fewer cases, that none takes all the time. A part of the test's name and the factor.
-_COSTS: dict[str, float] = {
-    "[dask": 12,
-    "tests/dask/": 30,
-    "tests/plots/test_plots": 60,
-    "test_all_forms_agree": 20,
-    "test_postgresql_agrees": 20,
-    "test_number_of_threads": 8,
-    "test_threads": 8,
-    "tests/test_refine": 12,
-    "tests/summary": 4,
-    "tests/test_path": 6,
-    "test_three_clusters": 10,
-    "test_never_below_the_optimum": 4,
-    "test_neighbours_with_ties": 4,
-    "test_order_of_rows": 4,
-    "test_tree_takes_the_least_cut": 4,
-    "test_truncated_tree": 3,
-    "test_all_engines": 3,
-    "test_kernel_imm": 3,
-    "test_ex_kmc": 3,
-    "test_names_of_labels[histogram": 2,
-    "test_degenerate": 1.5,
-}
-# Cheap and close to what matters: the engines against the definitions.
-_EXTRA = {"test_bins_never_decrease": 2.0, "[numpy": 1.5, "test_histogram_engine": 1.5}
 _FEWEST = 3
+_QUICKEST = 0.004  # seconds; quicker tests get no more cases than tests that take so long
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +25,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("campaign")
     group.addoption("--cases", type=int, help="cases over all property tests")
     group.addoption("--counts", type=Path, help="JSON file for what was counted")
+    group.addoption(
+        "--costs", type=Path, help="JSON file of the seconds that a case of each test took"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,19 +42,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [item for item in items if hasattr(getattr(item, "obj", None), "hypothesis")]
 
 
-def share(name: str) -> float:
-    """Return the weight of a test among all, from its name and parameters."""
-    rarer = max((cost for part, cost in _COSTS.items() if part in name), default=1.0)
-    more = max((extra for part, extra in _EXTRA.items() if part in name), default=1.0)
-    return more / rarer
+@cache
+def costs_in(path: Path) -> dict[str, float]:
+    """Return the seconds that a case of each test took so far."""
+    return json.loads(path.read_text())
+
+
+def share(cost: float) -> float:
+    """Return the weight of a test among all: every test gets about the same time, dear ones few cases."""
+    return 1 / max(cost, _QUICKEST)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: Any) -> Generator[None, Any, Any]:
     """Run a test with its share of the cases, and count them."""
-    cases = item.config.getoption("--cases")
-    total = sum(share(each.nodeid) for each in item.session.items)
-    n_cases = max(_FEWEST, round(cases * share(item.nodeid) / total))
+    cases, costs = item.config.getoption("--cases"), costs_in(item.config.getoption("--costs"))
+    shares = {each.nodeid: share(costs.get(each.nodeid, 0.0)) for each in item.session.items}
+    n_cases = max(_FEWEST, round(cases * shares[item.nodeid] / sum(shares.values())))
     test, counted = item.obj, [0]
     handle, before = test.hypothesis, (test.hypothesis.inner_test, _settings_of(test))
     handle.inner_test = _counting(handle.inner_test, counted)

@@ -4,9 +4,9 @@ Run it by ``make fuzz``, or ``python campaign/fuzz.py --cases 1000 --seed 7``.
 
 The tests are those of `tests/` that hypothesis draws examples for, with their own strategies; the plugin
 `cases.py` gives each its share and counts what ran. Examples differ from run to run: the seed is printed, and
-the same seed draws the same again. Rounds of some thousand cases, each with the next seed, follow each other
-until all have run or one has failed; after each, the figures go to ``campaign/results/fuzz.json`` and
-``fuzz.md``. The exit status is 1 if a test fails.
+the same seed draws the same again. A first round of few cases measures what a case of each test takes; rounds
+with the next seeds follow until all have run or one has failed, in which every test gets about the same time.
+After each, the figures go to ``campaign/results/fuzz.json`` and ``fuzz.md``. The exit status is 1 if a test fails.
 """
 
 import argparse
@@ -27,13 +27,16 @@ from results import ROOT, facts, markdown_table, write_results
 _ENGINES = ("numpy", "histogram", "dask")
 
 
-def run_tests(options: argparse.Namespace, cases: int, seed: int) -> dict[str, Any]:
+def run_tests(
+    options: argparse.Namespace, cases: int, seed: int, costs: dict[str, float]
+) -> dict[str, Any]:
     """Run the property tests; return what was counted."""
     with tempfile.TemporaryDirectory(prefix="spexplain-fuzz-") as folder:
-        counts = Path(folder, "counts.json")
+        counts, measured = Path(folder, "counts.json"), Path(folder, "costs.json")
+        measured.write_text(json.dumps(costs))
         command = [
             sys.executable, "-m", "pytest", "-p", "cases", "--cases", str(cases), "--counts",
-            str(counts), f"--hypothesis-seed={seed}", "-m", "hypothesis", "-q", "--no-header",
+            str(counts), "--costs", str(measured), f"--hypothesis-seed={seed}", "-m", "hypothesis", "-q", "--no-header",
             "-p", "no:cacheprovider", "-n", str(options.processes), "--ignore=tests/embed",
             "-k", options.only, "tests",
         ]  # fmt: skip
@@ -58,6 +61,11 @@ def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
         "seconds": round(first["seconds"] + second["seconds"], 1),
         "tests": list(tests.values()),
     }
+
+
+def costs_of(tests: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """Return the seconds that a case of each test took."""
+    return {test["test"]: test["seconds"] / max(test["cases"], 1) for test in tests}
 
 
 def engine_of(test: str) -> str:
@@ -109,7 +117,8 @@ def main() -> int:
     """Run rounds, print and write the figures."""
     parser = argparse.ArgumentParser(description="Run the property tests with very many cases.")
     parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--round", type=int, default=20_000, help="cases at a time")
+    parser.add_argument("--first", type=int, default=3_000, help="cases that measure the tests")
+    parser.add_argument("--round", type=int, default=25_000, help="cases at a time afterwards")
     parser.add_argument("--seed", type=int, default=None, help="by default another every time")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", default="", help="a choice of tests, as for pytest -k")
@@ -120,7 +129,9 @@ def main() -> int:
     found: dict[str, Any] = {"seconds": 0.0, "tests": []}
     n_cases, has_failed = 0, False
     for seed in count(options.seed):
-        latest = run_tests(options, min(options.round, options.cases - n_cases), seed)
+        most = options.round if found["tests"] else options.first
+        cases = min(most, options.cases - n_cases)
+        latest = run_tests(options, cases, seed, costs_of(found["tests"]))
         found = merged(found, latest)
         n_cases = sum(test["cases"] for test in found["tests"])
         # Without any test there is nothing to go on with: a broken file, or a choice of none.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from probe import probe
 
 from spexplain.export import Model, from_json, to_json, to_sql
 from spexplain.export.dialects import DIALECTS
@@ -152,8 +153,12 @@ def read_table(data: bytes) -> None:
         model_file = Path(folder, "model.json")
         model_file.write_text(to_json(model()))
         reading = options[wish % len(options)] if "csv" in suffix else ()
+        kind = suffix
         if suffix in ("json", "npy"):  # names that say no format: the option does
-            reading = ("--input-format", ("csv", "parquet", "arrow", "jsonl")[wish % 4])
+            kind = ("csv", "parquet", "arrow", "jsonl")[wish % 4]
+            reading = ("--input-format", kind)
+        if kind in ("parquet", "arrow") and not probe().survives(table, kind):
+            return
         keep = ("--keep", "all") if wish % 2 else ()
         status = _command("predict", model_file, table, "-o", out, *reading, *keep)
         _check((status == 0) == out.exists(), f"exit status {status}, but the file says otherwise")

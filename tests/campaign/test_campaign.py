@@ -36,6 +36,30 @@ def mutations(monkeypatch):
     return mutations.mutations
 
 
+def hostile_parquet(damage):
+    head, table = b"\x02\x03", bytearray((CAMPAIGN / "seeds/readers/2").read_bytes()[2:])
+    for at, byte in damage.items():
+        table[at] = byte
+    return head + bytes(table)
+
+
+def test_files_that_kill_the_library_are_passed_over(monkeypatch, tmp_path):
+    # polars asks for 2⁶¹ bytes here and ends its process, which must not be this one.
+    pytest.importorskip("polars")
+    monkeypatch.syspath_prepend(str(CAMPAIGN))
+    import probe
+    import targets
+
+    targets.read_table(hostile_parquet({157: 0x7F}))
+    (tmp_path / "whole.parquet").write_bytes(hostile_parquet({})[2:])
+    tested = probe.Probe()
+    assert tested.survives(tmp_path / "whole.parquet", "parquet")
+    tested.child.kill()
+    assert not tested.survives(tmp_path / "whole.parquet", "parquet")
+    assert tested.survives(tmp_path / "whole.parquet", "parquet")
+    tested.child.communicate()
+
+
 @pytest.mark.parametrize("damage", [{}, {194: 0xFF}, {672: 0x7C}, {293: 0x24, 419: 0x7F}])
 def test_damaged_parquet_ends_in_a_sentence(monkeypatch, damage):
     # The fuzzer found that the reader panics here, which is no Exception to Python.
@@ -47,10 +71,7 @@ def test_damaged_parquet_ends_in_a_sentence(monkeypatch, damage):
 
     # The target replaces this function for good; here it must come back for other tests.
     monkeypatch.setattr(fitting, "estimator_of", fitting.estimator_of)
-    head, table = b"\x02\x03", bytearray((CAMPAIGN / "seeds/readers/2").read_bytes()[2:])
-    for at, byte in damage.items():
-        table[at] = byte
-    targets.read_table(head + bytes(table))
+    targets.read_table(hostile_parquet(damage))
 
 
 def test_mistakes_are_what_they_say(mutations):
