@@ -49,16 +49,16 @@ PLANS: dict[str, tuple[tuple[str, ...], str]] = {
         f"{_QUICK} and not histogram",
     ),
     "src/spexplain/kernels/agreement.py": (
-        ("tests/unit/test_kernels.py", "tests/test_refine.py"),
+        ("tests/unit/kernels", "tests/test_refine.py"),
         f"{_QUICK} and not python and not repetition",
     ),
     "src/spexplain/kernels/intervals.py": (
-        ("tests/unit/test_kernels.py", "tests/test_kernel_imm.py"),
+        ("tests/unit/kernels", "tests/test_kernel_imm.py"),
         f"{_QUICK} and not python",
     ),
     "src/spexplain/kernels/": (
         (
-            "tests/unit/test_kernels.py",
+            "tests/unit/kernels",
             "tests/unit/test_kernel_moves.py",
             *_NUMPY_TESTS,
             "tests/test_refine.py",

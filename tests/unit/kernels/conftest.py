@@ -1,0 +1,52 @@
+"""A kernel compiled or as plain Python, and a small table, its clusters and its graph."""
+
+import numpy as np
+import pytest
+
+from kernel_sums import EXTRA, neighbors_of
+
+
+@pytest.fixture(params=["compiled", "python"])
+def run(request):
+    """Call a kernel compiled, or its plain body."""
+    if request.param == "compiled":
+        return lambda kernel, *arguments: kernel(*arguments)
+    return lambda kernel, *arguments: kernel.py_func(*arguments)
+
+
+@pytest.fixture(params=[(np.float32, "C"), (np.float64, "F")], ids=["float32-C", "float64-F"])
+def table(request):
+    """A table feature by feature with ties, extra vertices, their bins, and some of the rows."""
+    dtype, order = request.param
+    rng = np.random.default_rng(3)
+    columns = np.asarray(rng.integers(-4, 5, size=(3, 40)) / 4, dtype=dtype, order=order)
+    values = np.concatenate([columns, EXTRA], axis=1).astype(np.float64)
+    codes = np.digitize(values, [-0.6, -0.1, 0.3, 0.8]).astype(np.uint8)
+    rows = np.flatnonzero(rng.random(42) < 0.7).astype(np.int32)
+    return columns, values, codes, rows
+
+
+@pytest.fixture
+def clustered(table):
+    """Labels of all vertices, the last label isolated, and the clusters of the node of the rows."""
+    label_of = np.random.default_rng(5).integers(0, 4, size=42).astype(np.uint16)
+    weights, degrees, counted = (
+        np.array([1, 3, 2, 0]),
+        np.array([9, 8, 5, 0]),
+        np.array([1, 1, 1, 0]),
+    )
+    totals = np.bincount(label_of[table[3]], minlength=4)
+    return label_of, np.stack([totals, weights, degrees, counted])
+
+
+@pytest.fixture(params=[(np.uint8, 3), (np.uint8, 127), (np.int64, 2**62)], ids=str)
+def joined(request, table):
+    """A weighted graph on all vertices, what these add to sums, and the neighbours inside the node."""
+    dtype, most = request.param
+    rng = np.random.default_rng(7)
+    adjacency = np.triu(rng.integers(1, 4, size=(42, 42)) * (rng.random((42, 42)) < 0.3), 1)
+    adjacency += adjacency.T
+    vertices = np.stack([adjacency.sum(axis=1), np.arange(42) >= 40, np.arange(42) < 40]).astype(
+        np.int64
+    )
+    return adjacency, vertices, neighbors_of(adjacency, table[3], dtype), most

@@ -1,0 +1,59 @@
+"""Bins and values of rows equal one-line definitions in NumPy; kernels compile where nothing can be kept."""
+
+import numpy as np
+import pytest
+
+from kernel_sums import EXTRA, N_BINS
+from spexplain.kernels import coding, jit
+
+
+def test_code_features_by_bisection_and_by_grid(run):
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(70, 200))
+    edges_ = np.full((70, 255), np.inf)
+    edges_[:, :9] = np.sort(rng.normal(size=(70, 9)), axis=1)
+    origin, scale = np.full(70, -2.0), np.where(np.arange(70) % 2, 0.0, 3.0)
+    cells = np.tile(np.arange(12, dtype=np.uint8) * 2, (70, 1))
+    codes = np.zeros((70, 200), dtype=np.uint8)
+    run(coding.code_features, columns, 1, 69, edges_, origin, scale, cells, codes)
+    counted = np.sum(edges_[:, None, :] < columns[:, :, None], axis=2)
+    looked_up = 2 * np.clip((columns + 2) * 3, 0, 11).astype(int)
+    expected = np.where(scale[:, None] > 0, looked_up, counted)
+    assert np.array_equal(codes[1:69], expected[1:69])
+    assert not codes[[0, 69]].any()
+
+
+@pytest.mark.parametrize("n_edges", [0, 1, 2, 127, 128, 254, 255])
+def test_bisect(run, n_edges):
+    edges_ = np.r_[np.arange(n_edges) * 1.0, np.full(255 - n_edges, np.inf)]
+    for value in (-1.0, 0.0, 0.5, 100.0, 126.5, 127.0, 300.0):
+        assert run(coding.bisect, edges_, value) == np.sum(edges_ < value)
+
+
+def test_values_and_sides(run, table):
+    columns, values, codes, rows = table
+    assert run(coding.value_of, columns, EXTRA, 1, 3) == values[1, 3]
+    assert run(coding.value_of, columns, EXTRA, 1, 41) == EXTRA[1, 1]
+    is_left = np.empty(len(rows), dtype=bool)
+    run(coding.sides_of, columns, EXTRA, 2, -0.5, 0.5, rows, is_left)
+    assert np.array_equal(is_left, (values[2, rows] > -0.5) & (values[2, rows] <= 0.5))
+    low, high = run(coding.values_around, columns, EXTRA, codes, 0, rows, 2)
+    below = codes[0, rows] <= 2
+    assert (low, high) == (values[0, rows][below].max(), values[0, rows][~below].min())
+    lows, highs = np.full(256, np.inf), np.full(256, -np.inf)
+    run(coding.spread_of_bins, columns, codes, 1, lows, highs)
+    for b in range(N_BINS):
+        inside = values[1, :40][codes[1, :40] == b]
+        assert (lows[b], highs[b]) == (inside.min(initial=np.inf), inside.max(initial=-np.inf))
+
+
+def test_kernels_compile_where_nothing_can_be_kept(monkeypatch):
+    real = jit.numba.njit
+
+    def without_cache(**options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(jit.numba, "njit", without_cache)
+    assert jit.jit(lambda x: x + 1)(1) == 2

@@ -1,0 +1,84 @@
+"""Sums of edges and of amounts at borders and gaps equal those of the adjacency."""
+
+import numpy as np
+
+from kernel_sums import EXTRA, N_BINS, WANTED, edge_sums, expected_borders, expected_gaps, read_gaps
+from spexplain.kernels import edges, sums
+
+
+def test_end_of_chunk(run):
+    weights = np.array([9, 3, 4, 5, 1, 2])
+    found = [run(edges.end_of_chunk, weights, 1, 5, most) for most in (1, 3, 6, 7, 11, 12, 13, 99)]
+    assert found == [2, 2, 2, 3, 3, 4, 5, 5]
+
+
+def test_add_up(run):
+    rng = np.random.default_rng(2)
+    cells = rng.integers(0, 9, size=(2, N_BINS, 5))  # joined, ends, volume, sizes, vertices
+    histograms = np.concatenate(
+        [cells[:, :, :3], (cells[:, :, 3:4] << 32) + cells[:, :, 4:]], axis=2
+    )
+    extra = np.minimum(rng.integers(0, 9, size=(2, N_BINS)), cells[:, :, 4])
+    sums = np.full((2, 6, N_BINS + 1), -7)
+    run(edges.add_up, histograms, extra, sums)
+
+    def up_to_borders(counted):
+        return np.concatenate([np.zeros((2, 1), dtype=int), np.cumsum(counted, axis=1)], axis=1)
+
+    for row, field in ((0, 0), (2, 2), (3, 3), (4, 4)):
+        assert np.array_equal(sums[:, row], up_to_borders(cells[:, :, field]))
+    assert np.array_equal(sums[:, 5], up_to_borders(cells[:, :, 4] - extra))
+
+
+def test_edge_borders(run, table, joined):
+    _, _, codes, rows = table
+    adjacency, vertices, neighbors, most = joined
+    padded = np.zeros((42, 32), dtype=np.uint8)
+    padded[:, :3] = 4 * codes.T + np.arange(42)[:, None] % 4  # all codes of a bin
+    sums = np.empty((3, 6, N_BINS + 1), dtype=np.int64)
+    run(edges.scan_edges, padded, 2, 0, 3, rows, *neighbors, most, vertices, sums)
+    expected = expected_borders(
+        codes, rows, lambda left: edge_sums(left, rows, adjacency, vertices)
+    )
+    assert np.swapaxes(sums, 1, 2).tolist() == expected
+
+
+def test_sweep_edges(run, table, joined):
+    columns, values, codes, rows = table
+    adjacency, vertices, neighbors, _ = joined
+
+    def sums_of(left):
+        return edge_sums(left, rows, adjacency, vertices)
+
+    wanted, features = np.array(WANTED, dtype=bool), np.array([2, 1, 0])
+    borders = np.swapaxes(expected_borders(codes[features], rows, sums_of), 1, 2)
+    number_of = np.zeros(42, dtype=np.int32)
+    number_of[rows] = np.arange(len(rows))
+    n_chosen = [np.count_nonzero(wanted[j, codes[f, rows]]) for j, f in enumerate(features)]
+    gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
+    n_gaps = run(
+        edges.sweep_edges, columns, EXTRA, np.ascontiguousarray(2 * codes.T + 1), 1, features, wanted, rows,
+        number_of, *neighbors, vertices, np.append(0, np.cumsum(n_chosen)), np.ascontiguousarray(borders), *gaps,
+    )  # fmt: skip
+    expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
+    assert read_gaps(n_gaps, *gaps) == expected
+
+
+def test_sums_at_borders_and_gaps(run, table):
+    columns, values, codes, rows = table
+    amounts = np.random.default_rng(9).integers(0, 9, size=(42, 3))
+
+    def sums_of(left):
+        return [*amounts[left].sum(axis=0), len(left), np.count_nonzero(left < 40)]
+
+    found = np.empty((2, 5, N_BINS + 1), dtype=np.int64)
+    run(sums.scan_sums, 2 * codes + 1, 1, 1, 3, rows, amounts, 40, found)
+    assert np.swapaxes(found, 1, 2).tolist() == expected_borders(codes[1:], rows, sums_of)
+    wanted, features = np.array(WANTED, dtype=bool), np.array([2, 1, 0])
+    borders = np.swapaxes(expected_borders(codes[features], rows, sums_of), 1, 2)
+    gaps = np.empty((5, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
+    n_gaps = run(
+        sums.sweep_sums, columns, EXTRA, 2 * codes, 1, features, wanted, rows, amounts,
+        np.ascontiguousarray(borders), *gaps,
+    )  # fmt: skip
+    assert read_gaps(n_gaps, *gaps) == expected_gaps(values, codes, rows, wanted, features, sums_of)
