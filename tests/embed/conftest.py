@@ -1,4 +1,4 @@
-"""Tiny models with random weights, made on the spot; tests that need absent packages skip."""
+"""Tiny models with random weights, and pictures, made on the spot; tests that need absent packages skip."""
 
 from __future__ import annotations
 
@@ -11,7 +11,27 @@ from typing import Any
 # No test may wait for a hub. This must stand before the packages that read it are loaded.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+import numpy as np
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.delenv("SPEXPLAIN_DATA", raising=False)
+    monkeypatch.setenv("SPEXPLAIN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def picture_folder(tmp_path: Path) -> Path:
+    Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    random = np.random.default_rng(0)
+    for name, n_pictures in {"ant": 4, "bee": 3, "BACKGROUND_Google": 2}.items():
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        for i in range(n_pictures):
+            pixels = random.integers(0, 256, (20 + 9 * i, 40, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "pictures" / name / f"image_{i}.png")
+    return tmp_path / "pictures"
 
 
 def _need(*packages: str) -> None:
