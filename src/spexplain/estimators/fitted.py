@@ -11,14 +11,14 @@ from spexplain.estimators.arrays import labels_of, leaf_ids, on_host
 from spexplain.estimators.checks import check_table
 from spexplain.estimators.collections import is_collection, refuse_whole_table
 from spexplain.estimators.explained import Explained, PathStep, path_of
-from spexplain.estimators.explaining import Explaining
+from spexplain.estimators.showing import Showing
 from spexplain.estimators.tables import TableKind, as_table
 from spexplain.rules import rule_text, tree_text
 from spexplain.tree import Tree
 from spexplain.typing import Array, Ints, Matrix
 
 
-class FittedTree(Explaining):
+class FittedTree(Showing):
     """An estimator whose fit ends in a tree."""
 
     tree_: Tree

@@ -1,15 +1,13 @@
 """Sums over listed edges for the histogram engine."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram.bounds import both_sides
-from spexplain.engines.histogram.counts import Coded, Gaps, Segments
-from spexplain.engines.threads import Threads
+from spexplain.engines.histogram.counts import Gaps, Place, Segments, SideCounts, Wanted
 from spexplain.graphs import EdgeGraph
-from spexplain.kernels.edges import keep_neighbors, list_neighbors, scan_edges, sweep_edges
+from spexplain.kernels.edges import scan_edges, sweep_edges
+from spexplain.kernels.neighbors import keep_neighbors, list_neighbors
 from spexplain.records import Side
 from spexplain.typing import Array, Bools, Floats, Ints
 
@@ -22,14 +20,11 @@ class _Joined(NamedTuple):
     weights: Array
 
 
-class EdgeCounts:
+class EdgeCounts(SideCounts):
     """Listed edges, as the neighbours of every vertex inside its node."""
 
-    n_fields = 6
     row_major = True
     cost = 4
-    has_sides = True
-    has_caps = False
     most_bins = 255
     rows_per_bin = 2
 
@@ -75,21 +70,6 @@ class EdgeCounts:
         volume, size, _ = np.sum(self._vertices(rows)[0][:, rows], axis=1)
         return Side(inner, volume, size)
 
-    def nothing(self, node: Side) -> Ints:
-        return np.array([0, node.inner, 0, 0, 0, 0])
-
-    def sides(self, state: _Joined, node: Side, fields: Ints) -> tuple[Side, Side]:
-        return both_sides(fields, node)
-
-    def is_pure(self, state: _Joined) -> bool:
-        return False
-
-    def n_cells(self, state: _Joined) -> int:
-        return 1
-
-    def prepare(self, nodes: Sequence[tuple[_Joined, Array, Coded]], threads: Threads) -> None:
-        return
-
     def _vertices(self, rows: Array) -> tuple[Ints, Array]:
         """Return what every vertex adds to the sums in this node, and its place in the rows."""
         known = self._of_node
@@ -100,52 +80,31 @@ class EdgeCounts:
             known = self._of_node = rows, sums, number_of
         return known[1:]
 
-    def open(self, state: _Joined, rows: Array, table: Coded, threads: Threads) -> None:
-        return
-
-    def zooms(self, state: _Joined) -> bool:
-        return False
-
-    def borders(
-        self,
-        state: _Joined,
-        rows: Array,
-        table: Coded,
-        segments: Segments,
-        fields: Ints,
-        caps: Floats,
-    ) -> None:
+    def borders(self, place: Place, segments: Segments, fields: Ints, caps: Floats) -> None:
+        state, rows, table = place
         sums, _ = self._vertices(rows)
         first, last = int(segments.features[0]), int(segments.features[-1]) + 1
-        scan_edges(table.codes.T, table.shift, first, last, rows, *state, self.most, sums, fields)
+        joined: _Joined = state
+        scan_edges(table.codes.T, table.shift, first, last, rows, *joined, self.most, sums, fields)
 
-    def corners(self, state: _Joined, counted: None, wanted: Bools, n_top: int) -> None:
-        return
-
-    def gaps(
-        self,
-        state: _Joined,
-        rows: Array,
-        table: Coded,
-        features: Ints,
-        wanted: Bools,
-        start: Ints,
-        gaps: Gaps,
-    ) -> int:
+    def gaps(self, place: Place, wanted: Wanted, gaps: Gaps) -> int:
+        state, rows, table = place
+        features, bins, start = wanted
         sums, number_of = self._vertices(rows)
+        joined: _Joined = state
         n_chosen = np.full(len(features), len(rows))
-        if not wanted.all():
-            n_chosen = np.sum(np.diff(start[:, -2], axis=1), axis=1, where=wanted)
+        if not bins.all():
+            n_chosen = np.sum(np.diff(start[:, -2], axis=1), axis=1, where=bins)
         return sweep_edges(
             table.columns,
             table.extra,
             table.codes.T,
             table.shift,
             features,
-            wanted,
+            bins,
             rows,
             number_of,
-            *state,
+            *joined,
             sums,
             np.append(0, np.cumsum(n_chosen)),
             start,

@@ -14,7 +14,7 @@ import numpy as np
 
 from spexplain.engines.base import Search
 from spexplain.engines.histogram.binning import bin_table
-from spexplain.engines.histogram.counts import Coded, Counts
+from spexplain.engines.histogram.counts import Coded, Counts, Place
 from spexplain.engines.histogram.edges import EdgeCounts
 from spexplain.engines.histogram.labels import LabelCounts
 from spexplain.engines.histogram.node import Found, Frame, Node, NodeSearch
@@ -164,13 +164,13 @@ class HistogramSearch:
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | Promise | None]:
         table, counts = self.frame.table, self.frame.counts
-        states = [
-            (state, rows, table.to_bound(len(rows), counts, counts.n_cells(state)))
+        places = [
+            Place(state, rows, table.to_bound(len(rows), counts, counts.n_cells(state)))
             for rows, state, _ in nodes
         ]
         found: list[Cut | Promise | None] = [None] * len(nodes)
         with self.frame.threads as threads:
-            counts.prepare(states, threads)
+            counts.prepare(places, threads)
             # The largest first: its cut often spares the search for those of the others.
             for i in sorted(range(len(nodes)), key=lambda i: -len(nodes[i].rows)):
                 found[i] = self._best_cut(nodes[i], rival)

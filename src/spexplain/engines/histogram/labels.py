@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram.bounds import both_sides
-from spexplain.engines.histogram.counts import Coded, Gaps, Segments
+from spexplain.engines.histogram.counts import Gaps, Place, Segments, Wanted
 from spexplain.engines.histogram.tally import Tallies, Tally
 from spexplain.graphs import CliqueGraph
 from spexplain.kernels.labels import corner_sums, scan_histograms, sweep_labels
@@ -26,10 +25,6 @@ class _Counted(NamedTuple):
 class LabelCounts(Tallies):
     """Cliques: counting labels replaces walking edges. State: a tally."""
 
-    n_fields = 6
-    row_major = False
-    cost = 1
-    has_sides = True
     has_caps = True
 
     def __init__(self, graph: CliqueGraph, trend: Side | None) -> None:
@@ -61,12 +56,6 @@ class LabelCounts(Tallies):
         inner = np.sum(weights * totals * (totals - 1))
         return Side(inner, np.sum(degrees * totals), np.sum(counted * totals))
 
-    def nothing(self, node: Side) -> Ints:
-        return np.array([0, node.inner, 0, 0, 0, 0])
-
-    def sides(self, state: Tally, node: Side, fields: Ints) -> tuple[Side, Side]:
-        return both_sides(fields, node)
-
     def is_pure(self, state: Tally) -> bool:
         return bool(np.count_nonzero(state.totals[:-1]) <= 1)
 
@@ -77,16 +66,9 @@ class LabelCounts(Tallies):
             state.clusters = state.kinds.spread(known)
         return state.clusters
 
-    def borders(
-        self,
-        state: Tally,
-        rows: Array,
-        table: Coded,
-        segments: Segments,
-        fields: Ints,
-        caps: Floats,
-    ) -> _Counted:
-        histograms, starts = self.parts(state, rows, table, segments)
+    def borders(self, place: Place, segments: Segments, fields: Ints, caps: Floats) -> _Counted:
+        state = place.state
+        histograms, starts = self.parts(place, segments)
         clusters, rates = self._clusters(state).astype(self.dtype), state.kinds.spread(self.rates)
         scan_histograms(histograms, starts, clusters, rates, fields, caps)
         return _Counted(histograms, starts, fields)
@@ -100,23 +82,16 @@ class LabelCounts(Tallies):
         corner_sums(histograms, starts, places, wanted, clusters, n_top, borders, sums)
         return sums
 
-    def gaps(
-        self,
-        state: Tally,
-        rows: Array,
-        table: Coded,
-        features: Ints,
-        wanted: Bools,
-        start: Ints,
-        gaps: Gaps,
-    ) -> int:
+    def gaps(self, place: Place, wanted: Wanted, gaps: Gaps) -> int:
+        state, rows, table = place
+        features, bins, start = wanted
         return sweep_labels(
             table.columns,
             table.extra,
             table.codes,
             table.shift,
             features,
-            wanted,
+            bins,
             rows,
             self.labels,
             state.kinds.number_of,

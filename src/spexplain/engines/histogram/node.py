@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram.counts import Coded, Counts, Gaps, Segments
+from spexplain.engines.histogram.counts import Coded, Counts, Gaps, Place, Segments, Wanted
 from spexplain.engines.histogram.scoring import Question, Scoring
 from spexplain.engines.threads import Threads, blocks_of
 from spexplain.kernels.bins import survey_bins
@@ -111,29 +111,23 @@ class NodeSearch:
         nothing = self.counts.nothing(self.node.side)
         start = np.tile(nothing[:, None], (len(features), 1, 1))
         room = len(features) * len(self.node.rows)
-        return self._sweep(self.table, features, wanted, room, start, first=first)
+        return self._sweep(self.table, Wanted(features, wanted, start), room, first=first)
 
-    def _sweep(
-        self,
-        table: Coded,
-        features: Ints,
-        wanted: Bools,
-        room: int,
-        start: Ints,
-        *,
-        first: bool = False,
-    ) -> Found:
-        """Return the best cut (or the first) between distinct values inside runs of wanted bins."""
+    def _in(self, table: Coded) -> Place:
         rows, state, _ = self.node
+        return Place(state, rows, table)
+
+    def _sweep(self, table: Coded, wanted: Wanted, room: int, *, first: bool = False) -> Found:
+        """Return the best cut (or the first) between distinct values inside runs of wanted bins."""
         gaps = Gaps.room(self.counts.n_fields, room)
-        n_gaps = self.counts.gaps(state, rows, table, features, wanted, start, gaps)
+        n_gaps = self.counts.gaps(self._in(table), wanted, gaps)
         if not n_gaps:
             return NOTHING
         gaps = gaps.first(n_gaps)
         score, best = self.scoring.best(self.asked, gaps.fields, first=first)
         if score == np.inf:
             return NOTHING
-        feature, n_left = int(features[gaps.which[best]]), int(gaps.fields[-2, best])
+        feature, n_left = int(wanted.features[gaps.which[best]]), int(gaps.fields[-2, best])
         low, high = gaps.around[:, best].tolist()
         return Found(score, feature, n_left, low=low, high=high)
 
@@ -145,7 +139,7 @@ class NodeSearch:
         n_cells = self.counts.n_cells(self.node.state)
         self.table = self.table.to_bound(len(self.node.rows), self.counts, n_cells)
         self._lay_out()
-        self.counts.open(self.node.state, self.node.rows, self.table, self.threads)
+        self.counts.open(self._in(self.table), self.threads)
         self.n_bounded = self.bounds.size
         best = min(self.threads.map(self._bound_block, self._blocks()))
         n_features = max(self.threads.n_threads, min(_FIRST, _N_VISITS // len(self.node.rows)))
@@ -216,8 +210,7 @@ class NodeSearch:
         self, segments: Segments, shift: int, fields: Ints, caps: Floats, bounds: Floats
     ) -> Bounded:
         """Write sums, caps and bounds of the segments, whose bins hold ``2**shift`` codes each."""
-        rows, state, _ = self.node
-        counted = self.counts.borders(state, rows, self.table, segments, fields, caps)
+        counted = self.counts.borders(self._in(self.table), segments, fields, caps)
         score, row, border = self.scoring.bound(self.asked, fields, caps, bounds)
         first_code = np.zeros(1, dtype=np.int64) if segments.bins is None else segments.bins
         first_code = first_code << self.table.shift
@@ -269,7 +262,7 @@ class NodeSearch:
             or self.table.shift == 0
             or room < _N_ZOOMED + _SHARE_ZOOMED * n_visits
         ):
-            return self._sweep(self.table, features, wanted, room, start)
+            return self._sweep(self.table, Wanted(features, wanted, start), room)
         return self._zoom(features, wanted, best)
 
     def _zoom(self, features: Ints, wanted: Bools, best: Found) -> Found:
@@ -294,5 +287,5 @@ class NodeSearch:
         start = np.empty((len(features), self.counts.n_fields, n_narrow + 1), dtype=np.int64)
         ends = np.arange(n_codes + 1)
         start[places[:, None], :, codes[:, :1] + ends] = np.swapaxes(fields, 1, 2)
-        found = self._sweep(self.whole, features[chosen], narrow[chosen], room, start[chosen])
-        return min(best, found)
+        worth = Wanted(features[chosen], narrow[chosen], start[chosen])
+        return min(best, self._sweep(self.whole, worth, room))

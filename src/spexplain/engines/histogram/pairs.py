@@ -5,17 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.histogram.counts import Coded, Counts, Gaps, Segments
+from spexplain.engines.histogram.counts import Counts, Gaps, Place, Segments, Wanted
 from spexplain.engines.threads import Threads
 from spexplain.records import Pair
 from spexplain.typing import Array, Bools, Floats, Ints
 
 
-class PairCounts:
+class PairCounts(Counts):
     """Both graphs counted side by side: the fields of the first, then those of the second. State: both states."""
-
-    has_sides = False
-    has_caps = False
 
     def __init__(self, first: Counts, second: Counts) -> None:
         self.both = first, second
@@ -57,58 +54,29 @@ class PairCounts:
         )
         return Pair(left, other_left), Pair(right, other_right)
 
-    def is_pure(self, state: tuple[Any, Any]) -> bool:
-        return False
-
     def n_cells(self, state: tuple[Any, Any]) -> int:
         return max(counts.n_cells(each) for counts, each in zip(self.both, state, strict=True))
 
-    def prepare(
-        self, nodes: Sequence[tuple[tuple[Any, Any], Array, Coded]], threads: Threads
-    ) -> None:
+    def prepare(self, nodes: Sequence[Place], threads: Threads) -> None:
         for i, counts in enumerate(self.both):
-            counts.prepare([(state[i], *rest) for state, *rest in nodes], threads)
+            counts.prepare([place._replace(state=place.state[i]) for place in nodes], threads)
 
-    def open(self, state: tuple[Any, Any], rows: Array, table: Coded, threads: Threads) -> None:
-        for counts, each in zip(self.both, state, strict=True):
-            counts.open(each, rows, table, threads)
+    def open(self, place: Place, threads: Threads) -> None:
+        for counts, each in zip(self.both, place.state, strict=True):
+            counts.open(place._replace(state=each), threads)
 
-    def zooms(self, state: tuple[Any, Any]) -> bool:
-        return False
-
-    def borders(
-        self,
-        state: tuple[Any, Any],
-        rows: Array,
-        table: Coded,
-        segments: Segments,
-        fields: Ints,
-        caps: Floats,
-    ) -> None:
-        for counts, each, part in zip(self.both, state, self._parts(fields), strict=True):
+    def borders(self, place: Place, segments: Segments, fields: Ints, caps: Floats) -> None:
+        for counts, each, part in zip(self.both, place.state, self._parts(fields), strict=True):
             room = np.empty(part.shape, dtype=np.int64)
-            counts.borders(each, rows, table, segments, room, caps)
+            counts.borders(place._replace(state=each), segments, room, caps)
             part[:] = room
 
-    def corners(self, state: tuple[Any, Any], counted: None, wanted: Bools, n_top: int) -> None:
-        return
-
-    def gaps(
-        self,
-        state: tuple[Any, Any],
-        rows: Array,
-        table: Coded,
-        features: Ints,
-        wanted: Bools,
-        start: Ints,
-        gaps: Gaps,
-    ) -> int:
-        n_gaps = 0
-        parts = zip(self.both, state, self._parts(start), self._parts(gaps.fields), strict=True)
+    def gaps(self, place: Place, wanted: Wanted, gaps: Gaps) -> int:
+        n_gaps, starts = 0, self._parts(wanted.start)
+        parts = zip(self.both, place.state, starts, self._parts(gaps.fields), strict=True)
         for counts, each, begin, fields in parts:
             # Both find the same gaps: these follow from the values alone.
             part = Gaps(fields, gaps.around, gaps.which)
-            n_gaps = counts.gaps(
-                each, rows, table, features, wanted, np.ascontiguousarray(begin), part
-            )
+            own = wanted._replace(start=np.ascontiguousarray(begin))
+            n_gaps = counts.gaps(place._replace(state=each), own, part)
         return n_gaps

@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram.bounds import both_sides
-from spexplain.engines.histogram.counts import Coded, Gaps, Segments
+from spexplain.engines.histogram.counts import Gaps, Place, Segments, Wanted
 from spexplain.engines.histogram.tally import Tallies, Tally
 from spexplain.graphs import StarGraph
 from spexplain.kernels.stars import scan_stars, sweep_stars
 from spexplain.records import Side
-from spexplain.typing import Array, Bools, Floats, Ints
+from spexplain.typing import Array, Floats, Ints
 
 
 class _Star(NamedTuple):
@@ -23,12 +22,6 @@ class _Star(NamedTuple):
 
 class StarCounts(Tallies):
     """Stars: counting labels and placing the few centres replaces walking edges. State: a tally."""
-
-    n_fields = 6
-    row_major = False
-    cost = 1
-    has_sides = True
-    has_caps = False
 
     def __init__(self, graph: StarGraph) -> None:
         self.graph, self.degrees = graph, graph.degrees
@@ -68,25 +61,9 @@ class StarCounts(Tallies):
         volume = np.sum(clusters[0] * clusters[2]) + np.sum(centers[1])
         return Side(inner, volume, np.sum(centers[2]))
 
-    def nothing(self, node: Side) -> Ints:
-        return np.array([0, node.inner, 0, 0, 0, 0])
-
-    def sides(self, state: Tally, node: Side, fields: Ints) -> tuple[Side, Side]:
-        return both_sides(fields, node)
-
-    def is_pure(self, state: Tally) -> bool:
-        return False
-
-    def borders(
-        self,
-        state: Tally,
-        rows: Array,
-        table: Coded,
-        segments: Segments,
-        fields: Ints,
-        caps: Floats,
-    ) -> None:
-        histograms, starts = self.parts(state, rows, table, segments)
+    def borders(self, place: Place, segments: Segments, fields: Ints, caps: Floats) -> None:
+        state, rows, table = place
+        histograms, starts = self.parts(place, segments)
         first_codes, shift = np.zeros(len(segments.features), dtype=np.int64), table.shift
         if segments.bins is not None:
             first_codes, shift = segments.bins << shift, 0
@@ -94,19 +71,9 @@ class StarCounts(Tallies):
         codes = table.codes[segments.features[:, None], vertices]
         scan_stars(histograms, starts, first_codes, shift, codes, clusters, centers, fields)
 
-    def corners(self, state: Tally, counted: None, wanted: Bools, n_top: int) -> None:
-        return
-
-    def gaps(
-        self,
-        state: Tally,
-        rows: Array,
-        table: Coded,
-        features: Ints,
-        wanted: Bools,
-        start: Ints,
-        gaps: Gaps,
-    ) -> int:
+    def gaps(self, place: Place, wanted: Wanted, gaps: Gaps) -> int:
+        state, rows, table = place
+        features, bins, start = wanted
         clusters, centers, _ = self._star(state, rows)
         return sweep_stars(
             table.columns,
@@ -114,7 +81,7 @@ class StarCounts(Tallies):
             table.codes,
             table.shift,
             features,
-            wanted,
+            bins,
             rows,
             self.labels,
             state.kinds.number_of,

@@ -1,25 +1,19 @@
 """Sums of amounts that every vertex adds on its own, for the histogram engine: costs, and products of masses."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from spexplain.engines.histogram.counts import Coded, Gaps, Segments
-from spexplain.engines.threads import Threads
+from spexplain.engines.histogram.counts import Counts, Gaps, Place, Segments, Wanted
 from spexplain.graphs import CenterCosts, ProductGraph
 from spexplain.kernels.sums import scan_sums, sweep_sums
 from spexplain.records import Costs, Side
 from spexplain.typing import Array, Bools, Floats, Ints
 
 
-class SumCounts(ABC):
+class SumCounts(Counts):
     """Amounts of shape (n_vertices, n_amounts). State: their sums over the node."""
 
-    row_major = False
-    has_sides = False
-    has_caps = False
     most_bins = 64
     rows_per_bin = 16
 
@@ -35,61 +29,20 @@ class SumCounts(ABC):
         left = np.sum(self.amounts[rows[is_left]], axis=0)
         return left, state - left
 
-    @abstractmethod
-    def node(self, state: Ints, rows: Array) -> Any:
-        """Return the record of sums over a node."""
-
     def nothing(self, node: Any) -> Ints:
         return np.zeros(self.n_fields, dtype=np.int64)
 
-    @abstractmethod
-    def sides(self, state: Ints, node: Any, fields: Ints) -> tuple[Any, Any]:
-        """Return the records left and right of the cuts that have these fields."""
-
-    def is_pure(self, state: Ints) -> bool:
-        return False
-
-    def n_cells(self, state: Ints) -> int:
-        return 1
-
-    def prepare(self, nodes: Sequence[tuple[Ints, Array, Coded]], threads: Threads) -> None:
-        return
-
-    def open(self, state: Ints, rows: Array, table: Coded, threads: Threads) -> None:
-        return
-
-    def zooms(self, state: Ints) -> bool:
-        return False
-
-    def borders(
-        self,
-        state: Ints,
-        rows: Array,
-        table: Coded,
-        segments: Segments,
-        fields: Ints,
-        caps: Floats,
-    ) -> None:
+    def borders(self, place: Place, segments: Segments, fields: Ints, caps: Floats) -> None:
+        _, rows, table = place
         first, last = int(segments.features[0]), int(segments.features[-1]) + 1
         n_samples = table.columns.shape[1]
         scan_sums(table.codes, table.shift, first, last, rows, self.amounts, n_samples, fields)
 
-    def corners(self, state: Ints, counted: None, wanted: Bools, n_top: int) -> None:
-        return
-
-    def gaps(
-        self,
-        state: Ints,
-        rows: Array,
-        table: Coded,
-        features: Ints,
-        wanted: Bools,
-        start: Ints,
-        gaps: Gaps,
-    ) -> int:
-        columns, extra, codes, _, shift = table
+    def gaps(self, place: Place, wanted: Wanted, gaps: Gaps) -> int:
+        _, rows, (columns, extra, codes, _, shift) = place
+        features, bins, start = wanted
         return sweep_sums(
-            columns, extra, codes, shift, features, wanted, rows, self.amounts, start, *gaps
+            columns, extra, codes, shift, features, bins, rows, self.amounts, start, *gaps
         )
 
 

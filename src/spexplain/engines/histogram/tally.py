@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram.counts import Coded, Segments
+from spexplain.engines.histogram.counts import Coded, Place, Segments, SideCounts
 from spexplain.engines.threads import Threads, blocks_of
 from spexplain.kernels.labels import fill_histograms, zoom_histograms
 from spexplain.typing import Array, Bools, Ints
@@ -56,8 +56,8 @@ class _Change(NamedTuple):
     histograms: Array | None = None
 
 
-class Tallies:
-    """The tallies of all nodes of a fit.
+class Tallies(SideCounts):
+    """Counts that rest on the labels of rows: the tallies of all nodes of a fit.
 
     Parameters
     ----------
@@ -100,14 +100,15 @@ class Tallies:
         """Return how many labels a node has."""
         return int(np.count_nonzero(tally.totals))
 
-    def prepare(self, nodes: Sequence[tuple[Tally, Array, Coded]], threads: Threads) -> None:
+    def prepare(self, nodes: Sequence[Place], threads: Threads) -> None:
         """Count in large nodes; of siblings only the smaller, where the parent was counted."""
         if not nodes:
             return
-        by_size = sorted(nodes, key=lambda node: len(node[1]))
+        by_size = sorted(nodes, key=lambda place: len(place.rows))
         smaller, its_rows, _ = by_size[0]
-        are_siblings = len({id(tally.parent) for tally, *_ in nodes}) == 1 < len(nodes)
-        for tally, rows, table in by_size:
+        are_siblings = len({id(place.state.parent) for place in nodes}) == 1 < len(nodes)
+        for place in by_size:
+            tally, rows, table = place
             parent, tally.parent = tally.parent, None
             if tally.histograms is not None or not self._is_kept(rows, table):
                 continue
@@ -123,10 +124,11 @@ class Tallies:
                 tally.histograms, parent.histograms = parent.histograms, None
                 self._apply(_Change(its_rows, -1, smaller.histograms), tally, table, threads)
             else:
-                self.open(tally, rows, table, threads)
+                self.open(place, threads)
 
-    def open(self, tally: Tally, rows: Array, table: Coded, threads: Threads) -> None:
+    def open(self, place: Place, threads: Threads) -> None:
         """Count in a node that is about to be searched, if it keeps that for its children."""
+        tally, rows, table = place
         if tally.histograms is None and self._is_kept(rows, table):
             tally.histograms = np.zeros(self._shape(tally, table), dtype=np.int32)
             self._apply(_Change(rows, 1), tally, table, threads)
@@ -161,10 +163,9 @@ class Tallies:
         width = _BLOCK if len(rows) * len(histograms) > _N_VISITS else len(histograms)
         threads.map(apply, blocks_of(len(histograms), width))
 
-    def parts(
-        self, tally: Tally, rows: Array, table: Coded, segments: Segments
-    ) -> tuple[Array, Array]:
+    def parts(self, place: Place, segments: Segments) -> tuple[Array, Array]:
         """Return the histograms of some segments, and the labels that lie left of each."""
+        tally, rows, table = place
         wide, (features, bins) = tally.histograms, segments
         starts = np.zeros((len(features), self._width(tally)), dtype=np.int32)
         if wide is not None and bins is None:

@@ -1,20 +1,16 @@
 """The finished tree: immutable arrays, nodes in birth order, every step a test of one feature."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from spexplain.exceptions import quoted, quoted_list
 from spexplain.records import Cut
+from spexplain.tree.arrays import DTYPES, LEAF, document_of, parsed
 from spexplain.typing import Array, Floats, Ints, Matrix
-
-FORMAT = "spexplain.tree"
-VERSION = 1
-LEAF = -1  # feature, left and right of a leaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +56,7 @@ class Tree:
     value: Floats
 
     def __post_init__(self) -> None:
-        for name, dtype in _DTYPES.items():
+        for name, dtype in DTYPES.items():
             array: Array = np.array(getattr(self, name), dtype=dtype)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -69,7 +65,7 @@ class Tree:
     def root(cls, *, n_features: int, size: int, value: float = np.nan) -> Self:
         """Return the tree of one leaf."""
         whole = {"size": [size], "value": [value]}
-        blank = {name: [LEAF] if dtype is np.int64 else [np.nan] for name, dtype in _DTYPES.items()}
+        blank = {name: [LEAF] if dtype is np.int64 else [np.nan] for name, dtype in DTYPES.items()}
         return cls(n_features=n_features, **(blank | whole))  # type: ignore[arg-type]
 
     def split(
@@ -90,7 +86,7 @@ class Tree:
         """Return the tree after the given (node, cut, sizes, values), in this order."""
         n_old = len(self.feature)
         arrays: dict[str, Array] = {}
-        for name, dtype in _DTYPES.items():
+        for name, dtype in DTYPES.items():
             filler = LEAF if dtype is np.int64 else np.nan
             arrays[name] = np.full(n_old + 2 * len(splits), filler, dtype=dtype)
             arrays[name][:n_old] = getattr(self, name)
@@ -108,7 +104,7 @@ class Tree:
             return NotImplemented
         return self.n_features == other.n_features and all(
             np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
-            for name in _DTYPES
+            for name in DTYPES
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -213,7 +209,7 @@ class Tree:
                 f"n_leaves={n_leaves} must lie between 1 and the tree's own {self.n_leaves} leaves."
             )
         n_nodes = 2 * n_leaves - 1
-        arrays = {name: getattr(self, name)[:n_nodes].copy() for name in _DTYPES}
+        arrays = {name: getattr(self, name)[:n_nodes].copy() for name in DTYPES}
         cut_off = arrays["left"] >= n_nodes
         for name in ("feature", "left", "right"):
             arrays[name][cut_off] = LEAF
@@ -223,97 +219,18 @@ class Tree:
 
     def renumbered(self, columns: Ints, n_features: int) -> Self:
         """Return the tree for a wider table in which column ``columns[j]`` is this tree's column j."""
-        arrays = {name: getattr(self, name) for name in _DTYPES}
+        arrays = {name: getattr(self, name) for name in DTYPES}
         inner = self.feature != LEAF
         arrays["feature"] = np.where(inner, columns[self.feature], LEAF)
         return type(self)(n_features=n_features, **arrays)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for JSON: no NaN or infinity, floats exact."""
-        plain = {name: _plain(getattr(self, name)) for name in _DTYPES}
-        return {"format": FORMAT, "version": VERSION, "n_features": self.n_features, **plain}
+        arrays = {name: getattr(self, name) for name in DTYPES}
+        return document_of(self.n_features, arrays)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the tree that `to_dict` described; anything else is refused in one sentence."""
-        expected = {"format", "version", *(field.name for field in fields(cls))}
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-            raise ValueError(
-                f'This is not a tree: a mapping with "format": "{FORMAT}" is expected.'
-            )
-        if data.get("version") != VERSION:
-            raise ValueError(
-                f"This tree has format version {quoted(data.get('version'))}, but this spexplain reads version "
-                f"{VERSION}; write it again with this version, or update spexplain."
-            )
-        if set(data) != expected:
-            odd = quoted_list(set(data) ^ expected)
-            raise ValueError(f"This tree has missing or unknown entries: {odd}.")
-        n_features = data["n_features"]
-        if type(n_features) is not int or n_features < 1:
-            raise ValueError(
-                f"n_features={quoted(n_features)} of this tree must be a positive integer."
-            )
-        arrays = {name: _parsed(name, data[name], dtype) for name, dtype in _DTYPES.items()}
-        lower = arrays["lower"]
-        lower[np.isnan(lower) & (arrays["feature"] != LEAF)] = -np.inf
-        _check_shape(n_features, arrays)
+        n_features, arrays = parsed(data)
         return cls(n_features=n_features, **arrays)
-
-
-_DTYPES: dict[str, type] = {
-    "feature": np.int64,
-    "threshold": np.float64,
-    "lower": np.float64,
-    "left": np.int64,
-    "right": np.int64,
-    "size": np.int64,
-    "score": np.float64,
-    "value": np.float64,
-}
-
-
-def _plain(array: Array) -> list[Any]:
-    """Return a list in which NaN and infinities, which JSON lacks, are None."""
-    if array.dtype == np.int64:
-        return list(array.tolist())
-    return [x if np.isfinite(x) else None for x in array.tolist()]
-
-
-def _parsed(name: str, entries: Any, dtype: type) -> Array:
-    """Return one array of a tree; refuse entries of another type."""
-    kinds = {int} if dtype is np.int64 else {int, float, type(None)}
-    if not isinstance(entries, list) or any(type(entry) not in kinds for entry in entries):
-        wanted = "integers" if dtype is np.int64 else "numbers or null"
-        raise ValueError(f"{name} of this tree must be a list of {wanted}.")
-    try:
-        return np.array([np.nan if entry is None else entry for entry in entries], dtype=dtype)
-    except OverflowError:
-        raise ValueError(f"{name} of this tree holds a number that is too large.") from None
-
-
-def _check_shape(n_features: int, arrays: dict[str, Array]) -> None:
-    """Refuse arrays that are not a tree in birth order."""
-    n_nodes = len(arrays["feature"])
-    if n_nodes % 2 == 0 or any(len(array) != n_nodes for array in arrays.values()):
-        raise ValueError("The arrays of this tree must all have the same odd length.")
-    feature, left, right = arrays["feature"], arrays["left"], arrays["right"]
-    inner = feature != LEAF
-    parents = np.flatnonzero(inner)
-    if np.any(feature[inner] < 0) or np.any(feature[inner] >= n_features):
-        raise ValueError(f"feature of this tree must be -1 or a column number below {n_features}.")
-    if not np.all(np.isfinite(arrays["threshold"][inner])):
-        raise ValueError("threshold of this tree must be a finite number in every inner node.")
-    if np.any(arrays["lower"][inner] >= arrays["threshold"][inner]):
-        raise ValueError("lower of this tree must lie below threshold in every inner node.")
-    in_birth_order = (
-        np.array_equal(np.sort(left[inner]), np.arange(1, n_nodes, 2))
-        and np.array_equal(right[inner], left[inner] + 1)
-        and np.all(left[inner] > parents)
-        and np.all(left[~inner] == LEAF)
-        and np.all(right[~inner] == LEAF)
-    )
-    if not in_birth_order:
-        raise ValueError(
-            "left and right of this tree do not describe a binary tree in birth order."
-        )
