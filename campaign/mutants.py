@@ -53,7 +53,7 @@ PLANS: dict[str, tuple[tuple[str, ...], str]] = {
         f"{_QUICK} and not python and not repetition",
     ),
     "src/spexplain/kernels/intervals.py": (
-        ("tests/unit/kernels", "tests/test_kernel_imm.py"),
+        ("tests/unit/kernels", "tests/test_kernel_imm.py", "tests/test_kernel_expansions.py"),
         f"{_QUICK} and not python",
     ),
     "src/spexplain/kernels/": (

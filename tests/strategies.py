@@ -90,3 +90,10 @@ def trees(draw: st.DrawFn, *, n_features: int = 2) -> Tree:
             values=(0.25, 0.1),
         )
     return tree
+
+
+@st.composite
+def kernel_problems(draw: st.DrawFn, *, noise: bool = True) -> tuple[np.ndarray, np.ndarray, float]:
+    """Tables, labels and a width of the kernel."""
+    X = draw(tables(max_rows=10))
+    return X, draw(labels_for(len(X), noise=noise)), draw(st.sampled_from([0.25, 1.0, 40.0]))

@@ -1,23 +1,18 @@
-"""Kernel IMM equals brute force and says what it cannot do; ``tests/paper`` has its published numbers."""
-
-import re
-import subprocess
-import sys
+"""Kernel IMM equals brute force; ``tests/paper`` has its published numbers."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracle_kernel as oracle
 from spexplain import KernelIMM, KernelKMeans, datasets
 from spexplain.engines import levels, surrogates
 from spexplain.exceptions import LeafCountWarning
-from spexplain.graphs.kernel import KernelBumps, TaylorBumps, feature_space_costs
+from spexplain.graphs.kernel import KernelBumps, TaylorBumps
 from spexplain.kernels import intervals
-from spexplain.metrics import agreement, price_of_explainability
-from strategies import labels_for, tables
+from spexplain.metrics import price_of_explainability
+from strategies import kernel_problems
 
 ignores_leaf_counts = pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning")
 IRIS = datasets.load("iris")
@@ -36,12 +31,6 @@ def walk(request):
 both_walks = pytest.mark.usefixtures("walk")
 
 
-@st.composite
-def problems(draw, *, noise=True):
-    X = draw(tables(max_rows=10))
-    return X, draw(labels_for(len(X), noise=noise)), draw(st.sampled_from([0.25, 1.0, 40.0]))
-
-
 def parts_of(fitted):
     """Rows and centres of every leaf."""
     return {
@@ -53,12 +42,9 @@ def parts_of(fitted):
     }
 
 
-# --- Kernel IMM -----------------------------------------------------------------------------------
-
-
 @both_walks
 @ignores_leaf_counts
-@given(problems(), st.sampled_from(["rbf", "laplacian"]), st.booleans(), st.integers(1, 3))
+@given(kernel_problems(), st.sampled_from(["rbf", "laplacian"]), st.booleans(), st.integers(1, 3))
 def test_equals_plain_imm_on_the_explicit_features(problem, kernel, half_lines, min_samples):
     X, labels, gamma = problem
     fitted = KernelIMM(
@@ -87,7 +73,7 @@ def mistakes_of(fitted, labels):
 
 @both_walks
 @ignores_leaf_counts
-@given(problems(), st.booleans())
+@given(kernel_problems(), st.booleans())
 def test_equals_plain_imm_on_explicit_taylor_features(problem, half_lines):
     X, labels, gamma = problem
     fitted = KernelIMM(gamma=gamma, surrogate="taylor", intervals=not half_lines).fit(X, labels)
@@ -259,162 +245,3 @@ def test_reference_is_kernel_k_means_with_the_same_kernel():
         labels = KernelKMeans(3, kernel=kernel, gamma=0.3, random_state=0).fit_predict(X)
         assert fitted.reference_labels_.tolist() == labels.tolist()
         assert fitted.surrogate_ == "kernel"
-
-
-# --- Expansions -----------------------------------------------------------------------------------
-
-
-def greedy_gains(fitted, X, cost, *, only_thresholds):
-    """The gain of every expansion step, and the best gain that any cut of the tree before had."""
-    n_first = (len(fitted._node_centers) + 1) // 2
-    for n_leaves in range(n_first, fitted.n_leaves_):
-        before, after = fitted.truncated(n_leaves), fitted.truncated(n_leaves + 1)
-        best = 0
-        for leaf in range(n_leaves):
-            rows = frozenset(np.flatnonzero(before.labels_ == leaf).tolist())
-            whole = cost(rows)
-            for inside in oracle.interval_cuts(X, sorted(rows), only_thresholds=only_thresholds):
-                best = max(best, whole - cost(inside) - cost(rows - inside))
-        yield before.objective_ - after.objective_, best
-
-
-@ignores_leaf_counts
-@given(problems(), st.booleans())
-def test_mistakes_expansion_takes_the_largest_reduction(problem, use_intervals):
-    X, labels, gamma = problem
-    n_leaves = labels.max() + 3
-    fitted = KernelIMM(
-        gamma=gamma, n_leaves=n_leaves, expand="mistakes", intervals=use_intervals
-    ).fit(X, labels)
-
-    def cost(rows):
-        return oracle.mistakes(labels.tolist(), rows)
-
-    gains = list(greedy_gains(fitted, X, cost, only_thresholds=not use_intervals))
-    assert all(gain == best > 0 for gain, best in gains)
-    leaves = [
-        frozenset(np.flatnonzero(fitted.labels_ == i).tolist()) for i in range(fitted.n_leaves_)
-    ]
-    if fitted._node_centers and fitted.n_leaves_ < n_leaves:
-        cuts = [
-            (rows, inside)
-            for rows in leaves
-            for inside in oracle.interval_cuts(X, sorted(rows), only_thresholds=not use_intervals)
-        ]
-        assert all(cost(rows) == cost(inside) + cost(rows - inside) for rows, inside in cuts)
-    for leaf, node in enumerate(fitted.tree_.leaves):
-        own = labels[sorted(leaves[leaf])]
-        if node >= len(fitted._node_centers) and np.any(own >= 0):
-            assert fitted.leaf_reference_[leaf] == np.bincount(own[own >= 0]).argmax()
-
-
-@ignores_leaf_counts
-@given(problems(), st.sampled_from(["rbf", "laplacian"]), st.booleans())
-def test_exkmc_expansion_takes_the_largest_drop_of_cost(problem, kernel, use_intervals):
-    X, labels, gamma = problem
-    fitted = KernelIMM(
-        kernel=kernel, gamma=gamma, n_leaves=labels.max() + 3, intervals=use_intervals
-    ).fit(X, labels)
-
-    def cost(rows):
-        return oracle.service_cost(X, labels.tolist(), kernel, gamma, rows)
-
-    for gain, best in greedy_gains(fitted, X, cost, only_thresholds=not use_intervals):
-        assert gain > 0
-        assert gain == pytest.approx(best, abs=1e-9)
-    leaves = [
-        frozenset(np.flatnonzero(fitted.labels_ == i).tolist()) for i in range(fitted.n_leaves_)
-    ]
-    if fitted.n_leaves_ > (len(fitted._node_centers) + 1) // 2:
-        assert fitted.objective_ == pytest.approx(sum(map(cost, leaves)), abs=1e-9)
-
-
-def test_service_costs_are_squared_distances_in_feature_space():
-    labels = np.where(np.arange(len(Y)) % 7 == 0, -1, Y)
-    costs = feature_space_costs(X, labels, "laplacian", 0.4)
-    rows = frozenset(range(0, 60, 5))
-    total = costs.costs[sorted(rows)].sum(axis=0).min() * costs.unit
-    assert total == pytest.approx(oracle.service_cost(X, labels.tolist(), "laplacian", 0.4, rows))
-
-
-def test_expansion_starts_from_the_kernel_imm_tree():
-    base = KernelIMM(gamma=0.5).fit(X, Y)
-    for expand in ("exkmc", "mistakes"):
-        larger = KernelIMM(gamma=0.5, n_leaves=6, expand=expand).fit(X, Y)
-        assert larger.n_leaves_ == 6
-        assert larger.truncated(3).labels_.tolist() == base.labels_.tolist()
-        assert larger.truncated(3).leaf_reference_.tolist() == base.leaf_reference_.tolist()
-        objectives = [step.objective for step in larger.path_[2:]]
-        assert objectives == sorted(objectives, reverse=True)
-        assert len(set(objectives)) == 4
-    with pytest.warns(LeafCountWarning):
-        assert KernelIMM(gamma=0.5, n_leaves=6, expand=None).fit(X, Y).tree_ == base.tree_
-
-
-def test_small_leaves_are_split_too():
-    table = np.array([[0.0], [1.0], [2.0], [9.0]])
-    fitted = KernelIMM(n_leaves=4, expand="mistakes").fit(table, [0, 1, 0, 1])
-    assert np.count_nonzero(fitted.predict_reference(table) != [0, 1, 0, 1]) == 0
-
-
-@ignores_leaf_counts
-@pytest.mark.parametrize("goal", ["objective", "agreement"])
-@pytest.mark.parametrize("n_leaves", [None, 5])
-def test_refinement_never_harms(goal, n_leaves):
-    plain = KernelIMM(gamma=0.5, n_leaves=n_leaves, expand="mistakes").fit(X, Y)
-    refined = KernelIMM(gamma=0.5, n_leaves=n_leaves, expand="mistakes", refine=goal).fit(X, Y)
-    assert refined.predict(X).tolist() == refined.labels_.tolist()
-    if goal == "agreement":
-        assert agreement(refined.labels_, Y).ari >= agreement(plain.labels_, Y).ari
-    else:
-        assert refined.objective_ <= plain.objective_
-    assert refined.truncated(2).n_leaves_ == 2
-
-
-# --- What users meet ------------------------------------------------------------------------------
-
-
-@ignores_leaf_counts
-@parametrize_with_checks(
-    [
-        KernelIMM(),
-        KernelIMM(3, n_leaves=5, surrogate="best", expand="mistakes", intervals=False),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"kernel": "linear"}, 'kernel=\'linear\' must be "rbf" or "laplacian".'),
-        ({"gamma": 0}, "gamma=0 must be a positive number."),
-        ({"gamma": "scale"}, "gamma='scale' must be a positive number."),
-        ({"gamma": float("nan")}, "gamma=nan must be a positive number."),
-        ({"surrogate": "fourier"}, "surrogate='fourier' must be"),
-        ({"features": "fourier"}, "features='fourier' must be a list of column names"),
-        ({"features": "taylor", "kernel": "laplacian"}, 'features="taylor" needs kernel="rbf"'),
-        ({"surrogate": "taylor", "kernel": "laplacian"}, 'surrogate="taylor" needs kernel="rbf"'),
-        ({"max_anchors": 0}, "max_anchors=0 must be an integer of at least 1."),
-        ({"expand": "more"}, "expand='more' must be"),
-        ({"intervals": "no"}, "intervals='no' must be True or False."),
-        ({"engine": "fast"}, "engine='fast' is not known"),
-        ({"n_clusters": 1000}, "n_clusters=1000 is more than the 150 rows of X."),
-    ],
-)
-def test_bad_parameters_are_refused_in_one_sentence(parameters, message):
-    with pytest.raises(ValueError, match=re.escape(message)) as error:
-        KernelIMM(**parameters).fit(X)
-    assert "\n" not in str(error.value)
-
-
-def test_small_fits_load_no_compiler():
-    code = (
-        "import sys, numpy as np, spexplain\n"
-        "assert 'numba' not in sys.modules\n"
-        "X = np.arange(20.0).reshape(10, 2)\n"
-        "spexplain.KernelIMM(n_leaves=3).fit(X, np.repeat([0, 1], 5)).predict(X)\n"
-        "assert 'numba' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)
