@@ -1,0 +1,140 @@
+"""Reference clusterings by name, by clusterer and by labels of any type, with noise or without."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from spexplain import SpexClique, SpexGraph, datasets
+
+IRIS = datasets.load("iris")
+X, Y = IRIS.data, IRIS.target
+NAMES = IRIS.target_names[Y]
+
+
+# --- The reference clustering ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "spectral",
+        "kmeans",
+        "kmedians",
+        "kernel_kmeans",
+        KMeans(3, n_init=2, random_state=0),
+        AgglomerativeClustering(3),
+        make_pipeline(StandardScaler(), KMeans(3, n_init=2, random_state=0)),
+    ],
+    ids=lambda reference: reference if isinstance(reference, str) else type(reference).__name__,
+)
+def test_reference_by_name_or_clusterer(reference):
+    explainer = SpexClique(3, reference=reference, random_state=0).fit(X)
+    assert len(set(explainer.reference_labels_)) == explainer.n_leaves_ == 3
+    assert np.mean(explainer.predict_reference(X) == explainer.reference_labels_) > 0.8
+    again = SpexClique(3, reference=reference, random_state=0).fit(X)
+    assert again.tree_ == explainer.tree_
+
+
+def test_given_clusterer_is_not_touched():
+    clusterer = KMeans(3, n_init=2, random_state=0)
+    SpexClique(3, reference=clusterer).fit(X)
+    assert not hasattr(clusterer, "labels_")
+
+
+def test_labels_win_over_the_reference_parameter():
+    assert SpexClique(7, reference="nope").fit(X, Y).n_leaves_ == 3
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        Y,
+        Y.tolist(),
+        Y.astype(np.int8),
+        Y.astype(np.uint16),
+        Y.astype(float),
+        Y * 1000 - 5000,
+        NAMES,
+        NAMES.tolist(),
+        NAMES.astype(object),
+        Y == 0,
+        Y[:, None],
+        pd.Series(NAMES),
+        pd.Series(Y, index=range(500, 650), dtype="Int64"),
+        pd.Series(pd.Categorical(NAMES)),
+        pd.Categorical(NAMES),
+        pl.Series(NAMES),
+        pl.Series(Y),
+        pl.Series(NAMES, dtype=pl.Categorical),
+        np.array(["2024-01-01", "2024-02-01", "2024-03-01"], dtype="datetime64[D]")[Y],
+    ],
+    ids=lambda y: f"{type(y).__module__.split('.')[0]} {getattr(y, 'dtype', type(y).__name__)}",
+)
+def test_labels_of_any_type_come_back_as_they_were(y):
+    explainer = SpexClique().fit(X, y)
+    given = np.asarray(y).reshape(-1)
+    assert explainer.predict_reference(X).dtype == explainer.leaf_reference_.dtype
+    assert explainer.leaf_reference_.dtype.kind == given.dtype.kind
+    assert set(explainer.predict_reference(X)) == set(given)
+    assert np.mean(explainer.predict_reference(X) == given) > 0.9
+
+
+def test_leaf_stands_for_its_commonest_label_the_lowest_of_equals():
+    table = np.array([[0.0], [0.0], [5.0], [5.0], [5.0]])
+    explainer = SpexClique(n_leaves=2).fit(table, ["b", "a", "b", "a", "b"])
+    assert explainer.leaf_reference_.tolist() == ["a", "b"]
+    assert [record["purity"] for record in explainer.rules(output="records")] == [
+        0.5,
+        pytest.approx(2 / 3),
+    ]
+
+
+# --- Noise ----------------------------------------------------------------------------------------
+
+
+NOISY = np.where(np.arange(len(Y)) % 10 == 0, -1, Y)
+
+
+def test_noise_is_routed_but_neither_attracts_nor_repels():
+    ignoring = SpexClique().fit(X, NOISY)
+    without = SpexClique().fit(X[NOISY >= 0], NOISY[NOISY >= 0])
+    assert ignoring.n_leaves_ == 3
+    # Thresholds may differ, as noise rows are values to cut between.
+    assert ignoring.predict(X[NOISY >= 0]).tolist() == without.labels_.tolist()
+    assert ignoring.leaf_reference_.tolist() == [0, 1, 2]
+    assert ignoring.tree_.size[0] == len(X)
+
+
+def test_noise_as_a_cluster():
+    explainer = SpexClique(noise="cluster").fit(X, NOISY)
+    assert explainer.n_leaves_ == 4
+    shifted = SpexClique().fit(X, NOISY + 1)
+    assert explainer.tree_ == shifted.tree_
+    assert explainer.leaf_reference_.tolist() == (shifted.leaf_reference_ - 1).tolist()
+
+
+def test_minus_one_is_noise_only_among_integers():
+    texts = np.array(["-1", "0", "1", "2"])[NOISY + 1]
+    assert SpexClique().fit(X, texts).n_leaves_ == 4
+    assert SpexClique().fit(X, NOISY.astype(float)).n_leaves_ == 4
+
+
+def test_labels_of_a_density_clustering():
+    labels = DBSCAN(eps=0.5).fit_predict(X)
+    assert -1 in labels
+    by_labels = SpexClique().fit(X, labels)
+    by_clusterer = SpexClique(reference=DBSCAN(eps=0.5)).fit(X)
+    assert by_labels.n_leaves_ == len(set(labels)) - 1
+    assert by_labels.tree_ == by_clusterer.tree_
+
+
+def test_leaf_of_noise_alone_stands_for_noise():
+    joined = np.abs(X[:, 2:3] - X[:, 2]) < 0.5
+    explainer = SpexGraph(2, graph=joined).fit(X, np.where(Y == 0, -1, Y))
+    assert explainer.leaf_reference_[explainer.labels_[0]] == -1
+    only_noise = SpexGraph(2, graph=joined).fit(X, np.full(len(X), -1))
+    assert only_noise.leaf_reference_.tolist() == [-1, -1]
