@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spexplain.boxes import Interval, contains, leaf_boxes
 from spexplain.certificates.record import default_names
 from spexplain.rules import Condition, number
-from spexplain.summary.boxes import Interval, contains, leaf_boxes
 from spexplain.summary.inputs import finite, plain_label
 from spexplain.summary.leaves import conditions_of, rule_of
 from spexplain.summary.row_schema import (

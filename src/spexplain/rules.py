@@ -1,9 +1,11 @@
 """Rules in words: what a row must satisfy to reach a leaf."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
+from spexplain.boxes import Interval, leaf_box
 from spexplain.tree import LEAF, Tree
 
 
@@ -41,22 +43,47 @@ def number(x: float) -> str:
     return f"{x:.6g}"
 
 
+def interval_text(intervals: Sequence[Interval], name: str) -> str:
+    """Return what the intervals of a feature say, in words.
+
+    Examples
+    --------
+    >>> from spexplain.rules import interval_text
+    >>> interval_text(((2.45, 4.75),), "petal length")
+    '2.45 < petal length ≤ 4.75'
+    >>> interval_text(((4.0, 6.0), (9.0, float("inf"))), "age")
+    '4 < age ≤ 6 or age > 9'
+    """
+    if not intervals:
+        return f"no {name}"
+    return " or ".join(Condition(0, low, high).to_text(name) for low, high in intervals)
+
+
 def conditions(tree: Tree, leaf: int) -> list[Condition]:
     """Return what holds for exactly the rows of a leaf, the tests of one feature merged into one."""
-    intervals: dict[int, tuple[float, float]] = {}
+    merged: list[Condition] = []
     outside: list[Condition] = []
-    for node, went_left in tree.path(leaf):
-        feature = int(tree.feature[node])
-        lower, upper = float(tree.lower[node]), float(tree.threshold[node])
-        low, high = intervals.setdefault(feature, (-inf, inf))
-        if went_left:
-            intervals[feature] = max(low, lower), min(high, upper)
-        elif lower == -inf:
-            intervals[feature] = max(low, upper), high
-        else:
-            outside.append(Condition(feature, lower, upper, inside=False))
-    merged = [Condition(feature, *bounds) for feature, bounds in intervals.items()]
-    return [each for each in merged if (each.lower, each.upper) != (-inf, inf)] + outside
+    for feature, intervals in leaf_box(tree, leaf).items():
+        if not intervals:  # no row passes all these tests: only they themselves can say so
+            steps = (_taken(tree, *step) for step in tree.path(leaf))
+            merged += [step for step in steps if step.feature == feature]
+            continue
+        whole = Condition(feature, intervals[0][0], intervals[-1][1])
+        merged += [whole] if (whole.lower, whole.upper) != (-inf, inf) else []
+        for (_, end), (start, _) in pairwise(intervals):
+            outside.append(Condition(feature, end, start, inside=False))
+    return merged + outside
+
+
+def _taken(tree: Tree, node: int, went_left: bool) -> Condition:
+    """Return one step of a path."""
+    feature = int(tree.feature[node])
+    lower, upper = float(tree.lower[node]), float(tree.threshold[node])
+    if went_left:
+        return Condition(feature, lower, upper)
+    if lower == -inf:
+        return Condition(feature, upper, inf)
+    return Condition(feature, lower, upper, inside=False)
 
 
 def rule_text(tree: Tree, leaf: int, names: Sequence[str]) -> str:

@@ -23,13 +23,19 @@ def ladder(*thresholds: float) -> Tree:
 @st.composite
 def ordinary_trees(draw: st.DrawFn) -> Tree:
     tree = Tree.root(n_features=3, size=9)
+    free = {0: [range(-3, 4)] * 3}  # thresholds that leave something on both sides, by node
     for _ in range(draw(st.integers(0, 6))):
-        tree = tree.split(
-            draw(st.sampled_from(tree.leaves.tolist())),
-            feature=draw(st.integers(0, 2)),
-            threshold=float(draw(st.integers(-3, 3))),
-            sizes=(draw(st.integers(0, 4)), draw(st.integers(1, 4))),
-        )
+        node, feature = draw(st.sampled_from(tree.leaves.tolist())), draw(st.integers(0, 2))
+        if not (choices := free[node][feature]):
+            continue
+        threshold = draw(st.sampled_from(choices))
+        sizes = (draw(st.integers(0, 4)), draw(st.integers(1, 4)))
+        for child, left_over in (
+            (tree.n_nodes, range(choices.start, threshold)),
+            (tree.n_nodes + 1, range(threshold + 1, choices.stop)),
+        ):
+            free[child] = [*free[node][:feature], left_over, *free[node][feature + 1 :]]
+        tree = tree.split(node, feature=feature, threshold=float(threshold), sizes=sizes)
     return tree
 
 

@@ -82,6 +82,22 @@ def test_alternatives_stand_in_brackets():
     tree = tree.split(2, feature=0, threshold=4.0)
     assert [rule_text(tree, leaf, ["age"]) for leaf in range(3)] == [
         "6 < age ≤ 9",
-        "age ≤ 4 and (age ≤ 6 or age > 9)",
+        "age ≤ 4",
         "age > 4 and (age ≤ 6 or age > 9)",
+    ]
+
+
+def test_what_another_test_says_already_is_left_out():
+    tree = Tree.root(n_features=1, size=0).split(0, feature=0, threshold=5.0)
+    tree = tree.split(1, feature=0, threshold=9.0, lower=4.0)
+    assert conditions(tree, 1) == [Condition(0, -inf, 4.0)]
+
+
+def test_leaves_that_no_row_reaches():
+    tree = Tree.root(n_features=2, size=0).split(0, feature=1, threshold=3.0)
+    tree = tree.split(2, feature=0, threshold=1.0).split(4, feature=1, threshold=2.0)
+    assert conditions(tree, 2) == [
+        Condition(1, 3.0, inf),
+        Condition(1, -inf, 2.0),
+        Condition(0, 1.0, inf),
     ]

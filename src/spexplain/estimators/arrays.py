@@ -22,9 +22,6 @@ from spexplain.typing import Array, Floats, Ints, Matrix
 
 __all__ = ["check_device_table", "is_on_device", "leaf_ids", "on_host", "scales_of", "table_for"]
 
-# The methods whose graphs the CuPy engine knows; others work on a copy of the table on the host.
-_ON_DEVICE = {"SpexClique", "SpexKNN", "SpexGraph", "CART", "IMM", "EMN"}
-
 
 def on_host(array: Any) -> Any:
     """Return an array, or anything else, with CuPy arrays copied to NumPy."""
@@ -74,7 +71,7 @@ def check_device_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:
 
 def _stays_on_device(estimator: Any) -> bool:
     """Whether the method, with the engine and options that were asked for, works on the device."""
-    known = any(each.__name__ in _ON_DEVICE for each in type(estimator).__mro__)
+    known = "cupy" in estimator._beyond
     return known and estimator.engine not in ("numpy", "histogram") and estimator.refine is None
 
 

@@ -37,6 +37,8 @@ class Explainer(FittedTree):
     """Explain a clustering with a small tree; a subclass says which graph and formula by `_objective`."""
 
     _needs_reference: ClassVar[bool] = True
+    # Which engines beyond the memory of one process know the method's graph: "cupy", "dask".
+    _beyond: ClassVar[tuple[str, ...]] = ()
     reference: Any  # how to compute it; a parameter of the methods that need one
 
     def __init__(

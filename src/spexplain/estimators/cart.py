@@ -1,6 +1,6 @@
 """CART as explainable clustering uses it: the usual decision tree on the reference labels, a baseline."""
 
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.checks import check_choice
@@ -40,6 +40,8 @@ class CART(Explainer):
     >>> CART().fit(iris.data, iris.target).rules(output="records")[0]["rule"]
     'x2 ≤ 2.45'
     """
+
+    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Part centres with few samples parted from their own: IMM and EMN."""
 
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 from spexplain.estimators.center_based import CenterExplainer
 from spexplain.estimators.checks import check_choice
@@ -39,6 +39,8 @@ class IMM(CenterExplainer):
     >>> IMM().fit(iris.data, iris.target).objective_  # samples parted from their centre
     6.0
     """
+
+    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
 
     def __init__(
         self,
@@ -87,6 +89,8 @@ class EMN(CenterExplainer):
     >>> EMN().fit(iris.data, iris.target).leaf_reference_
     array([0, 1, 2])
     """
+
+    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
 
     def __init__(
         self,

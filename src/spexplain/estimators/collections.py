@@ -20,9 +20,6 @@ __all__ = [
     "look_up",
 ]
 
-# The methods whose graphs the Dask engine knows.
-_IN_PARTITIONS = {"SpexClique", "SpexGraph", "CART", "IMM", "EMN", "ExKMC"}
-
 
 def is_collection(X: Any) -> bool:
     """Whether a table, or labels, is a Dask collection; loads nothing."""
@@ -70,7 +67,7 @@ def _check_columns(estimator: Any, X: Any) -> None:
 
 def _check_method(estimator: Any) -> None:
     name, engine = type(estimator).__name__, estimator.engine
-    if not any(each.__name__ in _IN_PARTITIONS for each in type(estimator).__mro__):
+    if "dask" not in estimator._beyond:
         raise ValueError(
             f"{name} needs the whole table in memory; pass X.compute(), or a sample of the rows, as X."
         )

@@ -1,7 +1,7 @@
 """Part centres so that samples are served cheaply: ExKMC, random cuts, ExGreedy, ExShallow."""
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -43,6 +43,8 @@ class ExKMC(CenterExplainer):
     >>> explainer.n_leaves_, len(set(explainer.leaf_reference_))
     (6, 3)
     """
+
+    _beyond: ClassVar[tuple[str, ...]] = ("dask",)
 
     def __init__(
         self, n_clusters: int = 8, *, reference: Any = "kmeans", **shared: Unpack[Shared]

@@ -48,6 +48,8 @@ class SpexClique(Explainer):
     array(['setosa'], ...)
     """
 
+    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -95,6 +97,7 @@ class SpexGraph(Explainer):
     array([0, 0, 0, 1, 1])
     """
 
+    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
     _needs_reference: ClassVar[bool] = False
 
     def __init__(
@@ -150,6 +153,7 @@ class SpexKNN(Explainer):
     └─ no:  leaf 1 (100 rows)
     """
 
+    _beyond: ClassVar[tuple[str, ...]] = ("cupy",)
     _needs_reference: ClassVar[bool] = False
     graph_: SparseGraph
 

@@ -1,12 +1,12 @@
 """How much a tree asks of its readers: tests on the way to a leaf, and conditions in its rule."""
 
-from math import inf
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from spexplain.boxes import Box, leaf_boxes
 from spexplain.metrics.inputs import table_of
-from spexplain.rules import Condition, conditions
 from spexplain.tree import Tree
 from spexplain.typing import Floats
 
@@ -70,7 +70,7 @@ def weighted_average_explanation_size(tree: Tree, X: Any = None, *, sizes: Any =
     1.3
     """
     weights = _leaf_weights(tree, X, sizes)
-    counts = np.array([_count_conditions(tree, leaf) for leaf in range(tree.n_leaves)])
+    counts = np.array([_count_thresholds(box) for box in leaf_boxes(tree)])
     return float(weights @ counts / weights.sum())
 
 
@@ -97,23 +97,7 @@ def _leaf_weights(tree: Tree, X: Any, sizes: Any) -> Floats:
     return weights
 
 
-def _count_conditions(tree: Tree, leaf: int) -> int:
-    """Return the number of thresholds that the rule of a leaf needs."""
-    by_feature: dict[int, list[Condition]] = {}
-    for condition in conditions(tree, leaf):
-        by_feature.setdefault(condition.feature, []).append(condition)
-    return sum(_count_thresholds(own) for own in by_feature.values())
-
-
-def _count_thresholds(own: list[Condition]) -> int:
-    """Return the number of ends, infinity apart, of the intervals that one feature may lie in."""
-    allowed = [(each.lower, each.upper) for each in own if each.inside] or [(-inf, inf)]
-    for each in own:
-        if not each.inside:
-            pieces = [
-                piece
-                for low, high in allowed
-                for piece in ((low, min(high, each.lower)), (max(low, each.upper), high))
-            ]
-            allowed = [(low, high) for low, high in pieces if low < high]
-    return sum((low > -inf) + (high < inf) for low, high in allowed)
+def _count_thresholds(box: Box) -> int:
+    """Return the number of ends, infinity apart, of the intervals that the features may lie in."""
+    ends = (end for intervals in box.values() for interval in intervals for end in interval)
+    return sum(isfinite(end) for end in ends)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from spexplain.boxes import EVERYWHERE, node_boxes
 from spexplain.certificates.record import default_names
 from spexplain.plots.style import axes_or_new, label_text
-from spexplain.summary.boxes import EVERYWHERE, node_boxes
 from spexplain.summary.palette import colors
 from spexplain.summary.rows import plane_of
 from spexplain.tree import LEAF, Tree

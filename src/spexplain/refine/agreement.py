@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from spexplain.refine.moving import Moving, Parted
+from spexplain.refine.moving import Moving, Parted, index_of
 from spexplain.refine.routes import Routes, Test
 from spexplain.typing import Array, Ints
 
@@ -56,11 +56,10 @@ class RandIndex:
 
     def rounded(self, same: Any, both: Any) -> Any:
         """Return the index as a float, by the expression that the kernels use, too."""
-        r0, r1, r2, r3 = self.ratio
-        below = r2 + r3 * both
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Nothing below only for two equal clusterings: one cluster, or singletons.
-            return np.where(below == 0, 1.0, np.divide(r0 * same + r1 * both, below))
+            index = index_of(self.ratio, np.asarray(same), np.asarray(both))
+        # No number, or none that is finite, only for two equal clusterings: one cluster, or singletons.
+        return np.where(np.isfinite(index), index, 1.0)
 
     def exact(self, same: int, both: int) -> Fraction:
         """Return the index as a fraction."""

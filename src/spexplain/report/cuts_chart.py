@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple
 
+from spexplain.boxes import EVERYWHERE, Interval
 from spexplain.report.phrases import clipped, condition_text
 from spexplain.report.scales import Scale, Tick
 from spexplain.report.source import Source, color_class
-from spexplain.summary.boxes import EVERYWHERE, Interval
 from spexplain.summary.schema import Points
 
 WIDTH, HEIGHT = 560, 420

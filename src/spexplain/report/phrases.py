@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple, TypeAlias
 
+from spexplain.boxes import Interval
 from spexplain.rules import number
-from spexplain.summary.boxes import Interval
 from spexplain.summary.schema import Label, Summary
 from spexplain.summary.text import one_line
 

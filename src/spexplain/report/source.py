@@ -6,8 +6,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from spexplain.boxes import EVERYWHERE, Box, Interval, node_boxes
 from spexplain.report.phrases import Condition, Piece, Rule, condition_of, shown_labels, shown_names
-from spexplain.summary.boxes import EVERYWHERE, Box, Interval, node_boxes
 from spexplain.summary.schema import Leaf, Node, Summary
 from spexplain.tree import LEAF, Tree
 from spexplain.typing import Ints

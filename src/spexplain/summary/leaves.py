@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.summary.boxes import Box, interval_text
+from spexplain.boxes import Box
+from spexplain.rules import interval_text
 from spexplain.summary.inputs import ReferenceRecord, finite, plain_label
 from spexplain.summary.schema import Condition, Label, Part, Profile, Row, Telling
 from spexplain.summary.statistics import QUANTILES, Moments

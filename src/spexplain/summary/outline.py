@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spexplain.boxes import leaf_boxes
 from spexplain.metrics import agreement
 from spexplain.rules import Condition
-from spexplain.summary.boxes import leaf_boxes
 from spexplain.summary.importance import node_importances, node_totals
 from spexplain.summary.inputs import ExplainedRecord, finite, plain_label
 from spexplain.summary.leaves import NOISE, code_of, composition_of, conditions_of, rule_of

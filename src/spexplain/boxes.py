@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from math import inf
 from typing import TypeAlias
 
-from spexplain.rules import Condition
+import numpy as np
+
 from spexplain.tree import LEAF, Tree
 
 Interval: TypeAlias = tuple[float, float]  # lower < x ≤ upper
@@ -18,24 +19,33 @@ def node_boxes(tree: Tree) -> list[Box]:
 
     Examples
     --------
-    >>> from spexplain.summary.boxes import node_boxes
+    >>> from spexplain.boxes import node_boxes
     >>> from spexplain.tree import Tree
     >>> tree = Tree.root(n_features=1, size=0).split(0, feature=0, threshold=9.0, lower=6.0)
     >>> node_boxes(tree)
     [{}, {0: ((6.0, 9.0),)}, {0: ((-inf, 6.0), (9.0, inf))}]
     """
     boxes: list[Box] = [{}] * tree.n_nodes
-    for node in range(tree.n_nodes):  # parents come first
-        if tree.feature[node] == LEAF:
-            continue
-        feature = int(tree.feature[node])
-        lower, upper = float(tree.lower[node]), float(tree.threshold[node])
-        now = boxes[node].get(feature, EVERYWHERE)
-        inside = _common(now, ((lower, upper),))
-        outside = _common(now, ((-inf, lower), (upper, inf)))
-        boxes[int(tree.left[node])] = {**boxes[node], feature: inside}
-        boxes[int(tree.right[node])] = {**boxes[node], feature: outside}
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():  # parents come first
+        boxes[int(tree.left[node])] = _below(boxes[node], tree, node, went_left=True)
+        boxes[int(tree.right[node])] = _below(boxes[node], tree, node, went_left=False)
     return boxes
+
+
+def _below(box: Box, tree: Tree, node: int, *, went_left: bool) -> Box:
+    """Return the box of a child, from the box of its parent."""
+    feature = int(tree.feature[node])
+    lower, upper = float(tree.lower[node]), float(tree.threshold[node])
+    allowed = ((lower, upper),) if went_left else ((-inf, lower), (upper, inf))
+    return {**box, feature: _common(box.get(feature, EVERYWHERE), allowed)}
+
+
+def leaf_box(tree: Tree, leaf: int) -> Box:
+    """Return the box of one leaf."""
+    box: Box = {}
+    for node, went_left in tree.path(leaf):
+        box = _below(box, tree, node, went_left=went_left)
+    return box
 
 
 def leaf_boxes(tree: Tree) -> list[Box]:
@@ -53,19 +63,3 @@ def _common(first: tuple[Interval, ...], second: tuple[Interval, ...]) -> tuple[
 def contains(intervals: tuple[Interval, ...], x: float) -> bool:
     """Whether a value lies in one of the intervals."""
     return any(low < x <= high for low, high in intervals)
-
-
-def interval_text(intervals: tuple[Interval, ...], name: str) -> str:
-    """Return what the intervals of a feature say, in words.
-
-    Examples
-    --------
-    >>> from spexplain.summary.boxes import interval_text
-    >>> interval_text(((2.45, 4.75),), "petal length")
-    '2.45 < petal length ≤ 4.75'
-    >>> interval_text(((4.0, 6.0), (9.0, float("inf"))), "age")
-    '4 < age ≤ 6 or age > 9'
-    """
-    if not intervals:
-        return f"no {name}"
-    return " or ".join(Condition(0, low, high).to_text(name) for low, high in intervals)
