@@ -38,7 +38,9 @@ _SLOW = (
 )  # fmt: skip
 _QUICK = " and ".join(f"not {each}" for each in _SLOW)
 # What is mutated, and the tests that should notice: quick ones first, for the first failure ends a run.
-_NUMPY_TESTS = ("tests/test_centers.py", "tests/test_pairs.py", "tests/test_properties.py")
+_NUMPY_TESTS = (
+    "tests/test_centers.py", "tests/test_pairs.py", "tests/test_definitions.py", "tests/test_properties.py",
+)  # fmt: skip
 PLANS: dict[str, tuple[tuple[str, ...], str]] = {
     "src/spexplain/objectives/": (
         ("tests/unit/test_objectives.py", "tests/unit/test_grow.py", *_NUMPY_TESTS),

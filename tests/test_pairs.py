@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import oracle
+import oracle_graphs as oracle
 from spexplain import NonUniformCut
 from spexplain.engines import Engine
 from spexplain.engines.sweeps import sweep_of
