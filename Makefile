@@ -81,8 +81,8 @@ test-wheel:
 
 # Compiled kernels are invisible to coverage: a second, smaller run takes them as plain Python, where small
 # integers warn when they wrap around.
-PLAIN_PYTHON := tests/test_definitions.py tests/test_properties.py tests/test_refine.py tests/test_centers.py \
-  tests/test_kernel_imm.py tests/test_kernel_expansions.py
+PLAIN_PYTHON := tests/test_definitions.py tests/test_properties.py tests/test_refine.py tests/test_exchanges.py \
+  tests/test_centers.py tests/test_kernel_imm.py tests/test_kernel_expansions.py
 
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase

@@ -51,7 +51,7 @@ PLANS: dict[str, tuple[tuple[str, ...], str]] = {
         f"{_QUICK} and not histogram",
     ),
     "src/spexplain/kernels/agreement.py": (
-        ("tests/unit/kernels", "tests/test_refine.py"),
+        ("tests/unit/kernels", "tests/test_refine.py", "tests/test_exchanges.py"),
         f"{_QUICK} and not python and not repetition",
     ),
     "src/spexplain/kernels/intervals.py": (
@@ -64,6 +64,7 @@ PLANS: dict[str, tuple[tuple[str, ...], str]] = {
             "tests/unit/test_kernel_moves.py",
             *_NUMPY_TESTS,
             "tests/test_refine.py",
+            "tests/test_exchanges.py",
         ),
         f"{_QUICK} and not python and not numpy and not repetition",
     ),
