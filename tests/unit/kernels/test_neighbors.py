@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernel_sums import neighbors_of
-from spexplain.kernels import edges
+from spexplain.kernels.neighbors import keep_neighbors, list_neighbors
 
 
 def test_list_neighbors(run, table, joined):
@@ -11,7 +11,7 @@ def test_list_neighbors(run, table, joined):
     heads, tails = np.nonzero(np.triu(adjacency))
     n_ends = 2 * len(heads)
     found = np.empty(43, np.int64), np.empty(n_ends, np.int32), np.empty(n_ends, np.uint8)
-    run(edges.list_neighbors, heads, tails, adjacency[heads, tails], *found)
+    run(list_neighbors, heads, tails, adjacency[heads, tails], *found)
     listed = np.zeros((42, 42), dtype=int)
     listed[np.repeat(np.arange(42), np.diff(found[0])), found[1]] = found[2]
     assert np.array_equal(listed, adjacency)
@@ -24,7 +24,7 @@ def test_keep_neighbors(run, table, joined):
     part_of[rows] = np.arange(len(rows)) % 2
     kept = rows[part_of[rows] == 1]
     found = np.empty(len(kept) + 1, np.int64), np.empty_like(neighbors), np.empty_like(weights)
-    run(edges.keep_neighbors, rows, indptr, neighbors, weights, part_of, 1, *found)
+    run(keep_neighbors, rows, indptr, neighbors, weights, part_of, 1, *found)
     expected = neighbors_of(adjacency, kept, weights.dtype)
     assert found[0].tolist() == expected[0].tolist()
     assert found[1][: found[0][-1]].tolist() == expected[1].tolist()
