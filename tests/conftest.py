@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 from browsing import browser, visit  # noqa: F401
 from spexplain.engines import Engine, resolve_engine
 
+# Modules beside the tests that assert: a failure shows the values.
+pytest.register_assert_rewrite("binned", "encoded", "growing", "refusals")
+
 settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("few", max_examples=4, deadline=None, derandomize=True)
 settings.register_profile(
