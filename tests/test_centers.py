@@ -146,7 +146,7 @@ def test_labels_may_number_the_centres_or_name_them() -> None:
 @pytest.mark.parametrize(
     ("centers", "message"),
     [
-        ([[0.0, 1.0]], "one row per cluster and 1 columns"),
+        ([[0.0, 1.0]], "one row per centre and the 1 columns"),
         ([[np.nan], [1.0]], "finite"),
         ([[1.0]], "fewer than two"),
     ],

@@ -217,7 +217,7 @@ def test_names_that_mean_two_columns():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dialect": "oracle"}, "^dialect='oracle' must be one of"),
+        ({"dialect": "oracle"}, "^dialect='oracle' must be"),
         ({"label": "class"}, '^label=\'class\' must be "leaf" or "reference"'),
         ({"label": "reference"}, '^label="reference" needs reference labels'),
         ({"view": "v"}, "^view='v' needs a table"),

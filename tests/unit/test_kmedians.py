@@ -197,12 +197,12 @@ def test_outputs_pickle_and_progress(capsys):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
-        ({"n_clusters": 2.0}, "n_clusters must be an integer"),
-        ({"n_clusters": True}, "n_clusters must be an integer"),
+        ({"n_clusters": 0}, "n_clusters=0 must be an integer of at least 1"),
+        ({"n_clusters": 2.0}, "n_clusters=2.0 must be an integer"),
+        ({"n_clusters": True}, "n_clusters=True must be an integer"),
         ({"n_clusters": 9}, "n_samples=4 should be >= n_clusters=9"),
-        ({"n_init": 0}, "n_init must be"),
-        ({"max_iter": 0}, "max_iter must be"),
+        ({"n_init": 0}, "n_init=0 must be"),
+        ({"max_iter": 0}, "max_iter=0 must be"),
         ({"init": "k-means++"}, 'init must be "k-medians\\+\\+", "random" or an array'),
         ({"init": [[0.0]]}, r"init must have shape \(2, 1\)"),
         ({"init": [[0.0], [np.nan]]}, "init contains NaN"),

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, Self
 
+from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import Engine, resolve_engine
 from spexplain.estimators.arrays import on_host, scales_of, table_for
 from spexplain.estimators.checks import (
-    check_choice,
-    check_integer,
     check_table,
     column_numbers,
 )
@@ -208,15 +207,15 @@ class Explainer(FittedTree):
     def _check_parameters(self) -> None:
         """Refuse parameters out of range in one sentence."""
         for name in ("n_clusters", "min_samples_leaf"):
-            check_integer(self, name, 1)
+            check_integer(name, getattr(self, name), 1)
         if self.n_leaves is not None and self.n_leaves != "auto":
-            check_integer(self, "n_leaves", 1)
+            check_integer("n_leaves", self.n_leaves, 1)
         for name in ("max_depth", "refine_passes"):
             if getattr(self, name) is not None:
-                check_integer(self, name, 1)
-        check_choice(self, "noise", ("ignore", "cluster"))
+                check_integer(name, getattr(self, name), 1)
+        check_choice("noise", self.noise, ("ignore", "cluster"))
         if self.refine is not None:
-            check_choice(self, "refine", ("objective", "agreement"))
+            check_choice("refine", self.refine, ("objective", "agreement"))
 
     def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
         """Return the clustering to explain, or to compare with, or None."""

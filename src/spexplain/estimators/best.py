@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 import numpy as np
 from sklearn.utils import check_random_state
 
+from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.checks import check_choice, check_integer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
@@ -124,10 +124,10 @@ class BestTree(Explainer):
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        check_choice(self, "exchange", ("auto", "all", "best", "none"))
-        check_integer(self, "n_restarts", 0)
+        check_choice("exchange", self.exchange, ("auto", "all", "best", "none"))
+        check_integer("n_restarts", self.n_restarts, 0)
         if self.max_rows is not None:
-            check_integer(self, "max_rows", 2)
+            check_integer("max_rows", self.max_rows, 2)
         self._check_starts()
         self._deadline = np.inf
         if self.time_budget is not None:

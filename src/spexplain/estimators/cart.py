@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
+from spexplain.arguments import check_choice
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.checks import check_choice
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph
@@ -59,7 +59,7 @@ class CART(Explainer):
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        check_choice(self, "criterion", ("gini", "volume"))
-        check_choice(self, "leaf_weight", ("none", "size"))
+        check_choice("criterion", self.criterion, ("gini", "volume"))
+        check_choice("leaf_weight", self.leaf_weight, ("none", "size"))
         formula = gini_cart if self.criterion == "gini" else volume_cart
         return formula(CliqueGraph.from_labels(reference.codes), self.leaf_weight)

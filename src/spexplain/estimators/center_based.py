@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from spexplain.arguments import check_centers, check_choice
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.checks import check_choice
 from spexplain.estimators.collections import (
     is_partitioned,
     lazy_means,
@@ -47,13 +47,17 @@ class CenterExplainer(Explainer):
         return self._fit(X, y, centers=centers)
 
     def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
-        check_choice(self, "objective", ("kmeans", "kmedians"))
+        check_choice("objective", self.objective, ("kmeans", "kmedians"))
         centers = given.get("centers")
         if centers is None:
             reference = super()._reference(X, y)
             assert reference is not None
             return replace(reference, centers=cluster_centers(X, reference, self.objective))
-        centers = _checked_centers(centers, X.shape[1])
+        centers = check_centers(centers, X.shape[1])
+        if len(centers) < 2:
+            raise ValueError(
+                "centers holds fewer than two centres; there is nothing to tell apart."
+            )
         if y is None:
             codes = (
                 lazy_nearest(X, centers, self.objective)
@@ -124,18 +128,6 @@ def centers_of(reference: Reference) -> Floats:
     """Return the centres of a reference that has them."""
     assert reference.centers is not None
     return reference.centers
-
-
-def _checked_centers(centers: Any, n_features: int) -> Floats:
-    array = np.asarray(centers, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] != n_features or not np.all(np.isfinite(array)):
-        raise ValueError(
-            f"centers must hold finite numbers, one row per cluster and {n_features} columns as X has, "
-            f"got shape {array.shape}."
-        )
-    if len(array) < 2:
-        raise ValueError("centers holds fewer than two centres; there is nothing to tell apart.")
-    return array
 
 
 def _with_centers(reference: Reference, centers: Floats) -> Reference:

@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
+from spexplain.arguments import check_choice
 from spexplain.estimators.center_based import CenterExplainer
-from spexplain.estimators.checks import check_choice
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
 from spexplain.graphs.centers import CostName
@@ -58,7 +58,7 @@ class IMM(CenterExplainer):
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        check_choice(self, "pairs", ("any", "furthest"))
+        check_choice("pairs", self.pairs, ("any", "furthest"))
         metric = "furthest_l1" if self.objective == "kmedians" else "furthest_l2"
         return imm(self._star(reference, "any" if self.pairs == "any" else metric))
 
@@ -108,5 +108,5 @@ class EMN(CenterExplainer):
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        check_choice(self, "denominator", ("min", "product"))
+        check_choice("denominator", self.denominator, ("min", "product"))
         return emn(self._star(reference), self.denominator)

@@ -1,37 +1,17 @@
 """Checks of parameters and tables: what is wrong is said in one sentence that names the argument."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from spexplain.arguments import is_integer
 from spexplain.estimators.arrays import check_device_table, is_on_device
 from spexplain.estimators.collections import check_collection, is_collection
 from spexplain.estimators.frames import readable
 from spexplain.typing import Ints, Matrix
 
 _ROWS_AT_ONCE = 1024
-
-
-def is_integer(value: Any) -> bool:
-    """Whether a value is a whole number, booleans excepted."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def check_integer(estimator: Any, name: str, least: int) -> None:
-    """Refuse a parameter that is no integer of at least `least`."""
-    value = getattr(estimator, name)
-    if not is_integer(value) or value < least:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
-
-
-def check_choice(estimator: Any, name: str, choices: tuple[str, ...]) -> None:
-    """Refuse a parameter that is none of the given words."""
-    value = getattr(estimator, name)
-    if not isinstance(value, str) or value not in choices:
-        listed = " or ".join(f'"{choice}"' for choice in choices)
-        raise ValueError(f"{name}={value!r} must be {listed}.")
 
 
 def check_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:

@@ -5,11 +5,11 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 
+from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.engines.intervals import IntervalEngine
 from spexplain.engines.surrogates import SurrogateEngine
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.checks import check_choice, check_integer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
@@ -122,8 +122,8 @@ class KernelIMM(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice(self, "kernel", ("rbf", "laplacian"))
-        check_choice(self, "surrogate", self._words_for_features)
+        check_choice("kernel", self.kernel, ("rbf", "laplacian"))
+        check_choice("surrogate", self.surrogate, self._words_for_features)
         if not _is_positive(self.gamma):
             raise ValueError(f"gamma={self.gamma!r} must be a positive number.")
         if self.kernel == "laplacian" and self._surrogate_choice() == "taylor":
@@ -132,9 +132,9 @@ class KernelIMM(Explainer):
                 f'{name}="taylor" needs kernel="rbf": the laplacian kernel has no Taylor features.'
             )
         if self.max_anchors is not None:
-            check_integer(self, "max_anchors", 1)
+            check_integer("max_anchors", self.max_anchors, 1)
         if self.expand is not None:
-            check_choice(self, "expand", ("exkmc", "mistakes"))
+            check_choice("expand", self.expand, ("exkmc", "mistakes"))
         if not isinstance(self.intervals, bool | np.bool_):
             raise ValueError(f"intervals={self.intervals!r} must be True or False.")
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from sklearn.utils import check_random_state
 
+from spexplain.arguments import check_integer, check_number
 from spexplain.engines.random import RandomEngine
 from spexplain.estimators.center_based import CenterExplainer, centers_of, first_of_equals
-from spexplain.estimators.checks import check_integer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
@@ -109,7 +109,7 @@ class RandomCuts(CenterExplainer):
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        check_integer(self, "n_init", 1)
+        check_integer("n_init", self.n_init, 1)
         return greedy_service(ServingCenters.from_centers(X, centers_of(reference), self.objective))
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
@@ -192,7 +192,6 @@ class ExShallow(CenterExplainer):
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        if not self.depth_weight >= 0:
-            raise ValueError(f"depth_weight={self.depth_weight!r} must be a number of at least 0.")
+        depth_weight = check_number("depth_weight", self.depth_weight)
         graph = ServingCenters.from_centers(X, centers_of(reference))
-        return shallow_service(graph, float(self.depth_weight))
+        return shallow_service(graph, depth_weight)

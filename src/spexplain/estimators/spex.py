@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar, Unpack
 
+from spexplain.arguments import check_choice, check_integer
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.checks import check_choice, check_integer
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph, Graph, Neighbors, SparseGraph, knn_graph
@@ -64,7 +64,7 @@ class SpexClique(Explainer):
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
-        check_choice(self, "clique_weights", ("unit", "inverse_size"))
+        check_choice("clique_weights", self.clique_weights, ("unit", "inverse_size"))
         return spex(CliqueGraph.from_labels(reference.codes, self.clique_weights))
 
 
@@ -177,7 +177,7 @@ class SpexKNN(Explainer):
         if isinstance(self.n_neighbors, Neighbors):
             neighbors = self.n_neighbors
         else:
-            check_integer(self, "n_neighbors", 1)
+            check_integer("n_neighbors", self.n_neighbors, 1)
             neighbors = Neighbors.of(
                 X,
                 min(self.n_neighbors, len(X) - 1),

@@ -4,13 +4,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
+from spexplain.arguments import check_choice
+
 TableKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
 
 
 def as_table(records: list[dict[str, Any]], output: TableKind) -> Any:
     """Return records as they are, or as a DataFrame of pandas or polars."""
-    if output not in ("auto", "pandas", "polars", "records"):
-        raise ValueError(f'output={output!r} must be "auto", "pandas", "polars" or "records".')
+    check_choice("output", output, ("auto", "pandas", "polars", "records"))
     if output == "auto":
         installed = (name for name in ("pandas", "polars") if find_spec(name) is not None)
         output = next(installed, "records")  # type: ignore[arg-type]

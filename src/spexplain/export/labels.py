@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from spexplain.arguments import check_choice
 from spexplain.typing import Array
 
 LabelKind: TypeAlias = Literal["leaf", "reference"]
@@ -22,8 +23,7 @@ _INT64 = np.iinfo(np.int64)
 
 def check_label(label: str) -> None:
     """Refuse what is not the name of a kind of label."""
-    if label not in ("leaf", "reference"):
-        raise ValueError(f'label={label!r} must be "leaf" or "reference".')
+    check_choice("label", label, ("leaf", "reference"))
 
 
 def plain_labels(labels: Array) -> tuple[PlainType, list[Any]] | None:

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from spexplain.arguments import check_choice
 from spexplain.export.labels import LabelKind, check_label, label_array, plain_labels
 from spexplain.export.model import Model
 from spexplain.tree import LEAF
@@ -50,8 +51,7 @@ def to_onnx(model: Model, *, label: LabelKind = "leaf", input_type: InputType = 
     [0, 1]
     """
     check_label(label)
-    if input_type not in get_args(InputType):
-        raise ValueError(f'input_type={input_type!r} must be "float64" or "float32".')
+    check_choice("input_type", input_type, get_args(InputType))
     try:
         from onnx import TensorProto, checker, helper
     except ImportError:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+from spexplain.arguments import check_choice
 from spexplain.export.dialects import DIALECTS, Dialect, DialectName
 from spexplain.export.labels import LabelKind
 from spexplain.export.model import Model
@@ -62,9 +63,7 @@ def to_sql(
       END AS `cluster`
     FROM `boxes`;
     """
-    if dialect not in DIALECTS:
-        known = ", ".join(f'"{each}"' for each in DIALECTS)
-        raise ValueError(f"dialect={dialect!r} must be one of {known}.")
+    check_choice("dialect", dialect, DIALECTS)
     spelling = DIALECTS[dialect]
     columns = _columns(model, spelling)
     labels = [spelling.literal(each) for each in model.labels(label)]

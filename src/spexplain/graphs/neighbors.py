@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
+from spexplain.arguments import check_choice
 from spexplain.graphs.device import device_graph, is_on_device
 from spexplain.graphs.device_neighbors import device_neighbors
 from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_searcher
@@ -78,8 +79,7 @@ class Neighbors:
         self, n_neighbors: int | None = None, symmetrize: Symmetrization = "sum"
     ) -> SparseGraph:
         """Return the symmetrised graph of the first `n_neighbors` neighbours, by default of all."""
-        if symmetrize not in ("sum", "union", "mutual"):
-            raise ValueError(f'symmetrize={symmetrize!r} must be "sum", "union" or "mutual".')
+        check_choice("symmetrize", symmetrize, ("sum", "union", "mutual"))
         near = self.indices[:, :n_neighbors]
         if is_on_device(near):
             return device_graph(near, symmetrize)

@@ -34,10 +34,3 @@ def partition_of(name: str, labels: Any, n_samples: int) -> tuple[Array, Ints]:
     except TypeError:
         raise ValueError(f"{name} mixes labels that cannot be sorted together.") from None
     return classes, codes.astype(np.int64)
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Refuse an option that is not on the list."""
-    if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(f'"{choice}"' for choice in choices)
-        raise ValueError(f"{name}={value!r} must be one of {listed}.")

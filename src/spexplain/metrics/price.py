@@ -6,8 +6,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from spexplain.arguments import check_centers, check_choice, check_number
 from spexplain.metrics.costs import Cost, Costs, Kernel, kernel_costs, own_centers, point_costs
-from spexplain.metrics.inputs import check_choice, partition_of, table_of
+from spexplain.metrics.inputs import partition_of, table_of
 from spexplain.typing import Array, Floats, Ints, Matrix
 
 Convention: TypeAlias = Literal["reference", "own", "reoptimized"]
@@ -66,7 +67,9 @@ def clustering_cost(
         return fsum(kernel_costs(table, codes, codes, kernel, parameters)[0].alone)
     if centers is None:
         return fsum(point_costs(table, codes, np.empty((0, table.shape[1])), cost).alone)
-    return fsum(point_costs(table, codes, _checked_centers(centers, table), cost).by_center.min(1))
+    return fsum(
+        point_costs(table, codes, check_centers(centers, table.shape[1]), cost).by_center.min(1)
+    )
 
 
 def price_of_explainability(
@@ -183,7 +186,9 @@ def _serving_centers(table: Matrix, reference: Ints, cost: Cost, centers: Any) -
         _refuse_centers(centers)
         return None
     return (
-        own_centers(table, reference, cost) if centers is None else _checked_centers(centers, table)
+        own_centers(table, reference, cost)
+        if centers is None
+        else check_centers(centers, table.shape[1])
     )
 
 
@@ -217,20 +222,6 @@ def _reference_numbers(classes: Array, n_centers: int) -> Ints:
     )
 
 
-def _checked_centers(centers: Any, table: Matrix) -> Floats:
-    try:
-        checked = np.asarray(centers, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("centers must be a table of numbers, one row per centre.") from None
-    if checked.ndim != 2 or not len(checked) or checked.shape[1] != table.shape[1]:
-        raise ValueError(
-            f"centers must have one row per centre and the {table.shape[1]} columns of X, got shape {checked.shape}."
-        )
-    if not np.isfinite(checked).all():
-        raise ValueError("centers contains NaN or infinity.")
-    return checked
-
-
 def _refuse_centers(centers: Any) -> None:
     if centers is not None:
         raise ValueError(
@@ -240,7 +231,5 @@ def _refuse_centers(centers: Any) -> None:
 
 
 def _kernel_parameters(gamma: float | None, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-    if gamma is not None and not gamma >= 0:
-        raise ValueError(f"gamma={gamma!r} must be a number of at least 0.")
     given = dict(parameters or {})
-    return given if gamma is None else {"gamma": gamma, **given}
+    return given if gamma is None else {"gamma": check_number("gamma", gamma), **given}

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from spexplain.arguments import check_choice
 from spexplain.plots.boxes import BAR, FONT, LINE, PAD, Box, Drawing, arranged, boxes_of
 from spexplain.plots.style import axes_or_new, label_text, text_width
 from spexplain.summary.palette import colors
@@ -63,8 +64,7 @@ def plot_tree(
     >>> [text.get_text() for text in ax.texts][2:6]
     ['age ≤ 4.5', '4 rows', 'leaf 0: 0', '2 rows (50%)']
     """
-    if orientation not in ("auto", "down", "right"):
-        raise ValueError(f'orientation={orientation!r} must be "auto", "down" or "right".')
+    check_choice("orientation", orientation, ("auto", "down", "right"))
     is_new = ax is None
     ax = axes_or_new(ax, (4.0, 3.0))
     boxes = boxes_of(summary, max_name)

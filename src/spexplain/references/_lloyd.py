@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -183,23 +182,6 @@ def _draw(weights: Floats, rng: np.random.RandomState) -> int:
     # The bound guards against a product rounded up to the total, which lies past the end.
     last = np.searchsorted(cumulative, total, side="left")
     return int(min(np.searchsorted(cumulative, rng.uniform() * total, side="right"), last))
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """Return a parameter that must be an integer of at least `least`."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
-    return int(value)
-
-
-def check_number(name: str, value: Any) -> float:
-    """Return a parameter that must be a finite number of at least 0."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise ValueError(f"{name} must be a number, got {value!r}.")
-    number = float(value)
-    if not 0 <= number < np.inf:
-        raise ValueError(f"{name} must be finite and at least 0, got {value!r}.")
-    return number
 
 
 def check_enough_samples(n_samples: int, n_clusters: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spexplain.arguments import check_integer, check_number
 from spexplain.memory import check_memory
 from spexplain.references._kernel import (
     Clusters,
@@ -19,9 +20,7 @@ from spexplain.references._kernel import (
     nearest,
 )
 from spexplain.references._lloyd import (
-    check_count,
     check_enough_samples,
-    check_number,
     lloyd,
     members_of,
     spawn_generators,
@@ -153,9 +152,9 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         -------
         self : KernelKMeans
         """
-        n_clusters = check_count("n_clusters", self.n_clusters)
-        n_init = check_count("n_init", self.n_init)
-        max_iter = check_count("max_iter", self.max_iter)
+        n_clusters = check_integer("n_clusters", self.n_clusters)
+        n_init = check_integer("n_init", self.n_init)
+        max_iter = check_integer("max_iter", self.max_iter)
         cache_size = check_number("cache_size", self.cache_size)
         params = self._check_kernel()
         X = validate_data(self, X, dtype=np.float64, order="C")
@@ -206,7 +205,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         if self.kernel_params is not None and not isinstance(self.kernel_params, Mapping):
             raise ValueError(f"kernel_params must be a dict or None, got {self.kernel_params!r}.")
         gamma = None if self.gamma is None else check_number("gamma", self.gamma)
-        degree = check_count("degree", self.degree)
+        degree = check_integer("degree", self.degree)
         coef0 = check_number("coef0", self.coef0)
         if callable(self.kernel):
             return dict(self.kernel_params or {})

@@ -16,9 +16,9 @@ from sklearn.base import (
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spexplain.arguments import check_integer
 from spexplain.references._lloyd import (
     Assignment,
-    check_count,
     check_enough_samples,
     lloyd,
     members_of,
@@ -116,9 +116,9 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         -------
         self : KMedians
         """
-        n_clusters = check_count("n_clusters", self.n_clusters)
-        n_init = check_count("n_init", self.n_init)
-        max_iter = check_count("max_iter", self.max_iter)
+        n_clusters = check_integer("n_clusters", self.n_clusters)
+        n_init = check_integer("n_init", self.n_init)
+        max_iter = check_integer("max_iter", self.max_iter)
         X = validate_data(self, X, dtype=np.float64, order="C")
         check_enough_samples(X.shape[0], n_clusters)
         starts = self._starts(X, n_clusters, n_init)

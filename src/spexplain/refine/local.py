@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from spexplain.arguments import check_choice
 from spexplain.engines.base import SMALL_TABLE
 from spexplain.engines.numpy import count_threads
 from spexplain.engines.sweeps import sweep_of
@@ -93,8 +94,7 @@ def refine(
     >>> better.threshold[:1].tolist(), better.size.tolist(), better.value.tolist()
     ([4.5], [5, 3, 2], [0.0, 0.0, 0.0])
     """
-    if goal not in ("objective", "agreement"):
-        raise ValueError(f'goal={goal!r} must be "objective" or "agreement".')
+    check_choice("goal", goal, ("objective", "agreement"))
     if goal == "agreement" and labels is None:
         raise ValueError('goal="agreement" needs labels to agree with.')
     extra = objective.graph.extra if goal == "objective" else None

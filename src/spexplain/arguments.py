@@ -1,0 +1,62 @@
+"""What every function asks of its arguments, refused in the same words everywhere."""
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from spexplain.typing import Floats
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number, booleans excepted."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_integer(name: str, value: Any, least: int = 1) -> int:
+    """Return an argument that must be an integer of at least `least`."""
+    if not is_integer(value) or value < least:
+        raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
+    return int(value)
+
+
+def check_number(name: str, value: Any) -> float:
+    """Return an argument that must be a finite number of at least 0."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name}={value!r} must be a finite number of at least 0.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Refuse an argument that is none of the given words.
+
+    Examples
+    --------
+    >>> from spexplain.arguments import check_choice
+    >>> check_choice("noise", "drop", ("ignore", "cluster"))
+    Traceback (most recent call last):
+        ...
+    ValueError: noise='drop' must be "ignore" or "cluster".
+    """
+    known = tuple(choices)
+    if not isinstance(value, str) or value not in known:
+        *others, last = (f'"{choice}"' for choice in known)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{name}={value!r} must be {listed}.")
+
+
+def check_centers(centers: Any, n_features: int) -> Floats:
+    """Return the argument `centers` as a table with the columns of X."""
+    try:
+        checked = np.asarray(centers, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("centers must be a table of numbers, one row per centre.") from None
+    if checked.ndim != 2 or not len(checked) or checked.shape[1] != n_features:
+        raise ValueError(
+            f"centers must have one row per centre and the {n_features} columns of X, got shape {checked.shape}."
+        )
+    if not np.isfinite(checked).all():
+        raise ValueError("centers contains NaN or infinity; all entries must be finite.")
+    return checked
