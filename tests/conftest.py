@@ -6,6 +6,8 @@ from collections.abc import Iterator
 # Test processes share few cores: OpenMP threads that wait for each other cost seconds. This must
 # stand before NumPy and scikit-learn are loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# What other packages will drop fails in the processes that tests start as it does in the tests' own.
+os.environ.setdefault("PYTHONWARNINGS", "error::FutureWarning,error::DeprecationWarning")
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -26,8 +26,6 @@ FORMATS = ["csv", "tsv", "parquet", "arrow", "jsonl", "csv.gz", "jsonl.gz"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {
     "COLUMNS": "80",
     "LINES": "24",
-    # What other packages will drop fails in these processes as it does in the tests' own.
-    "PYTHONWARNINGS": "error::FutureWarning,error::DeprecationWarning",
     "TERM": "xterm-256color",
 }
 
