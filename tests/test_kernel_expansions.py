@@ -73,7 +73,7 @@ def test_exkmc_expansion_takes_the_largest_drop_of_cost(problem, kernel, use_int
         return oracle.service_cost(X, labels.tolist(), kernel, gamma, rows)
 
     for gain, best in greedy_gains(fitted, X, cost, only_thresholds=not use_intervals):
-        assert gain > 0
+        assert gain >= 0  # the smallest gains vanish in a sum of floats
         assert gain == pytest.approx(best, abs=1e-9)
     leaves = [
         frozenset(np.flatnonzero(fitted.labels_ == i).tolist()) for i in range(fitted.n_leaves_)
@@ -122,3 +122,13 @@ def test_refinement_never_harms(goal, n_leaves):
     else:
         assert refined.objective_ <= plain.objective_
     assert refined.truncated(2).n_leaves_ == 2
+
+
+def test_rounding_is_no_gain():
+    # Found by the campaign: far points differ in the last bits of their similarities only.
+    X = [[0, 0, 2], [0, 0, 0], [0, 0, 0], [0, 0.5, -6.25], [0, 0, 0], [0, 0.25, 0], [0, 0.5, 1.25]]
+    X = np.array([*X, [0.25, 0, -5.5], [0, 0.25, 1]], dtype=np.float32)
+    labels = np.array([0, -1, -1, 2, 1, 0, 1, 0, 2])
+    with pytest.warns(LeafCountWarning):
+        fitted = KernelIMM(kernel="rbf", gamma=40.0, n_leaves=9, intervals=False).fit(X, labels)
+    assert fitted.n_leaves_ == 3

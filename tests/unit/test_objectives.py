@@ -146,6 +146,14 @@ def test_costs_of_service_have_a_trend():
     assert objective.score(Costs(left.total + 3), right, node) == 38
 
 
+def test_costs_of_service_must_fall_by_more_than_rounding():
+    score = exkmc(CenterCosts(np.array([[1, 5], [6, 2]]), unit=2.0**-50)).score
+    side, least = Costs(np.array([2**59, 2**60])), 2**12  # 2**-48 of what both sides cost
+    assert score(side, side, Costs(np.array([2**60 + least, 2**61]))) == np.inf
+    assert score(side, side, Costs(np.array([2**60 + least + 1, 2**61]))) == 2.0**10
+    assert score(Costs(np.array([1, 2])), Costs(np.array([1, 2])), Costs(np.array([3, 4]))) < 1
+
+
 def test_value_of_a_non_uniform_cut_is_weight_of_the_graph():
     # A path of weights 0.75 and 0.5: the middle vertex alone parts both.
     adjacency = np.array([[0, 0.75, 0], [0.75, 0, 0.5], [0, 0.5, 0]])

@@ -8,19 +8,21 @@ from spexplain.graphs import CenterCosts, ServingCenters
 from spexplain.objectives.base import Objective
 from spexplain.records import Costs, Service
 
+_NOISE = 48  # bits: distances come as floats of 53, whose last ones are no gain
+
 
 def exkmc(graph: CenterCosts) -> Objective:
     """Cost of the leaves when each is served by one of the fixed centres (ExKMC).
 
-    A cut that does not lower the cost is inadmissible.
+    A cut that does not lower the cost by more than rounding is inadmissible.
     """
 
     def value(node: Costs) -> Any:
         return node.total.min(axis=-1) * graph.unit
 
     def score(left: Costs, right: Costs, node: Costs) -> Any:
-        served = left.total.min(axis=-1) + right.total.min(axis=-1)
-        return np.where(served < node.total.min(axis=-1), served * graph.unit, np.inf)
+        served, cost = left.total.min(axis=-1) + right.total.min(axis=-1), node.total.min(axis=-1)
+        return np.where(cost - served > cost >> _NOISE, served * graph.unit, np.inf)
 
     def priority(score: Any, node: Costs) -> Any:
         return score - value(node)
