@@ -219,7 +219,7 @@ def test_memory_does_not_grow_with_the_table(run, model, tmp_path, format, envir
     X = np.random.default_rng(0).normal(3, 2, size=(n_small, 4)).round(1)
     small = pl.DataFrame(X, schema=list(names)).with_columns(x=1.5, y=2.5, z=3.5)
     peaks = []
-    for copies in (1, 6):
+    for copies in (3, 8):  # with fewer, the buffers of the reader are not full yet
         path = tmp_path / f"{copies}.{format}"
         lazy = pl.concat([small.lazy()] * copies)
         getattr(lazy, f"sink_{format}")(path)
@@ -231,4 +231,4 @@ def test_memory_does_not_grow_with_the_table(run, model, tmp_path, format, envir
         peaks.append(1024 * int(done.stderr.split()[-1]))
     more_in_the_table = 5 * n_small * 7 * 8
     assert peaks[1] - peaks[0] < 0.25 * more_in_the_table
-    assert len(READERS[format](tmp_path / f"out6.{format}")) == 6 * n_small
+    assert len(READERS[format](tmp_path / f"out8.{format}")) == 8 * n_small
