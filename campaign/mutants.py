@@ -23,52 +23,17 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mutations import Mutation, mutations
+from plans import PLANS, plan_of
 from survivors import last_results, report, retried
 
 from results import ROOT
 
-_SLOW = (
-    "dask", "threads", "random", "contract", "compiler", "large", "order_of", "names_of", "scale_of",
-    "monotone", "number_type", "truncated", "bounded", "on_average",
-)  # fmt: skip
-_QUICK = " and ".join(f"not {each}" for each in _SLOW)
-# What is mutated, and the tests that should notice: quick ones first, for the first failure ends a run.
-_NUMPY_TESTS = (
-    "tests/test_centers.py", "tests/test_pairs.py", "tests/test_definitions.py", "tests/test_properties.py",
-)  # fmt: skip
-PLANS: dict[str, tuple[tuple[str, ...], str]] = {
-    "src/spexplain/objectives/": (
-        ("tests/unit/test_objectives.py", "tests/unit/test_grow.py", *_NUMPY_TESTS),
-        _QUICK,
-    ),
-    "src/spexplain/grow.py": (
-        ("tests/unit/test_grow.py", "tests/test_path.py", *_NUMPY_TESTS),
-        f"{_QUICK} and not histogram",
-    ),
-    "src/spexplain/kernels/agreement.py": (
-        ("tests/unit/kernels", "tests/test_refine.py", "tests/test_exchanges.py"),
-        f"{_QUICK} and not python and not repetition",
-    ),
-    "src/spexplain/kernels/intervals.py": (
-        ("tests/unit/kernels", "tests/test_kernel_imm.py", "tests/test_kernel_expansions.py"),
-        f"{_QUICK} and not python",
-    ),
-    "src/spexplain/kernels/": (
-        (
-            "tests/unit/kernels",
-            "tests/unit/test_kernel_moves.py",
-            *_NUMPY_TESTS,
-            "tests/test_refine.py",
-            "tests/test_exchanges.py",
-        ),
-        f"{_QUICK} and not python and not numpy and not repetition",
-    ),
-}
 _CPU_SECONDS = 600  # of the tests without a mistake; others get as long as these took, and more
 _WALL_SECONDS = 1800
 _LOG = "log.txt"
@@ -99,11 +64,6 @@ def named(path: str, mutation: Mutation, source: str) -> Mutant:
     return Mutant(path, mutation, f"{Path(path).name}: {' → '.join(lines)}")
 
 
-def plan_of(path: str) -> tuple[tuple[str, ...], str]:
-    """Return the tests for a file, and which of them."""
-    return next(plan for start, plan in PLANS.items() if path.startswith(start))
-
-
 def all_mutants(tree: Path) -> list[Mutant]:
     """Return every mutant of the planned files, in a fixed order."""
     paths = {
@@ -112,12 +72,26 @@ def all_mutants(tree: Path) -> list[Mutant]:
         for path in ([tree / start] if start.endswith(".py") else (tree / start).glob("*.py"))
         if path.name not in _LEFT_OUT
     }
-    return [
+    found = [
         named(path, each, source)
         for path in sorted(paths)
         for source in [(tree / path).read_text(encoding="utf-8")]
         for each in mutations(source)
     ]
+    return told_apart(found)
+
+
+def told_apart(mutants: list[Mutant]) -> list[Mutant]:
+    """Return the mutants with a number behind every name that occurs again."""
+    n_seen: Counter[str] = Counter()
+    numbered = []
+    for mutant in mutants:
+        n_seen[mutant.name] += 1
+        number = n_seen[mutant.name]
+        numbered.append(
+            mutant._replace(name=f"{mutant.name} (no. {number})") if number > 1 else mutant
+        )
+    return numbered
 
 
 def draw(mutants: list[Mutant], n: int, seed: int) -> list[Mutant]:

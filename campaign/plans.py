@@ -1,0 +1,47 @@
+"""What is mutated, and the tests that should notice: quick ones first, for the first failure ends a run."""
+
+_SLOW = (
+    "dask", "threads", "random", "contract", "compiler", "large", "order_of", "names_of", "scale_of",
+    "monotone", "number_type", "truncated", "bounded", "on_average",
+)  # fmt: skip
+_QUICK = " and ".join(f"not {each}" for each in _SLOW)
+_NUMPY_TESTS = (
+    "tests/test_centers.py", "tests/test_pairs.py", "tests/test_definitions.py", "tests/test_properties.py",
+)  # fmt: skip
+PLANS: dict[str, tuple[tuple[str, ...], str]] = {
+    "src/spexplain/objectives/": (
+        ("tests/unit/test_objectives.py", "tests/unit/test_grow.py", *_NUMPY_TESTS),
+        _QUICK,
+    ),
+    "src/spexplain/grow.py": (
+        ("tests/unit/test_grow.py", "tests/test_path.py", *_NUMPY_TESTS),
+        f"{_QUICK} and not histogram",
+    ),
+    "src/spexplain/kernels/agreement.py": (
+        ("tests/unit/kernels", "tests/test_refine.py", "tests/test_exchanges.py"),
+        f"{_QUICK} and not python and not repetition",
+    ),
+    "src/spexplain/kernels/intervals.py": (
+        ("tests/unit/kernels", "tests/test_kernel_imm.py", "tests/test_kernel_expansions.py"),
+        f"{_QUICK} and not python",
+    ),
+    "src/spexplain/engines/histogram/compiled.py": (
+        ("tests/unit/test_scoring.py",),
+        "python",  # its bodies, uncompiled
+    ),
+    "src/spexplain/kernels/": (
+        (
+            "tests/unit/kernels",
+            "tests/unit/test_kernel_moves.py",
+            *_NUMPY_TESTS,
+            "tests/test_refine.py",
+            "tests/test_exchanges.py",
+        ),
+        f"{_QUICK} and not python and not numpy and not repetition",
+    ),
+}
+
+
+def plan_of(path: str) -> tuple[tuple[str, ...], str]:
+    """Return the tests for a file, and which of them."""
+    return next(plan for start, plan in PLANS.items() if path.startswith(start))
