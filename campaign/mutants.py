@@ -171,6 +171,9 @@ def _run_in_fork(tree: Path, path: str, cpu_seconds: int) -> None:
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
         ]  # the libraries are loaded already
+        if numba.config.DISABLE_JIT:
+            # Compiled code divides by zero and wraps around without a word.
+            options += ["-W", "ignore::RuntimeWarning"]
         code = int(pytest.main([*options, "-k", chosen, f"--rootdir={tree}", *tests]))
         place = Path(sys.modules["spexplain"].__file__ or "")
         if not place.is_relative_to(tree):
