@@ -37,6 +37,7 @@ def test_a_reference_for_all(run, files):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[0] == "iris.csv · 150 rows × 4 columns"
     assert len(result.stdout.splitlines()) == 2 + 2 + 3
+    assert "The clusters come from k-means on the columns as they are" in result.stderr
 
 
 def test_methods_that_fail_or_take_too_long(run, files, monkeypatch):

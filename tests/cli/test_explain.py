@@ -84,7 +84,10 @@ def test_json_is_all_there_is_on_stdout(run, files):
     document = json.loads(result.stdout)
     assert document["format"] == "spexplain.explain"
     assert document["columns_left_out"] == ["species"]
-    assert document["notes"] == ["Left out 1 text column: species (--text onehot encodes them)."]
+    assert document["notes"] == [
+        "Left out 1 text column: species (--text onehot encodes them).",
+        "The clusters come from spectral clustering of the standardised columns (--reference chooses).",
+    ]
     assert "Note: Left out 1 text column: species" in result.stderr
 
 

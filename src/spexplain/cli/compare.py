@@ -124,7 +124,7 @@ def _labels(
     task: "Task", clustering: Clustering, size: Size, terminal: "Terminal"
 ) -> tuple[Any, float]:
     """Return the clusters that all methods explain, and the seconds to find them."""
-    from spexplain.cli.fitting import reference_labels
+    from spexplain.cli.fitting import note_origin, reference_labels
 
     start = time.perf_counter()
     if task.labels is not None:
@@ -132,7 +132,9 @@ def _labels(
     name = clustering.reference or "spectral"
     with terminal.stage(f"Clustering ({name})"), terminal.warnings_as_notes():
         labels = reference_labels(name, task, clustering, size.seed)
-    return labels, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    note_origin(name, terminal)
+    return labels, seconds
 
 
 def _measured(

@@ -33,6 +33,13 @@ METHODS: dict[MethodName, str] = {
     "non-uniform-cut": "NonUniformCut",
 }
 REFERENCE_FREE = ("spex-knn", "spex-graph", "non-uniform-cut")
+# What a person must know to make sense of clusters that nobody brought.
+_FOUND_BY = {
+    "spectral": "spectral clustering of the standardised columns",
+    "kmeans": "k-means on the columns as they are",
+    "kmedians": "k-medians on the columns as they are",
+    "kernel_kmeans": "kernel k-means on the columns as they are",
+}
 _SLOW_SPECTRAL = 50_000  # rows above which spectral clustering takes minutes
 _SLOW_KERNEL = 20_000  # rows above which Kernel IMM, quadratic in them, takes minutes
 _MANY_LABELS = 50
@@ -220,7 +227,15 @@ def fit(
                 clustering.reference, task, clustering, estimator.random_state
             )
         estimator.fit(task.table.X, labels)
-    return estimator, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    if task.labels is None and name is not None:
+        note_origin(name, terminal)
+    return estimator, seconds
+
+
+def note_origin(name: str, terminal: Terminal) -> None:
+    """Say where clusters come from that the file does not hold."""
+    terminal.note(f"The clusters come from {_FOUND_BY[name]} (--reference chooses).")
 
 
 def reference_labels(name: str, task: Task, clustering: Clustering, seed: int) -> Any:
