@@ -257,3 +257,10 @@ def test_the_one_unpickler_refuses_code(tmp_path):
     with pytest.raises(ValueError, match="asks for"):
         _unpickled(path)
     assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"), [("estimator", "kind"), ("written_by", "version"), ("version", "version")]
+)
+def test_refusals_quote_little(good, entry, name):
+    assert f"{name}='x x" in refusal(good | {entry: 5000 * "x "}).replace(" 'x", "='x", 1)

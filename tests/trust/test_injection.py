@@ -106,7 +106,9 @@ def test_no_dialect_lets_a_text_end_its_quotes(dialect):
     for text in TEXTS:
         if is_no_text(text):
             continue
-        options = {"dialect": dialect, "label": "reference", "table": [text], "view": [text]}
+        # Names of tables with a dot are refused where it would part them.
+        table = text if DIALECTS[dialect].has_dotted_tables else text.replace(".", "")
+        options = {"dialect": dialect, "label": "reference", "table": [table], "view": [table]}
         hostile = to_sql(model_of(text, text), name=text + "2", **options)
         first, _, rest = without_texts(hostile, dialect).partition("\n")
         assert first == "CREATE VIEW _ AS"

@@ -6,6 +6,8 @@ from decimal import Decimal
 from math import frexp
 from typing import Any, Literal, TypeAlias
 
+from spexplain.exceptions import quoted
+
 DialectName: TypeAlias = Literal["duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"]
 
 _BIGQUERY_ESCAPES = str.maketrans(
@@ -26,6 +28,7 @@ class Dialect:
     escapes_names: bool = False  # backslashes in names instead of doubled quotes
     has_booleans: bool = True
     has_empty_names: bool = False
+    has_dotted_tables: bool = True  # where not, a dot parts a quoted name, too
 
     def identifier(self, name: str, argument: str) -> str:
         """Return a quoted name; refuse one that the database cannot have."""
@@ -52,13 +55,13 @@ def check_characters(text: str, argument: str, title: str) -> None:
     """Refuse what no database stores: NUL characters, and halves of surrogate pairs."""
     if "\0" in text:
         raise ValueError(
-            f"{argument} holds {text!r}, but {title} allows no NUL character in a name or text."
+            f"{argument} holds {quoted(text)}, but {title} allows no NUL character in a name or text."
         )
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"{argument} holds {text!r}, which is no valid Unicode text: {title} cannot store it."
+            f"{argument} holds {quoted(text)}, which is no valid Unicode text: {title} cannot store it."
         ) from None
 
 
@@ -133,7 +136,12 @@ DIALECTS: dict[str, Dialect] = {
         has_empty_names=True,
     ),
     "bigquery": Dialect(
-        "BigQuery", _bigquery_number, _bigquery_text, quote="`", escapes_names=True
+        "BigQuery",
+        _bigquery_number,
+        _bigquery_text,
+        quote="`",
+        escapes_names=True,
+        has_dotted_tables=False,
     ),
     "snowflake": Dialect(
         "Snowflake", _cast("FLOAT"), _backslashed, nan="'NaN'::FLOAT", folds_case=False

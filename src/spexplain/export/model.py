@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from spexplain._version import __version__
+from spexplain.exceptions import quoted
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.tree import LEAF, Tree
 from spexplain.typing import Array, Floats
@@ -70,9 +71,9 @@ class Model:
                 )
         # Both are written into sources and comments, where only harmless characters may stand.
         if not (self.kind.isidentifier() and len(self.kind) <= _LONGEST_KIND):
-            raise ValueError(f"kind={self.kind!r} must be the name of a class.")
+            raise ValueError(f"kind={quoted(self.kind)} must be the name of a class.")
         if not _VERSION.fullmatch(self.version):
-            raise ValueError(f"version={self.version!r} must be a version number.")
+            raise ValueError(f"version={quoted(self.version)} must be a version number.")
 
     @classmethod
     def of(cls, estimator: Any, feature_names: Sequence[str] | None = None) -> Self:
