@@ -229,7 +229,10 @@ def test_names_that_mean_two_columns():
         ({"table": "t", "name": "X"}, "^name='X' is already a column"),
         ({"table": "t", "name": None}, "^name=None must be a string"),
         ({"table": "t", "name": ""}, "^name holds an empty name"),
-        ({"table": ["a.b"], "dialect": "bigquery"}, "^table holds the part 'a.b', but BigQuery"),
+        (
+            {"table": ["a.b"], "dialect": "bigquery"},
+            "^table holds 'a.b', but BigQuery allows no dot",
+        ),
     ],
 )
 def test_bad_arguments(options, message):

@@ -106,10 +106,10 @@ def test_no_dialect_lets_a_text_end_its_quotes(dialect):
     for text in TEXTS:
         if is_no_text(text):
             continue
-        # Names of tables with a dot are refused where it would part them.
-        table = text if DIALECTS[dialect].has_dotted_tables else text.replace(".", "")
-        options = {"dialect": dialect, "label": "reference", "table": [table], "view": [table]}
-        hostile = to_sql(model_of(text, text), name=text + "2", **options)
+        # Names with a dot are refused where it would part them.
+        name = text if DIALECTS[dialect].has_dots else text.replace(".", "")
+        options = {"dialect": dialect, "label": "reference", "table": [name], "view": [name]}
+        hostile = to_sql(model_of(name, text), name=name + "2", **options)
         first, _, rest = without_texts(hostile, dialect).partition("\n")
         assert first == "CREATE VIEW _ AS"
         assert rest == tame

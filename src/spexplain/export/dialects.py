@@ -28,13 +28,17 @@ class Dialect:
     escapes_names: bool = False  # backslashes in names instead of doubled quotes
     has_booleans: bool = True
     has_empty_names: bool = False
-    has_dotted_tables: bool = True  # where not, a dot parts a quoted name, too
+    has_dots: bool = True  # where not, a dot parts a quoted name, too
 
     def identifier(self, name: str, argument: str) -> str:
         """Return a quoted name; refuse one that the database cannot have."""
         check_characters(name, argument, self.title)
         if not name and not self.has_empty_names:
             raise ValueError(f"{argument} holds an empty name, which {self.title} cannot have.")
+        if "." in name and not self.has_dots:
+            raise ValueError(
+                f"{argument} holds {quoted(name)}, but {self.title} allows no dot in a name; rename it there and here."
+            )
         if self.escapes_names:
             return self.quote + name.translate(_BIGQUERY_ESCAPES) + self.quote
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
@@ -141,7 +145,7 @@ DIALECTS: dict[str, Dialect] = {
         _bigquery_text,
         quote="`",
         escapes_names=True,
-        has_dotted_tables=False,
+        has_dots=False,
     ),
     "snowflake": Dialect(
         "Snowflake", _cast("FLOAT"), _backslashed, nan="'NaN'::FLOAT", folds_case=False

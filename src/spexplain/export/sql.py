@@ -5,7 +5,6 @@ from math import isfinite
 from typing import Any
 
 from spexplain.arguments import check_choice
-from spexplain.exceptions import quoted
 from spexplain.export.dialects import DIALECTS, Dialect, DialectName
 from spexplain.export.labels import LabelKind
 from spexplain.export.model import Model
@@ -116,12 +115,6 @@ def _path(dialect: Dialect, path: Any, argument: str) -> str:
         or not all(isinstance(part, str) and part for part in parts)
     ):
         raise ValueError(f"{argument}={path!r} must be a name, or a sequence of its parts.")
-    dotted = next((part for part in parts if "." in part), None)
-    if dotted is not None and not dialect.has_dotted_tables:
-        raise ValueError(
-            f"{argument} holds the part {quoted(dotted)}, but {dialect.title} takes every dot for the end of a part; "
-            "pass the parts one by one."
-        )
     return ".".join(dialect.identifier(part, argument) for part in parts)
 
 
