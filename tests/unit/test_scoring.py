@@ -89,22 +89,57 @@ def test_bounds(both, objective, min_samples):
     ]
     assert found[0] == found[1] or found[0][0] == found[1][0] == np.inf
     assert np.array_equal(np.isinf(fast), np.isinf(slow))
-    assert np.allclose(fast, slow, rtol=1e-14)
+    np.testing.assert_allclose(fast, slow, rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["spex", "gini"])
-def test_corners(name):
-    objective = OBJECTIVES[name]
-    counts = counts_of(objective.graph, objective.trend)
-    fields, node = sums_at_borders(objective, 9)
-    asked = Question(None, node, len(LABELS), len(LABELS), 1)
-    rng = np.random.default_rng(2)
+def random_sums(rng, n_parts, n_borders):
+    """Fields of nested sides, small enough for empty sides, few samples and ties; and their question."""
+    steps = rng.integers(0, 3, size=(n_parts, 6, n_borders))
+    steps[:, 1] = -steps[:, 1]
+    # Inner weight is part of the volume, and samples are members.
+    steps[:, 2] = np.maximum(steps[:, 2], np.abs(steps[:, :2]).max(axis=1))
+    steps[:, 5] = np.minimum(steps[:, 4], steps[:, 5])
+    fields = np.cumsum(steps, axis=2)
+    fields[:, 1] -= fields[:, 1].min()
+    most = fields.max(axis=(0, 2))
+    volume = np.max(fields[:, 2, -1] + fields[:, 1, -1])
+    node = Side(*map(np.int64, (most[0] + most[1] + rng.integers(2, 9), volume, most[3] + 1)))
+    asked = Question(None, node, int(most[4]), int(most[5]), int(rng.integers(0, 4)))
+    return fields, asked
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_sums(both, seed):
+    rng = np.random.default_rng(seed)
+    fields, asked = random_sums(rng, 3, 7)
+    for first in (False, True):
+        fast, slow = (each.best(asked, fields[0], first=first) for each in both)
+        assert fast == slow
+    caps = rng.uniform(0.1, 0.9, size=(3, 2, 7))
+    fast, slow = np.empty((2, 3, 6))
+    found = [
+        each.bound(asked, fields, caps, bounds)
+        for each, bounds in zip(both, (fast, slow), strict=True)
+    ]
+    assert found[0] == found[1]
+    np.testing.assert_allclose(fast, slow, rtol=1e-14)
+
+
+@pytest.mark.parametrize("objective", ["spex", "gini"], indirect=True)
+@pytest.mark.parametrize("seed", range(10))
+def test_corners(both, objective, seed):
+    rng = np.random.default_rng(seed)
     wanted = rng.random((2, 4)) < 0.6
-    corners = np.stack([fields[:4, :4], fields[:4, 4:8]])[None].repeat(wanted.sum(), axis=0)
+    wanted[0, 1] = wanted[1, 2] = True
+    ends, asked = random_sums(rng, int(wanted.sum()) * 8, 2)
+    # Shape (n_wanted, 2, 4, 8): eight corners, each without and with what else the bin holds.
+    corners = ends[:, :4].reshape(-1, 8, 4, 2).transpose(0, 3, 2, 1)
     caps = rng.uniform(0.1, 0.9, size=(2, 2, 5))
-    fast, slow = np.full((2, 2, 4), -0.5)
-    scoring_of(objective, counts).tighten(asked, corners, wanted, caps, fast)
-    ArrayScoring(objective, counts).tighten(asked, corners, wanted, caps, slow)
-    assert np.allclose(fast, slow, rtol=1e-14)
-    assert np.all(fast[~wanted] == -0.5)
-    assert np.any(fast[wanted] > -0.5)
+    before = np.where(rng.random((2, 4)) < 0.5, -9.0, 0.2)
+    fast, slow = before.copy(), before.copy()
+    for each, bounds in zip(both, (fast, slow), strict=True):
+        each.tighten(asked, np.ascontiguousarray(corners), wanted, caps, bounds)
+    np.testing.assert_allclose(fast, slow, rtol=1e-14)
+    assert np.array_equal(fast[~wanted], before[~wanted])
+    assert np.all(fast >= before)
+    assert np.any(fast[wanted] > before[wanted])

@@ -51,8 +51,9 @@ def volume_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objecti
     def priority(score: Any, node: Side) -> Any:
         return (score - 1) * node.size if leaf_weight == "size" else score - 1
 
-    # It rises with the sets: smaller sides hold fewer pairs of different clusters.
-    trend = Side(inner=1, volume=1, size=1)
+    # It rises with the sets: smaller sides hold fewer pairs of different clusters. Both fields that say
+    # how many are then taken from the smaller side, so each alone need not have this trend.
+    trend = Side(inner=1, volume=0, size=1)
     return Objective("volume", graph, associations, gini.value, priority, trend=trend)
 
 
