@@ -97,8 +97,9 @@ def random_sums(rng, n_parts, n_borders):
     steps = rng.integers(0, 3, size=(n_parts, 6, n_borders))
     steps[:, 1] = -steps[:, 1]
     # Inner weight is part of the volume, and samples are members.
-    steps[:, 2] = np.maximum(steps[:, 2], np.abs(steps[:, :2]).max(axis=1))
+    steps[:, 2] = np.abs(steps[:, :2]).max(axis=1) + steps[:, 2] * rng.integers(0, 3)
     steps[:, 5] = np.minimum(steps[:, 4], steps[:, 5])
+    steps[: n_parts // 2, :, 0] = 0  # nothing lies left of the first border
     fields = np.cumsum(steps, axis=2)
     fields[:, 1] -= fields[:, 1].min()
     most = fields.max(axis=(0, 2))
@@ -115,7 +116,7 @@ def test_random_sums(both, seed):
     for first in (False, True):
         fast, slow = (each.best(asked, fields[0], first=first) for each in both)
         assert fast == slow
-    caps = rng.uniform(0.1, 0.9, size=(3, 2, 7))
+    caps = rng.uniform(0.1, 1.0, size=(3, 2, 7))
     fast, slow = np.empty((2, 3, 6))
     found = [
         each.bound(asked, fields, caps, bounds)
@@ -134,7 +135,7 @@ def test_corners(both, objective, seed):
     ends, asked = random_sums(rng, int(wanted.sum()) * 8, 2)
     # Shape (n_wanted, 2, 4, 8): eight corners, each without and with what else the bin holds.
     corners = ends[:, :4].reshape(-1, 8, 4, 2).transpose(0, 3, 2, 1)
-    caps = rng.uniform(0.1, 0.9, size=(2, 2, 5))
+    caps = rng.uniform(0.4, 1.0, size=(2, 2, 5))
     before = np.where(rng.random((2, 4)) < 0.5, -9.0, 0.2)
     fast, slow = before.copy(), before.copy()
     for each, bounds in zip(both, (fast, slow), strict=True):
