@@ -10,7 +10,7 @@ from spexplain.engines.histogram.scoring import (
     Question,
     scoring_of,
 )
-from spexplain.graphs import CliqueGraph, StarGraph
+from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
 from spexplain.objectives import emn, gini_cart, imm, spex, volume_cart
 from spexplain.records import Side
 
@@ -19,6 +19,7 @@ CLIQUES = CliqueGraph.from_labels(LABELS)
 STARS = StarGraph(LABELS, np.zeros((3, 1)))
 OBJECTIVES = {
     "spex": spex(CLIQUES),
+    "spex on edges": spex(SparseGraph.from_adjacency(np.ones((3, 3)) - np.eye(3))),
     "gini": gini_cart(CLIQUES),
     "volume": volume_cart(CLIQUES),
     "imm": imm(STARS),
