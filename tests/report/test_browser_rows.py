@@ -53,6 +53,17 @@ def test_tried_rows_of_interval_tests(visit):
     assert page.evaluate(TRY_ROWS, texts) == interval_tree().apply(rows).tolist()
 
 
+def test_thresholds_show_the_digits_that_decide(visit):
+    X = np.array([[10.53], [10.53], [21.42], [21.42]])
+    explainer = SpexClique().fit(X, [0, 0, 1, 1])
+    assert repr(float(explainer.tree_.threshold[0])) == "15.975000000000001"
+    page = visit(summarize(explainer._grown, X, names=["spend"])).page
+    for typed, shown in (("14.41", "15.975"), ("15.975", "15.975"), ("15.975000000000001", None)):
+        page.locator("#try-0").fill(typed)
+        test = page.locator("#try-steps li").inner_text()
+        assert test.startswith(f"spend ≤ {shown or '15.975000000000001'}? It is {typed}: yes")
+
+
 def test_a_typed_row_lights_its_path(visit):
     summary = iris()
     page = visit(summary).page

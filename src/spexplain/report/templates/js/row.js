@@ -24,11 +24,16 @@ function walk(values) {
   return { node, steps, missing: null };
 }
 
-// All digits, unlike elsewhere: whoever tries a value at a threshold must see the threshold.
-function testText({ feature, lower, threshold }) {
+// Six digits as elsewhere, but all of them where the value lies so close that they decide.
+function boundText(bound, x) {
+  const short = Number(bound.toPrecision(6));
+  return String((x <= short) === (x <= bound) ? short : bound);
+}
+
+function testText({ feature, lower, threshold, x }) {
   const bounds = [element("bdi", "", data.features[feature].name)];
-  if (lower !== null) bounds.unshift(`${lower} < `);
-  if (threshold !== null) bounds.push(` ≤ ${threshold}`);
+  if (lower !== null) bounds.unshift(`${boundText(lower, x)} < `);
+  if (threshold !== null) bounds.push(` ≤ ${boundText(threshold, x)}`);
   return bounds;
 }
 
