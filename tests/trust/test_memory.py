@@ -3,9 +3,10 @@
 import json
 import os
 
+import numpy as np
 import pytest
 
-from spexplain import memory
+from spexplain import SpexClique, memory
 from trust.programs import succeed
 
 pytestmark = pytest.mark.skipif(
@@ -70,6 +71,15 @@ def test_every_large_allocation_is_announced():
         assert " are free; " in words, f"{name}: {sentence}"
         assert words.endswith("."), f"{name}: {sentence}"
         assert words.count(". ") == 0, f"{name}: {sentence}"
+
+
+@pytest.mark.parametrize("engine", ["histogram", "numpy"])
+def test_engines_say_what_they_need(monkeypatch, engine):
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: 2000.0)
+    words = {"histogram": "The bins", "numpy": "The sorted orders"}[engine]
+    with pytest.raises(MemoryError, match=f"^{words} of 1,000 rows by 4 columns need .* KB"):
+        SpexClique(2, engine=engine).fit(np.arange(4000.0).reshape(-1, 4), [0, 1] * 500)
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])

@@ -10,6 +10,7 @@ import numpy as np
 
 from spexplain.engines.threads import Threads, blocks_of
 from spexplain.kernels.coding import code_features, spread_of_bins
+from spexplain.memory import check_memory
 from spexplain.typing import Array, Bools, Floats, Matrix
 
 _N_SAMPLE = 4096  # rows whose quantiles are taken
@@ -56,6 +57,11 @@ def bin_table(
     n_features, n_samples = columns.shape
     n_vertices = n_samples + extra.shape[1]
     n_padded = -(-n_features // _PADDING) * _PADDING
+    check_memory(
+        float(n_vertices) * (n_padded if row_major else n_features),
+        f"The bins of {n_vertices:,} rows by {n_features:,} columns",
+        "take fewer rows or columns, or a Dask collection, which is read part by part",
+    )
     if row_major:
         codes = np.zeros((n_vertices, n_padded), dtype=np.uint8).T
     else:
