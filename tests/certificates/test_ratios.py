@@ -62,10 +62,14 @@ def test_pooled_ratio_is_the_quotient_of_expectations() -> None:
 def test_ratios_bear_huge_tiny_and_shifted_columns() -> None:
     rng = np.random.default_rng(4)
     adjacency, column = oracle.random_adjacency(rng, 9), rng.integers(0, 9, 9).astype(float)
-    X = np.column_stack([column, column * 1e200, column * 1e-200, column + 2.0**40, column * 0])
+    # Of the last but one, even the differences overflow.
+    largest = (column - 4) * 2.0**1021
+    X = np.column_stack(
+        [column, column * 1e200, column * 1e-200, column + 2.0**40, largest, column * 0]
+    )
     ratios = cheeger_ratios(adjacency, X)
-    np.testing.assert_allclose(ratios[1:4], ratios[0], rtol=1e-12)
-    assert np.isnan(ratios[4])
+    np.testing.assert_allclose(ratios[1:5], ratios[0], rtol=1e-12)
+    assert np.isnan(ratios[5])
 
 
 def test_constant_columns_and_isolated_rows_leave_a_ratio_undefined() -> None:

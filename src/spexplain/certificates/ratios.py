@@ -14,6 +14,7 @@ from spexplain.metrics.inputs import table_of
 from spexplain.records import Side
 from spexplain.typing import Array, Floats, Ints, Matrix
 
+_HUGE = 2.0**1022  # differences of larger values overflow
 _BLOCK = 1 << 20  # entries of the largest temporary arrays
 
 
@@ -104,10 +105,12 @@ def quadratic_forms(graph: Graph, table: Matrix) -> Forms:
         # From a vertex of its own, a constant feature is exactly zero; powers of two keep squares
         # in range and change no digit.
         columns = table[:, block].astype(np.float64)
+        halved = (np.abs(columns).max(axis=0) > _HUGE).astype(np.int32)
+        columns = np.ldexp(columns, -halved)
         columns -= columns[joined[0]]
         columns[degrees == 0] = 0
-        exponents[block] = np.frexp(np.abs(columns).max(axis=0))[1]
-        columns = np.ldexp(columns, -exponents[block])
+        exponents[block] = np.frexp(np.abs(columns).max(axis=0))[1] + halved
+        columns = np.ldexp(columns, halved - exponents[block])
         columns -= degrees @ columns / degrees.sum()
         constant = np.all(columns[joined] == columns[joined[0]], axis=0)
         numerators[block] = np.where(constant, 0, energy(columns))
