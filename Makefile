@@ -80,13 +80,13 @@ test-wheel:
 	$(PYTHON) scripts/check_dist.py $(ARGS)
 
 # Compiled kernels are invisible to coverage: a second, smaller run takes them as plain Python, where small
-# integers warn when they wrap around.
+# integers warn when they wrap around. A few examples of every property test reach the same lines as many.
 PLAIN_PYTHON := tests/test_definitions.py tests/test_properties.py tests/test_refine.py tests/test_exchanges.py \
   tests/test_centers.py tests/test_kernel_imm.py tests/test_kernel_expansions.py
 
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto
+	HYPOTHESIS_PROFILE=few $(BIN)/coverage run -m pytest -n auto
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=few $(BIN)/coverage run -m pytest -n auto -W ignore::RuntimeWarning $(PLAIN_PYTHON)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
