@@ -81,6 +81,7 @@ test-wheel:
 
 # Compiled kernels are invisible to coverage: a second, smaller run takes them as plain Python, where small
 # integers warn when they wrap around. A few examples of every property test reach the same lines as many.
+# From Python 3.12 on, COVERAGE_CORE=sysmon makes it twice as fast.
 PLAIN_PYTHON := tests/test_definitions.py tests/test_properties.py tests/test_refine.py tests/test_exchanges.py \
   tests/test_centers.py tests/test_kernel_imm.py tests/test_kernel_expansions.py
 
