@@ -39,7 +39,9 @@ def clustered(table):
     return label_of, np.stack([totals, weights, degrees, counted])
 
 
-@pytest.fixture(params=[(np.uint8, 3), (np.uint8, 127), (np.int64, 2**62)], ids=str)
+@pytest.fixture(
+    params=[(np.uint8, 3), (np.uint8, 127), (np.int64, 2**62)], ids=["few", "bytes", "integers"]
+)
 def joined(request, table):
     """A weighted graph on all vertices, what these add to sums, and the neighbours inside the node."""
     dtype, most = request.param
