@@ -77,13 +77,17 @@ def conditions(tree: Tree, leaf: int) -> list[Condition]:
 
 def _taken(tree: Tree, node: int, went_left: bool) -> Condition:
     """Return one step of a path."""
-    feature = int(tree.feature[node])
-    lower, upper = float(tree.lower[node]), float(tree.threshold[node])
+    test = node_test(tree, node)
     if went_left:
-        return Condition(feature, lower, upper)
-    if lower == -inf:
-        return Condition(feature, upper, inf)
-    return Condition(feature, lower, upper, inside=False)
+        return test
+    if test.lower == -inf:
+        return Condition(test.feature, test.upper, inf)
+    return test._replace(inside=False)
+
+
+def node_test(tree: Tree, node: int) -> Condition:
+    """Return the test of an inner node."""
+    return Condition(int(tree.feature[node]), float(tree.lower[node]), float(tree.threshold[node]))
 
 
 def rule_text(tree: Tree, leaf: int, names: Sequence[str]) -> str:
@@ -105,9 +109,7 @@ def tree_text(tree: Tree, names: Sequence[str], leaf_texts: Sequence[str]) -> st
     def label(node: int) -> str:
         if tree.feature[node] == LEAF:
             return leaf_texts[leaf_id[node]]
-        test = Condition(
-            int(tree.feature[node]), float(tree.lower[node]), float(tree.threshold[node])
-        )
+        test = node_test(tree, node)
         return test.to_text(names[test.feature])
 
     lines = [label(0)]

@@ -14,12 +14,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import numpy as np
 import pytest
 
-
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.delenv("SPEXPLAIN_DATA", raising=False)
-    monkeypatch.setenv("SPEXPLAIN_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+from caches import cache  # noqa: F401
 
 
 @pytest.fixture

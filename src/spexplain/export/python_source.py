@@ -5,7 +5,7 @@ from math import inf
 
 from spexplain.export.labels import LabelKind
 from spexplain.export.model import Model
-from spexplain.rules import Condition, conditions
+from spexplain.rules import Condition, conditions, node_test
 from spexplain.tree import LEAF
 
 # Python refuses 100 levels of indentation; long before, one line a leaf is easier to read.
@@ -84,8 +84,7 @@ def _nested(model: Model, labels: list[str]) -> Iterator[str]:
         if tree.feature[node] == LEAF:
             yield f"{indent}return {labels[model.leaf_ids[node]]}"
             continue
-        feature, upper = int(tree.feature[node]), float(tree.threshold[node])
-        test = _condition(Condition(feature, float(tree.lower[node]), upper))
+        test = _condition(node_test(tree, node))
         yield f"{indent}if {test}:"
         # What follows an `if` that returns needs no `else`.
         stack += [(int(tree.right[node]), indent), (int(tree.left[node]), indent + "    ")]

@@ -8,7 +8,7 @@ from spexplain.arguments import check_choice
 from spexplain.export.dialects import DIALECTS, Dialect, DialectName
 from spexplain.export.labels import LabelKind
 from spexplain.export.model import Model
-from spexplain.rules import Condition, conditions
+from spexplain.rules import Condition, conditions, node_test
 from spexplain.tree import LEAF
 
 # Deeper trees become one line a leaf: SQLite's parser gives up at 20 nested CASEs (version 3.40).
@@ -132,8 +132,7 @@ def _nested(
             lines.append(start.rstrip())
             indent += "  "
         lines.append(f"{indent}CASE")
-        feature, upper = int(tree.feature[node]), float(tree.threshold[node])
-        test = Condition(feature, float(tree.lower[node]), upper)
+        test = node_test(tree, node)
         for child, inside in ((tree.left[node], True), (tree.right[node], False)):
             text = _condition(test._replace(inside=inside), dialect, columns)
             write(int(child), indent + "  ", f"{indent}  WHEN {text} THEN ")

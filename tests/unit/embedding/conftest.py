@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-
-@pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No data folder, and an empty cache."""
-    monkeypatch.delenv("SPEXPLAIN_DATA", raising=False)
-    monkeypatch.setenv("SPEXPLAIN_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+from caches import cache  # noqa: F401
 
 
 @pytest.fixture
