@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from spexplain.report import render, write
+from spexplain.show.report import render, write
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [

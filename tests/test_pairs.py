@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import oracle_graphs as oracle
 from spexplain import NonUniformCut
 from spexplain.engines import Engine
-from spexplain.engines.sweeps import sweep_of
 from spexplain.graphs import CliqueGraph, PairGraph, ProductGraph, SparseGraph, StarGraph
+from spexplain.ledgers import sweep_of
 from spexplain.objectives import Objective, emn, imm, non_uniform_cut, volume_cart
 from strategies import adjacencies_for, labels_for, tables
 

@@ -12,11 +12,11 @@ import oracle
 import oracle_graphs
 from growing import check_is_greedy, grown
 from spexplain import metrics
-from spexplain.engines import numpy as numpy_engine
+from spexplain.engines import exhaustive as numpy_engine
 from spexplain.graphs import CliqueGraph, SparseGraph
 from spexplain.objectives import gini_cart, spex, volume_cart
-from spexplain.rules import conditions
 from spexplain.tree import LEAF, Tree
+from spexplain.tree.words import conditions
 from strategies import graph_tables, labelled_tables, tables, trees
 
 # --- What must not change the partition -----------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.typing import Floats
+from spexplain.aliases import Floats
 
 
 def is_integer(value: Any) -> bool:

@@ -155,7 +155,7 @@ def test_exports_of_leaves(run, files, tmp_path):
 
 def test_a_report(run, files, tmp_path):
     pytest.importorskip("jinja2")
-    pytest.importorskip("spexplain.report.render")
+    pytest.importorskip("spexplain.show.report.render")
     result = run(
         "explain", files["csv"], "-l", "species", "-m", "cart", "--report", tmp_path / "r.html"
     )

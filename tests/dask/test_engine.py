@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from partitioned import expected, mixture, objectives
 from spexplain.engines import NumpyEngine, base, resolve_engine
 from spexplain.engines.dask import DaskEngine, node, refinement, search
-from spexplain.engines.dask.binning import binning_of, code, limits_of
 from spexplain.engines.dask.refinement import look_bytes
 from spexplain.engines.histogram import HistogramEngine
 from spexplain.graphs import CliqueGraph, PairGraph, SparseGraph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, non_uniform_cut, spex
+from spexplain.table.partition_coding import binning_of, code, limits_of
 from strategies import labelled_tables
 
 pytestmark = pytest.mark.usefixtures("synchronous")

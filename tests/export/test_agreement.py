@@ -9,8 +9,8 @@ from export.edges import edge_values
 from export.test_onnx import run
 from export.test_python_source import function
 from spexplain.export import Model, from_json, to_json, to_onnx, to_python, to_sklearn
-from spexplain.rules import Condition, conditions
 from spexplain.tree import Tree
+from spexplain.tree.words import Condition, conditions
 
 N_FEATURES = 3
 NUMBERS = st.one_of(

@@ -120,7 +120,7 @@ def test_tree_grown_from_a_start():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_equal_their_twins(dtype):
-    from spexplain.engines.cupy.launch_search import Kernels
+    from spexplain.kernels.cuda.launch_search import Kernels
 
     kernels, twins = Kernels(dtype), TwinKernels()
     for seed in range(5):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spexplain.engines.cupy.records import CELLS, LANES, Bins
+from spexplain.kernels.cuda.records import CELLS, LANES, Bins
 
 
 class BinTwins:

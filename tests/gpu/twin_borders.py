@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpu.twin_values import add, six, unpacked
-from spexplain.engines.cupy.records import Csr
+from spexplain.kernels.cuda.records import Csr
 
 
 class BorderTwins:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpu.twin_values import six, unpacked, values_of
-from spexplain.engines.cupy.records import JOB, Jobs, Places
+from spexplain.kernels.cuda.records import JOB, Jobs, Places
 
 
 class GapTwins:

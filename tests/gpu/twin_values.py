@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spexplain.engines.cupy.records import LANES, Block
+from spexplain.kernels.cuda.records import LANES, Block
 
 
 def unpacked(codes, n_features):

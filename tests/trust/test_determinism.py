@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from spexplain import SpexClique
-from spexplain.engines import numpy as numpy_engine
+from spexplain.engines import exhaustive as numpy_engine
 from spexplain.engines.histogram import node, tally
 from trust.jobs import METHODS, bits, fit_bits, fitted, table
 

@@ -10,7 +10,7 @@ import pytest
 from export.conftest import DuckDB, SQLite
 from spexplain.export import to_python, to_sql
 from spexplain.export.dialects import DIALECTS
-from spexplain.report import render
+from spexplain.show.report import render
 from trust.hostile import TEXTS, fitted, model_of
 
 ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

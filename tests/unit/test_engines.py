@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spexplain.engines import Engine, NumpyEngine, resolve_engine
-from spexplain.engines.numpy import count_threads, midpoint
+from spexplain.engines.exhaustive import midpoint
 from spexplain.graphs import CliqueGraph, SparseGraph
 from spexplain.objectives import Objective, spex
+from spexplain.threads import count_threads
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -139,7 +140,7 @@ def test_unknown_engine(name):
 
 
 def test_number_of_threads(monkeypatch):
-    monkeypatch.setattr("spexplain.engines.numpy.cpu_count", lambda: 8)
+    monkeypatch.setattr("spexplain.threads.cpu_count", lambda: 8)
     assert [count_threads(n) for n in (None, 1, 5, -1, -2, -99)] == [1, 1, 5, 8, 7, 1]
     for wrong in (0, 1.5, "2"):
         with pytest.raises(ValueError, match="n_jobs="):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spexplain.estimators.reference import Reference
+from spexplain.table.reference import Reference
 
 
 def commonest(reference: Reference, leaf_ids: list[int]) -> list:

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from spexplain.rules import Condition, conditions, rule_text, tree_text
 from spexplain.tree import Tree
+from spexplain.tree.words import Condition, conditions, rule_text, tree_text
 
 
 @pytest.mark.parametrize(

@@ -192,9 +192,9 @@ def _measures(estimator: Any, seconds: float) -> dict[str, Any]:
 
 def _cut(estimator: Any) -> float:
     """Return the conductances of the leaves in the clique graph of the clusters, summed."""
-    from spexplain.estimators.reference import Reference
     from spexplain.graphs import CliqueGraph
     from spexplain.metrics import multiway_cut
+    from spexplain.table.reference import Reference
 
     codes = Reference.from_labels(
         estimator.reference_labels_, n_samples=len(estimator.labels_), noise=estimator.noise

@@ -11,8 +11,8 @@ from rich.text import Text
 from spexplain.cli.errors import counted, printable
 
 if TYPE_CHECKING:
-    from spexplain.summary import Summary
-    from spexplain.summary.schema import Leaf, Node
+    from spexplain.facts import Summary
+    from spexplain.facts.schema import Leaf, Node
 
 _LONGEST_LABEL = 16
 _SHORTEST_NAME = 8
@@ -48,7 +48,7 @@ def interval(name: str, lower: float | None, upper: float | None, width: int) ->
     >>> interval("petal length", 2.45, 4.75, 40)
     '2.45 < petal length ≤ 4.75'
     """
-    from spexplain.rules import number
+    from spexplain.tree.words import number
 
     before = "" if lower is None or upper is None else f"{number(lower)} < "
     after = f" ≤ {number(upper)}" if upper is not None else ""
@@ -104,7 +104,7 @@ def _label(leaf: "Leaf") -> str:
 
 
 def _color(summary: "Summary", leaf: "Leaf") -> str:
-    from spexplain.summary.palette import colors
+    from spexplain.facts.palette import colors
 
     reference = summary["reference"]
     if reference is None or leaf["code"] is None:
@@ -114,7 +114,7 @@ def _color(summary: "Summary", leaf: "Leaf") -> str:
 
 def rules_table(summary: "Summary", width: int) -> Table:
     """Return one row per leaf: what it stands for, its size and purity, its rule."""
-    from spexplain.summary.text import percent
+    from spexplain.facts.text import percent
 
     has_labels = summary["reference"] is not None
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
@@ -150,7 +150,7 @@ def _width_before_rules(summary: "Summary", width: int) -> int:
 
 
 def _purity(summary: "Summary", leaf: "Leaf", width: int) -> Text:
-    from spexplain.summary.text import percent
+    from spexplain.facts.text import percent
 
     if leaf["purity"] is None:
         return Text("–")
@@ -185,7 +185,7 @@ def rule_lines(leaf: "Leaf", width: int) -> list[str]:
 
 def agreement_line(summary: "Summary", with_what: str) -> Text | None:
     """Return how well leaves and clusters match."""
-    from spexplain.summary.text import percent
+    from spexplain.facts.text import percent
 
     found = summary["agreement"]
     if found is None:

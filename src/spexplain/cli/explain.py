@@ -23,7 +23,7 @@ from spexplain.cli.options import (
 if TYPE_CHECKING:
     from spexplain.cli.fitting import Task
     from spexplain.cli.terminal import Terminal
-    from spexplain.summary import Summary
+    from spexplain.facts import Summary
 
 Method = Annotated[
     MethodName,

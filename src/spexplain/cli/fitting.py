@@ -248,7 +248,7 @@ def reference_labels(name: str, task: Task, clustering: Clustering, seed: int) -
 
 def report_html(estimator: Any) -> str:
     """Return the report of a fitted estimator."""
-    from spexplain.report import render
+    from spexplain.show.report import render
 
     try:
         return render(estimator.summary())

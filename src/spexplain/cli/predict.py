@@ -16,11 +16,11 @@ from spexplain.cli.options import Data, Force, Manner, Reading
 if TYPE_CHECKING:
     import polars as pl
 
+    from spexplain.aliases import Ints, Matrix
     from spexplain.cli.sources import Source
     from spexplain.cli.terminal import Terminal
     from spexplain.export import Model
     from spexplain.tree import Tree
-    from spexplain.typing import Ints, Matrix
 
 ModelFile = Annotated[
     str,

@@ -6,10 +6,10 @@ from importlib.util import find_spec
 from math import inf
 from typing import Any, Protocol, runtime_checkable
 
+from spexplain.aliases import EngineName, Matrix
 from spexplain.graphs.device import is_on_device
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
-from spexplain.typing import EngineName, Matrix
 
 SMALL_TABLE = 1_000_000  # values of a table below which compiled code does not pay
 
@@ -84,7 +84,7 @@ def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) ->
     if engine == "auto":
         return AutoEngine(n_jobs=n_jobs)
     if engine == "numpy":
-        from spexplain.engines.numpy import NumpyEngine
+        from spexplain.engines.exhaustive import NumpyEngine
 
         return NumpyEngine(n_jobs=n_jobs)
     if engine == "histogram":

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.numpy import Node, NumpySearch, count_threads, midpoint
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.engines.exhaustive import Node, NumpySearch, midpoint
 from spexplain.graphs import CenterCosts
 from spexplain.objectives import Objective
 from spexplain.records import Costs, Cut
-from spexplain.typing import Floats, Ints, Matrix
+from spexplain.threads import count_threads
 
 _BLOCK = 1 << 18  # sums in the arrays of a block: a few megabytes of temporaries a thread
 

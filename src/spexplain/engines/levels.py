@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from spexplain.engines.numpy import midpoint
+from spexplain.aliases import Floats, Ints
+from spexplain.engines.exhaustive import midpoint
 from spexplain.graphs.kernel import Bumps
-from spexplain.typing import Floats, Ints
 
 
 def least_parted(

@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Bools, Floats, Ints, Matrix
+from spexplain.engines.exhaustive import Node, NumpySearch
 from spexplain.engines.levels import bounds, bounds_around, least_parted, level_between
-from spexplain.engines.numpy import Node, NumpySearch, count_threads
-from spexplain.engines.sweeps import sweep_of
 from spexplain.graphs.kernel import SurrogateStar
+from spexplain.ledgers import sweep_of
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Side
-from spexplain.typing import Bools, Floats, Ints, Matrix
+from spexplain.threads import count_threads
 
 _BLOCK = 1 << 18  # values of bumps at samples that a thread holds at once: 2 MB
 _SMALL = 1 << 19  # such values in a table below which compiled code does not pay

@@ -6,14 +6,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, Self
 
+from spexplain.aliases import EngineName, Ints, Matrix, NoisePolicy
 from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import Engine, resolve_engine
-from spexplain.estimators.arrays import on_host, scales_of, table_for
-from spexplain.estimators.checks import (
-    check_table,
-    column_numbers,
-)
-from spexplain.estimators.collections import labels_for
 from spexplain.estimators.explained import (
     AUTO_LEAVES_PER_CLUSTER,
     Explained,
@@ -22,14 +17,19 @@ from spexplain.estimators.explained import (
 )
 from spexplain.estimators.fitted import FittedTree
 from spexplain.estimators.progress import leaf_bar, stage
-from spexplain.estimators.reference import Reference
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
+from spexplain.table.checks import (
+    check_table,
+    column_numbers,
+)
+from spexplain.table.device import on_host, scales_of, table_for
+from spexplain.table.partitions import labels_for
+from spexplain.table.reference import Reference
 from spexplain.tree import Tree
-from spexplain.typing import EngineName, Ints, Matrix, NoisePolicy
 
 
 class Explainer(FittedTree):
@@ -184,7 +184,7 @@ class Explainer(FittedTree):
         )
 
     def _runner_ups(self, table: Matrix) -> Any:
-        from spexplain.summary import runner_ups
+        from spexplain.facts import runner_ups
 
         return runner_ups(
             self.tree_,

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 import numpy as np
 from sklearn.utils import check_random_state
 
+from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
@@ -22,8 +22,8 @@ from spexplain.refine.exchange import Ground
 from spexplain.refine.orders import Orders, sorted_table
 from spexplain.refine.shape import in_order_of_gain, without
 from spexplain.refine.starts import START_NAMES, grown_by_agreement, started
+from spexplain.table.reference import Reference
 from spexplain.tree import Tree
-from spexplain.typing import Ints, Matrix
 
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
 # Up to this many rows × columns × leaves, exchanges from every start take no noticeable time.

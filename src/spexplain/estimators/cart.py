@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
+from spexplain.aliases import LeafWeight, Matrix
 from spexplain.arguments import check_choice
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, gini_cart, volume_cart
-from spexplain.typing import LeafWeight, Matrix
+from spexplain.table.reference import Reference
 
 Criterion: TypeAlias = Literal["gini", "volume"]
 

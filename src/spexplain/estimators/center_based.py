@@ -5,20 +5,20 @@ from typing import Any, Self
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_centers, check_choice
 from spexplain.estimators.base import Explainer
-from spexplain.estimators.collections import (
+from spexplain.estimators.explained import Explained
+from spexplain.graphs import Graph, StarGraph
+from spexplain.graphs.centers import CostName, service_costs
+from spexplain.objectives import Objective
+from spexplain.table.partitions import (
     is_partitioned,
     lazy_means,
     lazy_nearest,
     look_up,
 )
-from spexplain.estimators.explained import Explained
-from spexplain.estimators.reference import Reference
-from spexplain.graphs import Graph, StarGraph
-from spexplain.graphs.centers import CostName, service_costs
-from spexplain.objectives import Objective
-from spexplain.typing import Array, Floats, Ints, Matrix
+from spexplain.table.reference import Reference
 
 
 class CenterExplainer(Explainer):

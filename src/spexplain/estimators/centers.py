@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
+from spexplain.aliases import Matrix
 from spexplain.arguments import check_choice
 from spexplain.estimators.center_based import CenterExplainer
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.estimators.reference import Reference
 from spexplain.graphs.centers import CostName
 from spexplain.objectives import Denominator, Objective, emn, imm
-from spexplain.typing import Matrix
+from spexplain.table.reference import Reference
 
 Pairs: TypeAlias = Literal["any", "furthest"]
 

@@ -4,15 +4,15 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.engines.base import SMALL_TABLE
-from spexplain.estimators.arrays import group_sums, is_on_device, leaf_ids, on_host
-from spexplain.estimators.collections import is_partitioned, lazy_leaf_sums, look_up
-from spexplain.estimators.reference import Reference
 from spexplain.memory import check_memory
 from spexplain.metrics.shape import weighted_average_explanation_size
 from spexplain.refine.agreement import RandIndex
+from spexplain.table.device import group_sums, is_on_device, leaf_ids, on_host
+from spexplain.table.partitions import is_partitioned, lazy_leaf_sums, look_up
+from spexplain.table.reference import Reference
 from spexplain.tree import LEAF, Tree
-from spexplain.typing import Floats, Ints, Matrix
 
 # "auto" grows this many leaves per cluster; a leaf must explain this share of the rows anew.
 AUTO_LEAVES_PER_CLUSTER = 3

@@ -8,16 +8,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spexplain.certificates import Certificate, certify
-from spexplain.counterfactual import explain_row
-from spexplain.estimators.checks import check_table, column_numbers
+from spexplain.aliases import Floats, Matrix
 from spexplain.estimators.explained import Explained, PathStep
 from spexplain.export import Exports
+from spexplain.facts import Summary, feature_importances, summarize
+from spexplain.facts.certificates import Certificate, certify
+from spexplain.facts.counterfactual import explain_row
+from spexplain.facts.row_schema import RowExplanation
 from spexplain.graphs import Graph
-from spexplain.summary import Summary, feature_importances, summarize
-from spexplain.summary.row_schema import RowExplanation
+from spexplain.table.checks import check_table, column_numbers
 from spexplain.tree import Tree
-from spexplain.typing import Floats, Matrix
 
 _SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
 
@@ -66,7 +66,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         Returns
         -------
         summary : dict
-            Its entries are described in `spexplain.summary.schema`.
+            Its entries are described in `spexplain.facts.schema`.
         """
         check_is_fitted(self)
         table = self._rows(X)
@@ -147,7 +147,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         -------
         explanation : dict
             The path with the margin at each threshold, and changes of one and of two features that
-            reach another leaf and another label; `spexplain.counterfactual.row_text` puts it into
+            reach another leaf and another label; `spexplain.facts.counterfactual.row_text` puts it into
             words.
         """
         check_is_fitted(self)

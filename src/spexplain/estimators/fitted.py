@@ -7,15 +7,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spexplain.estimators.arrays import labels_of, leaf_ids, on_host
-from spexplain.estimators.checks import check_table
-from spexplain.estimators.collections import is_collection, refuse_whole_table
+from spexplain.aliases import Array, Ints, Matrix
 from spexplain.estimators.explained import Explained, PathStep, path_of
 from spexplain.estimators.showing import Showing
-from spexplain.estimators.tables import TableKind, as_table
-from spexplain.rules import rule_text, tree_text
+from spexplain.table.checks import check_table
+from spexplain.table.device import labels_of, leaf_ids, on_host
+from spexplain.table.partitions import is_collection, refuse_whole_table
+from spexplain.table.records_out import TableKind, as_table
 from spexplain.tree import Tree
-from spexplain.typing import Array, Ints, Matrix
+from spexplain.tree.words import rule_text, tree_text
 
 
 class FittedTree(Showing):

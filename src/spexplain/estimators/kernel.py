@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 
+from spexplain.aliases import Array, Ints, Matrix
 from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.engines.intervals import IntervalEngine
@@ -12,7 +13,6 @@ from spexplain.engines.surrogates import SurrogateEngine
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.estimators.reference import Reference
 from spexplain.graphs import CenterCosts, CliqueGraph, Graph
 from spexplain.graphs.kernel import (
     Family,
@@ -24,8 +24,8 @@ from spexplain.graphs.kernel import (
 from spexplain.grow import grow
 from spexplain.metrics import price_of_explainability
 from spexplain.objectives import Objective, exkmc, imm
+from spexplain.table.reference import Reference
 from spexplain.tree import Tree
-from spexplain.typing import Array, Ints, Matrix
 
 Surrogate: TypeAlias = Literal["kernel", "taylor", "best"]
 Expansion: TypeAlias = Literal["exkmc", "mistakes"]

@@ -4,14 +4,14 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from spexplain.aliases import Matrix
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.estimators.reference import Reference
 from spexplain.estimators.spex import given_graph
 from spexplain.graphs import PairGraph, ProductGraph
 from spexplain.graphs.sparse import graph_of
 from spexplain.objectives import Objective, non_uniform_cut
-from spexplain.typing import Matrix
+from spexplain.table.reference import Reference
 
 
 @explainer

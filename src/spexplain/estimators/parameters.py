@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any, Literal, TypedDict, TypeVar
 
+from spexplain.aliases import EngineName, NoisePolicy
 from spexplain.engines import Engine
-from spexplain.typing import EngineName, NoisePolicy
 
 _Class = TypeVar("_Class", bound=type)
 

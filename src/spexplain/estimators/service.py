@@ -6,18 +6,18 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from sklearn.utils import check_random_state
 
+from spexplain.aliases import Array, Matrix
 from spexplain.arguments import check_integer, check_number
-from spexplain.engines.random import RandomEngine
+from spexplain.engines.random_cuts import RandomEngine
 from spexplain.estimators.center_based import CenterExplainer, centers_of, first_of_equals
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.estimators.reference import Reference
 from spexplain.graphs import CenterCosts, ServingCenters
 from spexplain.graphs.centers import CostName
 from spexplain.grow import grow
 from spexplain.objectives import Objective, exkmc, greedy_service, imm, shallow_service
+from spexplain.table.reference import Reference
 from spexplain.tree import Tree
-from spexplain.typing import Array, Matrix
 
 
 @explainer

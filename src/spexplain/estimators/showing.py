@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from spexplain.estimators.explaining import Explaining
-from spexplain.summary import html_repr
+from spexplain.show.html import html_repr
 
 
 class Showing(Explaining):
@@ -26,9 +26,9 @@ class Showing(Explaining):
         feature_names : list of str, optional
             Names of the columns.
         **options
-            As for `spexplain.plots.plot_tree`.
+            As for `spexplain.show.plots.plot_tree`.
         """
-        from spexplain.plots import plot_tree
+        from spexplain.show.plots import plot_tree
 
         return plot_tree(self.outline(feature_names), ax, **options)
 
@@ -42,9 +42,9 @@ class Showing(Explaining):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         **options
-            As for `spexplain.plots.plot_cuts`.
+            As for `spexplain.show.plots.plot_cuts`.
         """
-        from spexplain.plots import plot_cuts
+        from spexplain.show.plots import plot_cuts
 
         check_is_fitted(self)
         labels = getattr(self, "reference_labels_", None)
@@ -59,7 +59,7 @@ class Showing(Explaining):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         """
-        from spexplain.plots import plot_path
+        from spexplain.show.plots import plot_path
 
         return plot_path(self.outline(), ax)
 
@@ -73,9 +73,9 @@ class Showing(Explaining):
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
         **options
-            As for `spexplain.plots.plot_profiles`.
+            As for `spexplain.show.plots.plot_profiles`.
         """
-        from spexplain.plots import plot_profiles
+        from spexplain.show.plots import plot_profiles
 
         check_is_fitted(self)
         return plot_profiles(self._summary(self._rows(X)), ax, **options)
@@ -110,7 +110,7 @@ class Showing(Explaining):
         path : Path
             Where it was written.
         """
-        from spexplain.report import render, write
+        from spexplain.show.report import render, write
 
         facts = self.summary(
             X, feature_names=feature_names, runner_up=runner_up, certificate=certificate

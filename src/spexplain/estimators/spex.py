@@ -2,15 +2,15 @@
 
 from typing import Any, ClassVar, Unpack
 
+from spexplain.aliases import Matrix, Symmetrization
 from spexplain.arguments import check_choice, check_integer
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.estimators.reference import Reference
 from spexplain.graphs import CliqueGraph, Graph, Neighbors, SparseGraph, knn_graph
 from spexplain.graphs.clique import CliqueWeights
 from spexplain.graphs.sparse import check_vertices, graph_of
 from spexplain.objectives import Objective, spex
-from spexplain.typing import Matrix, Symmetrization
+from spexplain.table.reference import Reference
 
 
 @explainer

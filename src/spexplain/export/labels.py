@@ -5,8 +5,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from spexplain.aliases import Array
 from spexplain.arguments import check_choice
-from spexplain.typing import Array
 
 LabelKind: TypeAlias = Literal["leaf", "reference"]
 PlainType: TypeAlias = Literal["str", "int", "float", "bool"]

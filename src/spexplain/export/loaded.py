@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Ints
 from spexplain.export.methods import Exports
 from spexplain.export.model import Model
 from spexplain.export.rows import read_rows
 from spexplain.export.serialize import model_from_json
-from spexplain.rules import rule_text, tree_text
-from spexplain.typing import Array, Ints
+from spexplain.tree.words import rule_text, tree_text
 
 
 class LoadedModel(Exports):

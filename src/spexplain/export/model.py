@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from spexplain._version import __version__
+from spexplain.aliases import Array, Floats
 from spexplain.exceptions import quoted
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.tree import LEAF, Tree
-from spexplain.typing import Array, Floats
 
 _VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,64}")
 _LONGEST_KIND = 100

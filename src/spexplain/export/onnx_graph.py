@@ -5,11 +5,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from spexplain.aliases import Floats, Ints
 from spexplain.arguments import check_choice
 from spexplain.export.labels import LabelKind, check_label, label_array, plain_labels
 from spexplain.export.model import Model
 from spexplain.tree import LEAF
-from spexplain.typing import Floats, Ints
 
 InputType: TypeAlias = Literal["float64", "float32"]
 

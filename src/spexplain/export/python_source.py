@@ -5,8 +5,8 @@ from math import inf
 
 from spexplain.export.labels import LabelKind
 from spexplain.export.model import Model
-from spexplain.rules import Condition, conditions, node_test
 from spexplain.tree import LEAF
+from spexplain.tree.words import Condition, conditions, node_test
 
 # Python refuses 100 levels of indentation; long before, one line a leaf is easier to read.
 _NESTED_DEPTH = 12

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Matrix
 from spexplain.export.model import Model
-from spexplain.typing import Matrix
 
 
 def read_rows(model: Model, X: Any) -> Matrix:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Matrix
 from spexplain.export.labels import LabelKind
 from spexplain.export.model import Model
 from spexplain.export.rows import read_rows
 from spexplain.tree import LEAF, Tree
-from spexplain.typing import Array, Floats, Matrix
 
 _MAX_NODES = 100_000
 _NO_ROWS = 1e-6  # weight of a leaf without training rows: explainers divide by weights

@@ -8,8 +8,8 @@ from spexplain.arguments import check_choice
 from spexplain.export.dialects import DIALECTS, Dialect, DialectName
 from spexplain.export.labels import LabelKind
 from spexplain.export.model import Model
-from spexplain.rules import Condition, conditions, node_test
 from spexplain.tree import LEAF
+from spexplain.tree.words import Condition, conditions, node_test
 
 # Deeper trees become one line a leaf: SQLite's parser gives up at 20 nested CASEs (version 3.40).
 _NESTED_DEPTH = 12

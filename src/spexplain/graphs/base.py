@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from spexplain.typing import Floats, Ints, Matrix
+from spexplain.aliases import Floats, Ints, Matrix
 
 # Sums of weights stay below 2**62, so they and their differences fit int64.
 _BITS = 61

@@ -5,9 +5,9 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.base import to_fixed_point
 from spexplain.memory import check_memory
-from spexplain.typing import Floats, Ints, Matrix
 
 _BLOCK = 1 << 12  # rows
 

@@ -5,8 +5,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from spexplain.aliases import Ints
 from spexplain.graphs.base import to_fixed_point
-from spexplain.typing import Ints
 
 CliqueWeights: TypeAlias = Literal["unit", "inverse_size"]
 

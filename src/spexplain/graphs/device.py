@@ -5,8 +5,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from spexplain.aliases import Symmetrization
 from spexplain.graphs.sparse import SparseGraph
-from spexplain.typing import Symmetrization
 
 # Of graphs that were made on the device: first their edges, then the lists of neighbours that an engine
 # has made of them. The one replaces the other, since memory is short there.

@@ -11,9 +11,9 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from scipy.special import gammaln, lambertw, xlogy
 
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.base import to_fixed_point
 from spexplain.graphs.centers import CenterCosts, check_costs
-from spexplain.typing import Floats, Ints, Matrix
 
 KernelName: TypeAlias = Literal["rbf", "laplacian"]
 Family: TypeAlias = Literal["kernel", "taylor"]

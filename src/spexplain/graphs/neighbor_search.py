@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from spexplain.aliases import Floats, Ints
 from spexplain.openmp import fork_safe, is_forked
-from spexplain.typing import Floats, Ints
 
 # k-d trees beat matrix products up to this many columns, as in scikit-learn.
 _FEW_COLUMNS = 15

@@ -5,8 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.base import Graph
-from spexplain.typing import Floats, Ints, Matrix
 
 # Squares of sums must fit int64.
 _LARGEST_TOTAL = 2.0**31

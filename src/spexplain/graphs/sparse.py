@@ -6,8 +6,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
+from spexplain.aliases import Ints, Matrix
 from spexplain.graphs.base import Graph, to_fixed_point
-from spexplain.typing import Ints, Matrix
 
 
 class EdgeGraph(Graph, Protocol):

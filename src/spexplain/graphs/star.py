@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from spexplain.aliases import Ints, Matrix
 from spexplain.graphs.sparse import edge_degrees
-from spexplain.typing import Ints, Matrix
 
 Pairs: TypeAlias = Literal["any", "furthest_l1", "furthest_l2"]
 

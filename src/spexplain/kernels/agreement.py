@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array
 from spexplain.kernels.jit import jit
-from spexplain.typing import Array
 
 _ROUNDING = 1e-14
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit
-from spexplain.typing import Array, Floats, Ints
 
 
 @jit

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Matrix
 from spexplain.kernels.jit import jit
-from spexplain.typing import Array, Floats, Matrix
 
 # Values are brought together feature by feature in a tile that stays in the first-level cache.
 _TILE_FEATURES = 64

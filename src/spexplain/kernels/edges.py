@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
 from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
-from spexplain.typing import Array, Floats, Ints, Matrix
 
 _LANES = 32  # bytes that one instruction compares
 

@@ -8,9 +8,9 @@ The bin of a vertex is its code shifted to the right: each `shift` halves the nu
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit, jit_any_order
 from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
-from spexplain.typing import Array, Floats, Ints, Matrix
 
 
 @jit

@@ -5,8 +5,8 @@ The neighbours of ``rows[i]`` inside the node are ``neighbors[indptr[i]:indptr[i
 
 import numpy as np
 
+from spexplain.aliases import Array, Ints
 from spexplain.kernels.jit import jit
-from spexplain.typing import Array, Ints
 
 
 @jit

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Matrix
 from spexplain.kernels.coding import value_of
 from spexplain.kernels.jit import jit
-from spexplain.typing import Array, Floats, Matrix
 
 _RUN = 16  # below this length, moving entries one by one beats merging
 

@@ -6,9 +6,9 @@ leaf that a row joins and the leaf that it leaves, then the shape of the orders.
 
 import numpy as np
 
+from spexplain.aliases import Array
 from spexplain.kernels.agreement import transfer
 from spexplain.kernels.jit import jit
-from spexplain.typing import Array
 
 
 @jit

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
 from spexplain.kernels.labels import labels_before
 from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
-from spexplain.typing import Array, Floats, Ints, Matrix
 
 
 @jit

@@ -6,9 +6,9 @@ its code shifted to the right.
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
 from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
-from spexplain.typing import Array, Floats, Ints, Matrix
 
 
 @jit

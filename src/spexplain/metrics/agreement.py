@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from spexplain.typing import Array
+from spexplain.aliases import Array
 
 
 class Agreement(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from spexplain.typing import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints, Matrix
 
 Cost: TypeAlias = Literal["kmeans", "kmedians", "kernel_kmeans"]
 Kernel: TypeAlias = str | Callable[..., Any]

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.graphs import CliqueGraph, EdgeGraph, SparseGraph, StarGraph
-from spexplain.typing import Array, Floats, Ints
 
 
 def conductance(graph: Any, subset: Array) -> float:

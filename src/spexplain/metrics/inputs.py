@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.typing import Array, Ints, Matrix
+from spexplain.aliases import Array, Ints, Matrix
 
 
 def table_of(X: Any) -> Matrix:

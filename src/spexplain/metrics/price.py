@@ -6,10 +6,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_centers, check_choice, check_number
 from spexplain.metrics.costs import Cost, Costs, Kernel, kernel_costs, own_centers, point_costs
 from spexplain.metrics.inputs import partition_of, table_of
-from spexplain.typing import Array, Floats, Ints, Matrix
 
 Convention: TypeAlias = Literal["reference", "own", "reoptimized"]
 

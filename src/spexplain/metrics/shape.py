@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.boxes import Box, leaf_boxes
+from spexplain.aliases import Floats
 from spexplain.metrics.inputs import table_of
 from spexplain.tree import Tree
-from spexplain.typing import Floats
+from spexplain.tree.boxes import Box, leaf_boxes
 
 
 def weighted_average_depth(tree: Tree, X: Any = None, *, sizes: Any = None) -> float:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from spexplain.aliases import Ints
 from spexplain.graphs import Graph
 from spexplain.records import Costs, Pair, Side
-from spexplain.typing import Ints
 
 CutScore: TypeAlias = Callable[[Any, Any, Any], Any]  # (left, right, node) → score of the cut
 LeafPriority: TypeAlias = Callable[[Any, Any], Any]  # (score of its best cut, node) → its turn

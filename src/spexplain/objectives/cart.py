@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from spexplain.aliases import LeafWeight
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives.base import Objective
 from spexplain.records import Side
-from spexplain.typing import LeafWeight
 
 
 def mean_impurity(left: Side, right: Side, node: Side) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Ints
 from spexplain.engines.base import SMALL_TABLE
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs import Neighbors
@@ -18,7 +19,6 @@ from spexplain.paper.machine import load
 from spexplain.paper.protocol import KernelRun, KMeansRun
 from spexplain.paper.references import cluster
 from spexplain.paper.tables import Task
-from spexplain.typing import Array, Ints
 
 Record = dict[str, Any]
 _SLOW = 2.0  # seconds from which a step is timed once

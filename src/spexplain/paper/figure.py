@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from spexplain.facts.palette import NOISE, colors
 from spexplain.paper.layout import FOREIGN
 from spexplain.paper.protocol import GROUPS, METHODS
 from spexplain.paper.results import Results, Value
-from spexplain.plots.style import pyplot
-from spexplain.summary.palette import NOISE, colors
+from spexplain.show.plots.style import pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spexplain import datasets
+from spexplain.aliases import Array, Floats
 from spexplain.estimators import CART, SpexClique
-from spexplain.plots import plot_cuts
-from spexplain.plots.style import pyplot
+from spexplain.facts.palette import colors
 from spexplain.references.named import cluster
-from spexplain.summary.palette import colors
-from spexplain.typing import Array, Floats
+from spexplain.show.plots import plot_cuts
+from spexplain.show.plots.style import pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,7 +18,7 @@ from spexplain.paper.markdown import page
 from spexplain.paper.notes import Notes
 from spexplain.paper.printed import SOURCE
 from spexplain.paper.results import Results
-from spexplain.report.files import write
+from spexplain.show.report.files import write
 
 FIGURE = "paper-scores"
 _COLUMNS = (
@@ -143,7 +143,7 @@ def write_figure(results: Results, folder: Path) -> list[Path]:
         The files.
     """
     from spexplain.paper.figure import draw_scores
-    from spexplain.plots.style import pyplot
+    from spexplain.show.plots.style import pyplot
 
     figure = draw_scores(results)
     if figure is None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array
 from spexplain.paper.bench import Bench
 from spexplain.paper.protocol import KernelRun, KMeansRun, Run, SpectralRun
-from spexplain.typing import Array
 
 
 def cluster(run: Run, bench: Bench) -> tuple[Array, float]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from spexplain._version import __version__
 from spexplain.paper.tables import Task
-from spexplain.report.files import write
+from spexplain.show.report.files import write
 
 _LIBRARIES = ("numpy", "scikit-learn", "pyamg")
 

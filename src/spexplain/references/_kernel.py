@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from spexplain.aliases import Floats, Ints
 from spexplain.references._lloyd import ROUNDING, Assignment, members_of
-from spexplain.typing import Floats, Ints
 
 # Entries of one block of the kernel matrix: 8 MB, which a processor's cache can hold.
 _BLOCK_ENTRIES = 2**20

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from spexplain.typing import Floats, Ints
+from spexplain.aliases import Floats, Ints
 
 Centers = TypeVar("Centers")
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spexplain.aliases import Ints
 from spexplain.arguments import check_integer, check_number
 from spexplain.memory import check_memory
 from spexplain.references._kernel import (
@@ -27,7 +28,6 @@ from spexplain.references._lloyd import (
     spread_rows,
     warn_if_fewer_clusters,
 )
-from spexplain.typing import Ints
 
 _KERNELS = ("rbf", "laplacian", "polynomial", "linear", "precomputed")
 

@@ -16,6 +16,7 @@ from sklearn.base import (
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spexplain.aliases import Floats, Ints
 from spexplain.arguments import check_integer
 from spexplain.references._lloyd import (
     Assignment,
@@ -26,7 +27,6 @@ from spexplain.references._lloyd import (
     spread_rows,
     warn_if_fewer_clusters,
 )
-from spexplain.typing import Floats, Ints
 
 # Entries of one block of distances: 8 MB, whatever the number of rows.
 _BLOCK_ENTRIES = 2**20

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Matrix
 from spexplain.openmp import fork_safe
-from spexplain.typing import Array, Matrix
 
 NAMES = ("spectral", "kmeans", "kmedians", "kernel_kmeans")
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spexplain.aliases import Array, Matrix
 from spexplain.graphs import Neighbors
-from spexplain.typing import Array, Matrix
 
 N_NEIGHBORS = 20
 # Above this many rows the multigrid eigensolver, if installed, is much faster than Lanczos.

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from spexplain.aliases import Array, Ints
 from spexplain.refine.moving import Moving, Parted, index_of
 from spexplain.refine.routes import Routes, Test
-from spexplain.typing import Array, Ints
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.engines.histogram.binning import bin_table
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
+from spexplain.engines.exhaustive import midpoint
 from spexplain.engines.histogram.counts import Coded
 from spexplain.engines.histogram.tally import Tallies
-from spexplain.engines.numpy import midpoint
-from spexplain.engines.threads import Threads, blocks_of
 from spexplain.refine.moving import Moving, index_of
 from spexplain.refine.routes import Test
-from spexplain.typing import Array, Bools, Floats, Ints, Matrix
+from spexplain.table.coding import bin_table
+from spexplain.threads import Threads, blocks_of
 
 _N_BINS = 255
 _CELLS = 1 << 18  # of histograms that a thread fills at a time

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from spexplain.aliases import Array, Ints
 from spexplain.graphs import CenterCosts
 from spexplain.records import Costs
 from spexplain.refine.moves import Crossroads, Moved, Moves, moves_of
-from spexplain.typing import Array, Ints
 
 
 class CostMoves:

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from spexplain.aliases import Array, Ints
 from spexplain.graphs import EdgeGraph, SparseGraph, StarGraph
 from spexplain.records import Side
 from spexplain.refine.moves import Crossroads, Moved, Moves, moves_of
-from spexplain.typing import Array, Ints
 
 
 class EdgeMoves:

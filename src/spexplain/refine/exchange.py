@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Bools, Ints
 from spexplain.refine.agreement import AgreementGoal, pair_sums
 from spexplain.refine.local import improve, retested
 from spexplain.refine.orders import Orders
 from spexplain.refine.routes import Routes, Test
 from spexplain.refine.shape import exchanged
 from spexplain.tree import Tree
-from spexplain.typing import Bools, Ints
 
 _N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Ints
 from spexplain.records import Cut
 from spexplain.refine.agreement import RandIndex, pairs
 from spexplain.refine.orders import Orders
-from spexplain.typing import Ints
 
 
 class Node(NamedTuple):

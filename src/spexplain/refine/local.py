@@ -6,11 +6,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice
 from spexplain.engines.base import SMALL_TABLE
-from spexplain.engines.numpy import count_threads
-from spexplain.engines.sweeps import sweep_of
-from spexplain.engines.threads import Threads
+from spexplain.ledgers import sweep_of
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.refine.agreement import AgreementGoal
@@ -18,8 +17,8 @@ from spexplain.refine.moving import Parted
 from spexplain.refine.objective import ObjectiveGoal
 from spexplain.refine.orders import sorted_table
 from spexplain.refine.routes import Routes, Test
+from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Tree
-from spexplain.typing import Ints, Matrix
 
 GoalName: TypeAlias = Literal["objective", "agreement"]
 

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.graphs import CliqueGraph, Graph, PairGraph
 from spexplain.records import Pair, Side
 from spexplain.refine.agreement import packed
-from spexplain.typing import Array, Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

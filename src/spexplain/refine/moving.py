@@ -2,8 +2,8 @@
 
 from typing import NamedTuple, Protocol
 
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.refine.routes import Test
-from spexplain.typing import Array, Bools, Floats, Ints, Matrix
 
 
 class Moving(NamedTuple):

@@ -4,11 +4,11 @@ from math import fsum
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats
 from spexplain.objectives import Objective
 from spexplain.refine.moves import Crossroads, Moves, moves_of
 from spexplain.refine.orders import Orders
 from spexplain.refine.routes import Routes, Test
-from spexplain.typing import Array, Floats
 
 _BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
 _MARGIN = 1e-12  # share of the objective that counts as rounding

@@ -7,10 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from spexplain.engines.numpy import count_threads, midpoint
+from spexplain.aliases import Array, Bools, Ints, Matrix
+from spexplain.engines.exhaustive import midpoint
 from spexplain.refine.moving import Moving
 from spexplain.refine.routes import Test
-from spexplain.typing import Array, Bools, Ints, Matrix
+from spexplain.threads import count_threads
 
 _T = TypeVar("_T")
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Matrix
 from spexplain.tree import LEAF, Tree
-from spexplain.typing import Array, Bools, Matrix
 
 
 class Test(NamedTuple):

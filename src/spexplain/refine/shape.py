@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Ints, Matrix
 from spexplain.records import Cut
 from spexplain.refine.agreement import RandIndex, leaf_table
 from spexplain.refine.routes import Test, tests_of
 from spexplain.tree import LEAF, Tree
-from spexplain.typing import Ints, Matrix
 
 _NEW = -1
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from spexplain.aliases import Ints, Matrix
 from spexplain.engines import Engine
 from spexplain.graphs import CliqueGraph, StarGraph
 from spexplain.grow import grow
@@ -11,7 +12,6 @@ from spexplain.objectives import Objective, emn, gini_cart, spex
 from spexplain.refine.exchange import Ground
 from spexplain.refine.growth import AgreementSearch
 from spexplain.tree import Tree
-from spexplain.typing import Ints, Matrix
 
 START_NAMES = ("spex", "emn", "cart", "agreement")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array
 from spexplain.exceptions import quoted, quoted_list
-from spexplain.typing import Array
 
 FORMAT = "spexplain.tree"
 VERSION = 1

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.records import Cut
 from spexplain.tree.arrays import DTYPES, LEAF, document_of, parsed
-from spexplain.typing import Array, Floats, Ints, Matrix
 
 
 @dataclass(frozen=True, eq=False)

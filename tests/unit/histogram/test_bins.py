@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from binned import heavy_tailed
 from spexplain.engines import resolve_engine
-from spexplain.engines.histogram import HistogramEngine, binning
-from spexplain.engines.threads import Threads
+from spexplain.engines.histogram import HistogramEngine
 from spexplain.graphs import CliqueGraph
 from spexplain.grow import grow
 from spexplain.objectives import spex
+from spexplain.table import coding as binning
+from spexplain.threads import Threads
 from strategies import columns
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from binned import heavy_tailed
 from growing import grown
-from spexplain.engines.histogram import HistogramEngine, binning, compiled, node
-from spexplain.engines.threads import Threads
+from spexplain.engines.histogram import HistogramEngine, compiled, node
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import spex
+from spexplain.table import coding as binning
+from spexplain.threads import Threads
 
 
 @pytest.mark.parametrize("stage", ["bin", "bound", "helper"])

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Matrix
 from spexplain.engines.base import Search
 from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
 from spexplain.objectives import Objective
-from spexplain.typing import Matrix
 
 __all__ = ["CupyEngine"]
 
@@ -36,8 +36,8 @@ class CupyEngine:
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
         from spexplain.engines.cupy.edges import edge_types
-        from spexplain.engines.cupy.launch_search import Kernels
         from spexplain.engines.cupy.memory import free_memory
+        from spexplain.kernels.cuda.launch_search import Kernels
 
         if not 2 <= self.max_bins <= 255:
             raise ValueError(f"max_bins={self.max_bins} must be from 2 to 255.")

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Ints
 from spexplain.engines.cupy.memory import Kept
-from spexplain.engines.cupy.records import Block, Borders, Jobs, Node, Places
 from spexplain.graphs import CliqueGraph, StarGraph
+from spexplain.kernels.cuda.records import Block, Borders, Jobs, Node, Places
 from spexplain.records import Side
-from spexplain.typing import Array, Bools, Ints
 
 _MOST_LABELS = 40_000  # whose counters fit shared memory
 

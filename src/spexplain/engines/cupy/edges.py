@@ -6,13 +6,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spexplain.engines.cupy.launch import EdgeTypes
+from spexplain.aliases import Ints
 from spexplain.engines.cupy.memory import Kept
-from spexplain.engines.cupy.records import Block, Borders, Csr, Jobs, Node, Places
 from spexplain.graphs import SparseGraph
 from spexplain.graphs.device import device_edges, keep_lists, known_lists
+from spexplain.kernels.cuda.launch import EdgeTypes
+from spexplain.kernels.cuda.records import Block, Borders, Csr, Jobs, Node, Places
 from spexplain.records import Side
-from spexplain.typing import Ints
 
 _SUMS: WeakKeyDictionary[SparseGraph, tuple[int, int]] = WeakKeyDictionary()
 

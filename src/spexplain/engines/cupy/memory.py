@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from spexplain.engines.cupy.records import Node
+from spexplain.kernels.cuda.records import Node
 
 _USABLE = 0.9  # of what is free
 _LEAST = 1 << 23  # bytes that are never worth saving

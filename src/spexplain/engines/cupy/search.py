@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from spexplain.engines.cupy.counts import goes_left
-from spexplain.engines.cupy.records import NOTHING, Found, Node
 from spexplain.engines.cupy.step import Step
 from spexplain.engines.cupy.table import DeviceTable
-from spexplain.engines.numpy import midpoint
+from spexplain.engines.exhaustive import midpoint
+from spexplain.kernels.cuda.records import NOTHING, Found, Node
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Side
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.engines.cupy.formulas import border_scores, gap_scores
-from spexplain.engines.cupy.records import NOTHING, Block, Borders, Found, Jobs, Node, Scored
+from spexplain.kernels.cuda.records import NOTHING, Block, Borders, Found, Jobs, Node, Scored
 from spexplain.records import Side
 
 _A_CUT = 10  # numbers that a cut at a border takes: six of its sides, its score, and what makes it

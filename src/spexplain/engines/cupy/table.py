@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.cupy.records import CELLS, LANES, Bins, Block
-from spexplain.typing import Array, Floats
+from spexplain.aliases import Array, Floats
+from spexplain.kernels.cuda.records import CELLS, LANES, Bins, Block
 
 _N_SAMPLE = 4096  # rows whose quantiles are taken
 _N_EDGES = 255  # what eight halvings tell apart

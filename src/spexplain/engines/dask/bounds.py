@@ -2,19 +2,19 @@
 
 import numpy as np
 
+from spexplain.aliases import Floats, Ints
 from spexplain.engines.dask.records import NOTHING, Bounded, Found, Node, Segments
 from spexplain.engines.dask.slopes import Falls, path_bounds
 from spexplain.engines.dask.sums import Sums
-from spexplain.engines.histogram.bounds import (
+from spexplain.objectives import Objective
+from spexplain.objectives.bounds import (
     Bins,
     admissible_scores,
     corner_bounds,
     has_enough,
     lower_bounds,
 )
-from spexplain.engines.histogram.bounds import Sums as Cuts
-from spexplain.objectives import Objective
-from spexplain.typing import Floats, Ints
+from spexplain.objectives.bounds import Sums as Cuts
 
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.engines.dask import parts
+from spexplain.aliases import Array, Bools, Ints
 from spexplain.engines.dask.looks import Look
-from spexplain.engines.dask.parts import Part, Path
 from spexplain.engines.dask.records import Fields, Node, Segments
-from spexplain.engines.dask.table import DaskTable
 from spexplain.engines.dask.tallies import AmountTally
-from spexplain.engines.histogram.bounds import both_sides
 from spexplain.graphs import SparseGraph
 from spexplain.objectives import Objective
+from spexplain.objectives.bounds import both_sides
 from spexplain.records import Side
-from spexplain.typing import Array, Bools, Ints
+from spexplain.table import partition_tasks as parts
+from spexplain.table.partition_tasks import Part, Path
+from spexplain.table.partitioned import DaskTable
 
 _EDGES_PER_PART = 1 << 22
 _INDEX_BITS = 22  # of a place on a feature: which stretch between edges; above them, the bin

@@ -8,10 +8,10 @@ from spexplain.engines.base import Search
 from spexplain.engines.dask.edges import EdgeSums
 from spexplain.engines.dask.search import DaskSearch
 from spexplain.engines.dask.sums import CostSums, LabelSums, StarSums, Sums
-from spexplain.engines.dask.table import MAX_BINS, ROWS_PER_PARTITION, DaskTable
-from spexplain.engines.numpy import NumpyEngine
+from spexplain.engines.exhaustive import NumpyEngine
 from spexplain.graphs import CenterCosts, CliqueGraph, Graph, SparseGraph, StarGraph
 from spexplain.objectives import Objective
+from spexplain.table.partitioned import MAX_BINS, ROWS_PER_PARTITION, DaskTable
 
 
 @singledispatch

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.engines.dask.parts import Part, Path, as_matrix, rows_of
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.engines.dask.tallies import Tally
 from spexplain.kernels.coding import values_around
-from spexplain.typing import Array, Bools, Floats, Ints
+from spexplain.table.partition_tasks import Part, Path, as_matrix, rows_of
 
 
 class Group(NamedTuple):

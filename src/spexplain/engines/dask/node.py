@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 
-from spexplain.engines.dask.binning import N_CODES
+from spexplain.aliases import Ints
 from spexplain.engines.dask.bounds import Scorer
 from spexplain.engines.dask.looks import Entries, Seen
 from spexplain.engines.dask.records import NOTHING, Bounded, Job, Segments
@@ -19,10 +19,10 @@ from spexplain.engines.dask.refinement import (
     zoomed,
 )
 from spexplain.engines.dask.slopes import ruler_of
-from spexplain.engines.dask.table import DaskTable
-from spexplain.engines.numpy import midpoint
+from spexplain.engines.exhaustive import midpoint
 from spexplain.records import Cut, Promise
-from spexplain.typing import Ints
+from spexplain.table.partition_coding import N_CODES
+from spexplain.table.partitioned import DaskTable
 
 _MOST_ASKED = 1 << 21  # numbers in the answer to one closer look at a node
 _FEW = (

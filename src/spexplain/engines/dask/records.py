@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.engines.dask.parts import Path
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.engines.dask.slopes import Rises, Ruler
 from spexplain.records import Cut
-from spexplain.typing import Array, Bools, Floats, Ints
+from spexplain.table.partition_tasks import Path
 
 
 @dataclass(eq=False)

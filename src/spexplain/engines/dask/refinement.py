@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.engines.dask.binning import N_CODES, to_float, to_place
+from spexplain.aliases import Floats, Ints
 from spexplain.engines.dask.looks import Entries, Group, Seen, Steps
 from spexplain.engines.dask.records import Bounded, Job, Node, Segments
 from spexplain.engines.dask.slopes import Rises
 from spexplain.engines.dask.tallies import Tally
-from spexplain.typing import Floats, Ints
+from spexplain.table.partition_coding import N_CODES, to_float, to_place
 
 N_PLACES = 16  # finer bins of an interval: fewer mean more looks, more mean more bytes
 _ENOUGH = 8  # sampled values in an interval that make good borders

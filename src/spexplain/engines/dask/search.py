@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.engines.dask import parts
-from spexplain.engines.dask.binning import N_CODES
+from spexplain.aliases import Floats, Ints
 from spexplain.engines.dask.bounds import Scorer
 from spexplain.engines.dask.edges import EdgeSums
 from spexplain.engines.dask.looks import Look, entries_of, look_closely, merge_seen
@@ -22,10 +21,11 @@ from spexplain.engines.dask.refinement import (
     steps_of,
 )
 from spexplain.engines.dask.sums import Sums
-from spexplain.engines.dask.table import DaskTable
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
-from spexplain.typing import Floats, Ints
+from spexplain.table import partition_tasks as parts
+from spexplain.table.partition_coding import N_CODES
+from spexplain.table.partitioned import DaskTable
 
 _MOST_CELLS = 1 << 22  # numbers in the histograms of one node, beyond which bins are joined
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.objectives import Objective
 from spexplain.records import Side
-from spexplain.typing import Array, Floats, Ints
 
 _ROUNDING = 1e-12  # relative; far above what rounding does to steps and slack
 _MOST = 2**30  # rises are 32-bit integers

@@ -5,17 +5,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spexplain.aliases import Bools, Ints
 from spexplain.engines.dask.records import Fields, Node, Segments
 from spexplain.engines.dask.slopes import Falls, clique_falls
-from spexplain.engines.dask.table import DaskTable
 from spexplain.engines.dask.tallies import AmountTally, LabelTally, Tally
-from spexplain.engines.histogram.bounds import both_sides
 from spexplain.engines.histogram.labels import LabelCounts
 from spexplain.graphs import CenterCosts, CliqueGraph, StarGraph
 from spexplain.kernels.labels import corner_sums, scan_histograms
 from spexplain.objectives import Objective
+from spexplain.objectives.bounds import both_sides
 from spexplain.records import Costs, Side
-from spexplain.typing import Bools, Ints
+from spexplain.table.partitioned import DaskTable
 
 
 class Sums(Protocol):

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Ints
 from spexplain.kernels.labels import fill_histograms
 from spexplain.kernels.sums import scan_sums
-from spexplain.typing import Array, Ints
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
-from spexplain.engines.histogram.bounds import MARGIN
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit
+from spexplain.objectives.bounds import MARGIN
 from spexplain.objectives.cart import (
     association,
     associations,
@@ -28,7 +29,6 @@ from spexplain.objectives.crossing import (
 )
 from spexplain.objectives.spex import conductance, conductances
 from spexplain.records import Side
-from spexplain.typing import Array, Floats, Ints
 
 # In the order of the numbers that `score_of` knows.
 FORMULAS = (

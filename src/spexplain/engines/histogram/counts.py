@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from spexplain.engines.histogram.bounds import both_sides
-from spexplain.engines.threads import Threads
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
+from spexplain.objectives.bounds import both_sides
 from spexplain.records import Side
-from spexplain.typing import Array, Bools, Floats, Ints, Matrix
+from spexplain.threads import Threads
 
 _CELLS_PER_ROW = 2  # more cells cost more to walk through than rows to count
 _ROWS_PER_SORTED_BIN = (

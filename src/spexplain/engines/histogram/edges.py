@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.engines.histogram.counts import Gaps, Place, Segments, SideCounts, Wanted
 from spexplain.graphs import EdgeGraph
 from spexplain.kernels.edges import scan_edges, sweep_edges
 from spexplain.kernels.neighbors import keep_neighbors, list_neighbors
 from spexplain.records import Side
-from spexplain.typing import Array, Bools, Floats, Ints
 
 
 class _Joined(NamedTuple):

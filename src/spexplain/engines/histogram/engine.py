@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Matrix
 from spexplain.engines.base import Search
-from spexplain.engines.histogram.binning import bin_table
+from spexplain.engines.exhaustive import NumpyEngine, midpoint
 from spexplain.engines.histogram.counts import Coded, Counts, Place
 from spexplain.engines.histogram.edges import EdgeCounts
 from spexplain.engines.histogram.labels import LabelCounts
@@ -22,8 +23,6 @@ from spexplain.engines.histogram.pairs import PairCounts
 from spexplain.engines.histogram.scoring import scoring_of
 from spexplain.engines.histogram.stars import StarCounts
 from spexplain.engines.histogram.sums import CostCounts, ProductCounts
-from spexplain.engines.numpy import NumpyEngine, count_threads, midpoint
-from spexplain.engines.threads import Threads
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,
@@ -36,7 +35,8 @@ from spexplain.graphs import (
 from spexplain.kernels.coding import sides_of, values_around
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
-from spexplain.typing import Array, Matrix
+from spexplain.table.coding import bin_table
+from spexplain.threads import Threads, count_threads
 
 _N_SMALL = 20  # members up to which sorting all of a node beats bounding first
 

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.engines.histogram.counts import Gaps, Place, Segments, Wanted
 from spexplain.engines.histogram.tally import Tallies, Tally
 from spexplain.graphs import CliqueGraph
 from spexplain.kernels.labels import corner_sums, scan_histograms, sweep_labels
 from spexplain.records import Side
-from spexplain.typing import Array, Bools, Floats, Ints
 
 _MOST_EXACT = 2**53  # floats hold whole numbers exactly up to here
 

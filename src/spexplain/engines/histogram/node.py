@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.engines.histogram.counts import Coded, Counts, Gaps, Place, Segments, Wanted
 from spexplain.engines.histogram.scoring import Question, Scoring
-from spexplain.engines.threads import Threads, blocks_of
 from spexplain.kernels.bins import survey_bins
 from spexplain.objectives import Objective
 from spexplain.records import Promise
-from spexplain.typing import Array, Bools, Floats, Ints
+from spexplain.threads import Threads, blocks_of
 
 _BLOCK = 1 << 13  # bins whose bounds a thread takes at a time
 _LANES = 32  # blocks of codes that lie vertex by vertex are multiples of this

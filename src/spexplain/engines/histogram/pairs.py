@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.engines.histogram.counts import Counts, Gaps, Place, Segments, Wanted
-from spexplain.engines.threads import Threads
 from spexplain.records import Pair
-from spexplain.typing import Array, Bools, Floats, Ints
+from spexplain.threads import Threads
 
 
 class PairCounts(Counts):

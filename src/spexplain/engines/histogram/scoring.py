@@ -4,8 +4,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from spexplain.aliases import Bools, Floats, Ints
 from spexplain.engines.histogram import compiled
-from spexplain.engines.histogram.bounds import (
+from spexplain.engines.histogram.counts import Counts
+from spexplain.objectives import Objective
+from spexplain.objectives.bounds import (
     Bins,
     Sums,
     admissible_scores,
@@ -13,10 +16,7 @@ from spexplain.engines.histogram.bounds import (
     has_enough,
     lower_bounds,
 )
-from spexplain.engines.histogram.counts import Counts
-from spexplain.objectives import Objective
 from spexplain.records import Side
-from spexplain.typing import Bools, Floats, Ints
 
 
 class Question(NamedTuple):

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.engines.histogram.counts import Gaps, Place, Segments, Wanted
 from spexplain.engines.histogram.tally import Tallies, Tally
 from spexplain.graphs import StarGraph
 from spexplain.kernels.stars import scan_stars, sweep_stars
 from spexplain.records import Side
-from spexplain.typing import Array, Floats, Ints
 
 
 class _Star(NamedTuple):

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.engines.histogram.counts import Counts, Gaps, Place, Segments, Wanted
 from spexplain.graphs import CenterCosts, ProductGraph
 from spexplain.kernels.sums import scan_sums, sweep_sums
 from spexplain.records import Costs, Side
-from spexplain.typing import Array, Bools, Floats, Ints
 
 
 class SumCounts(Counts):

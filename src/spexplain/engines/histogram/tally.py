@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Bools, Ints
 from spexplain.engines.histogram.counts import Coded, Place, Segments, SideCounts
-from spexplain.engines.threads import Threads, blocks_of
 from spexplain.kernels.labels import fill_histograms, zoom_histograms
-from spexplain.typing import Array, Bools, Ints
+from spexplain.threads import Threads, blocks_of
 
 # Only nodes with more rows per cell keep their histograms for their children: all that is kept stays
 # below the size of a float32 table.

@@ -1,0 +1,175 @@
+"""The exhaustive engine: every cut of every feature, by prefix sums in NumPy.
+
+It compiles nothing, and is the readable twin of the fast engines.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from spexplain.aliases import Bools, Floats, Ints, Matrix
+from spexplain.ledgers import Sweep, sweep_of
+from spexplain.memory import check_memory
+from spexplain.objectives import Objective
+from spexplain.records import Cut
+from spexplain.threads import count_threads
+
+_BLOCK = 1 << 17  # entries of a block's arrays: a few megabytes of temporaries a thread
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class NumpyEngine:
+    """Exhaustive sweep over all cuts, vectorised over blocks of features that threads share.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    """
+
+    n_jobs: int | None = None
+
+    def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> "NumpySearch":
+        """Return the search for the cuts of one table under one objective."""
+        return NumpySearch(X, objective, min_samples_leaf, count_threads(self.n_jobs))
+
+
+class Node(NamedTuple):
+    """The vertices of a node, sorted by every feature, and what the sweep remembers of them."""
+
+    order: Ints  # shape (n_features, n_members)
+    state: Any
+
+    @property
+    def members(self) -> Ints:
+        members: Ints = self.order[0]
+        return members
+
+
+class NumpySearch:
+    """The cuts of one table under one objective."""
+
+    def __init__(
+        self, X: Matrix, objective: Objective, min_samples_leaf: int, n_threads: int
+    ) -> None:
+        graph = objective.graph
+        self.n_samples, self.n_features = X.shape
+        check_memory(
+            (X.dtype.itemsize + 2 * 8) * X.size,
+            f"The sorted orders of {self.n_samples:,} rows by {self.n_features:,} columns",
+            'take fewer rows or columns, or engine="histogram" if the method has it',
+        )
+        table = X if graph.extra is None else np.concatenate([X, graph.extra])
+        self.columns = np.ascontiguousarray(table.T)
+        self.objective = objective
+        self.min_samples_leaf = min_samples_leaf
+        self.has_extra = graph.extra is not None
+        self.n_threads = n_threads
+        self.sweep: Sweep = sweep_of(graph)
+
+    def root(self) -> Node:
+        return Node(np.argsort(self.columns, axis=1, kind="stable"), self.sweep.root())
+
+    def size(self, node: Node) -> int:
+        return int(np.count_nonzero(node.members < self.n_samples))
+
+    def value(self, node: Node) -> float:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(self.objective.value(self.sweep.node(node.state, node.members)))
+        # Nothing to cut (isolated vertices only): such a leaf adds nothing.
+        return 0.0 if np.isnan(value) else value
+
+    def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
+        x = self.columns[cut.feature].astype(np.float64, copy=False)
+        goes_left = (cut.lower < x) & (x <= cut.threshold)
+        left, right = self.sweep.split(node.state, node.members, goes_left, cut)
+        is_left = goes_left[node.order]
+        return (
+            Node(node.order[is_left].reshape(self.n_features, -1), left),
+            Node(node.order[~is_left].reshape(self.n_features, -1), right),
+        )
+
+    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
+        return [self._best_cut(node) for node in nodes]
+
+    def _best_cut(self, node: Node) -> Cut | None:
+        cut = self._best_with(node, self.min_samples_leaf)
+        if cut is None and self.has_extra and self.min_samples_leaf == 1:
+            # Centres without samples between them: part the centres all the same.
+            cut = self._best_with(node, 0)
+        return cut
+
+    def _best_with(self, node: Node, min_samples: int) -> Cut | None:
+        side = self.sweep.node(node.state, node.members)
+        n_members = node.order.shape[1]
+        if n_members < 2:
+            return None
+        step = max(1, _BLOCK // self.sweep.entries(node.state, n_members))
+        blocks = [slice(start, start + step) for start in range(0, self.n_features, step)]
+
+        def search(block: slice) -> Cut | None:
+            return self._best_in_block(node, side, block, min_samples)
+
+        if self.objective.flat_if_pure and self.sweep.is_pure(node.state):
+            # All cuts tie: the first one found is the answer.
+            return next((cut for cut in map(search, blocks) if cut is not None), None)
+        cuts = [cut for cut in self._map(search, blocks) if cut is not None]
+        return min(cuts, key=lambda cut: cut.score, default=None)  # min keeps the first of equals
+
+    def _map(self, function: Callable[[slice], _T], blocks: Sequence[slice]) -> Iterable[_T]:
+        if self.n_threads == 1 or len(blocks) == 1:
+            return map(function, blocks)
+        return _map_in_threads(function, blocks, self.n_threads)
+
+    def _best_in_block(self, node: Node, side: Any, block: slice, min_samples: int) -> Cut | None:
+        order = node.order[block]
+        values = np.take_along_axis(self.columns[block], order, axis=1)
+        valid = self._valid(values, order, min_samples)
+        if not valid.any():
+            return None
+        features = np.arange(block.start, block.start + len(order))
+        left, right = self.sweep.sides(node.state, side, order, features)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = np.asarray(self.objective.score(left, right, side), dtype=np.float64)
+        scores = np.where(valid & (scores < np.inf), scores, np.inf)  # NaN compares false
+        if self.objective.flat_if_pure and self.sweep.is_pure(node.state):
+            best = int(np.argmax(scores < np.inf))
+        else:
+            best = int(np.argmin(scores))
+        if scores.flat[best] == np.inf:
+            return None
+        row, gap = divmod(best, scores.shape[1])
+        score = float(scores[row, gap])
+        return Cut(
+            feature=block.start + row,
+            threshold=midpoint(float(values[row, gap]), float(values[row, gap + 1])),
+            score=score,
+            priority=float(self.objective.priority(score, side)),
+        )
+
+    def _valid(self, values: Floats, order: Ints, min_samples: int) -> Bools:
+        """Return which gaps part distinct values and leave enough samples on both sides."""
+        is_sample = order < self.n_samples
+        n_left = np.cumsum(is_sample[:, :-1], axis=1)
+        n_right = np.count_nonzero(is_sample[0]) - n_left
+        enough = (n_left >= min_samples) & (n_right >= min_samples)
+        return np.asarray((values[:, :-1] < values[:, 1:]) & enough)
+
+
+def midpoint(low: float, high: float) -> float:
+    """Return the float64 threshold that parts two values: ``low <= threshold < high``."""
+    middle = low + (high - low) / 2
+    if not np.isfinite(middle):
+        middle = low / 2 + high / 2
+    return middle if low <= middle < high else low
+
+
+def _map_in_threads(
+    function: Callable[[slice], _T], blocks: Sequence[slice], n_threads: int
+) -> Iterator[_T]:
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield from pool.map(function, blocks)

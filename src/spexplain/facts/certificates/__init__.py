@@ -1,0 +1,22 @@
+"""Certificates: what is proved about a tree, checked on the data at hand.
+
+See ``docs/certificates.md`` for the story. `certify` bounds the cuts of a tree from both sides,
+`imm_bound` bounds the cost of a tree with one centre per leaf.
+"""
+
+from spexplain.facts.certificates.certify import certify
+from spexplain.facts.certificates.costs import CostBound, imm_bound
+from spexplain.facts.certificates.ratios import CoordinateCut, cheeger_ratios
+from spexplain.facts.certificates.record import Certificate
+from spexplain.facts.certificates.spectrum import Spectrum, smallest_eigenvalues
+
+__all__ = [
+    "Certificate",
+    "CoordinateCut",
+    "CostBound",
+    "Spectrum",
+    "certify",
+    "cheeger_ratios",
+    "imm_bound",
+    "smallest_eigenvalues",
+]

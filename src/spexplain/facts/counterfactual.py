@@ -1,0 +1,261 @@
+"""Why a row is where it is, and the smallest changes that would move it to another cluster."""
+
+from collections.abc import Sequence
+from math import hypot, inf, isfinite
+from sys import float_info
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Array, Floats
+from spexplain.facts.certificates.record import default_names
+from spexplain.facts.inputs import finite, plain_label
+from spexplain.facts.leaves import conditions_of, rule_of
+from spexplain.facts.row_schema import (
+    FORMAT,
+    VERSION,
+    Change,
+    Move,
+    PathTest,
+    RowExplanation,
+    Smallest,
+)
+from spexplain.facts.schema import Label
+from spexplain.facts.text import one_line
+from spexplain.tree import Tree
+from spexplain.tree.boxes import Interval, contains, leaf_boxes
+from spexplain.tree.words import Condition, number
+
+
+class _Ground(NamedTuple):
+    """What all parts of an explanation read."""
+
+    tree: Tree
+    row: Array
+    names: Sequence[str]
+    scales: Floats
+    labels: list[Label | None]
+
+
+def explain_row(
+    tree: Tree,
+    row: Any,
+    *,
+    names: Sequence[str] | None = None,
+    scales: Floats | None = None,
+    leaf_labels: Sequence[Any] | None = None,
+) -> RowExplanation:
+    """Explain why a row is in its leaf, and what would move it to another one.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    row : array of shape (n_features,)
+        The row. New values are exact in its own type, float32 or float64.
+    names : list of str, optional
+        Names of the features; x0, x1, ... by default.
+    scales : array of shape (n_features,), optional
+        Standard deviations of the tested features, see `spexplain.facts.feature_scales`. Without
+        them, or where one is 0 or NaN, changes of that feature have no length and come last.
+    leaf_labels : sequence, optional
+        Reference label that each leaf stands for.
+
+    Returns
+    -------
+    explanation : dict
+        The tests on the way with their margins, and the smallest changes of one and two values that
+        reach another leaf, or a leaf of another label. A leaf is within reach of one change if
+        exactly one feature is outside its box; nothing else can be smaller.
+
+    Examples
+    --------
+    >>> from spexplain.facts.counterfactual import explain_row, row_text
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=2, size=0).split(0, feature=0, threshold=4.0)
+    >>> tree = tree.split(2, feature=1, threshold=7.0)
+    >>> explained = explain_row(tree, [5.0, 6.0], names=["age", "pay"], scales=[2.0, 10.0])
+    >>> print(row_text(explained))
+    Leaf 1: age > 4 and pay ≤ 7
+      no   age ≤ 4   age = 5, margin 1 (0.5 SD)
+      yes  pay ≤ 7   pay = 6, margin 1 (0.1 SD)
+    Smallest changes
+      to leaf 2: pay from 6 to more than 7 (0.1 SD)
+      to leaf 0: age from 5 to 4 (0.5 SD)
+    """
+    values = _checked_row(row, tree.n_features)
+    known = default_names(tree.n_features, names)
+    width = np.full(tree.n_features, np.nan) if scales is None else np.asarray(scales, float)
+    if leaf_labels is None:
+        labels: list[Label | None] = [None] * tree.n_leaves
+    else:
+        labels = [plain_label(label) for label in leaf_labels]
+    ground = _Ground(tree, values, known, width, labels)
+    leaf = int(tree.apply(values[None, :])[0])
+    changes = _changes(ground, leaf)
+    elsewhere = [change for change in changes if change["other_label"]]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "leaf": leaf,
+        "label": labels[leaf],
+        "rule": rule_of(conditions_of(leaf_boxes(tree)[leaf], known)),
+        "path": [_met(ground, node, passed) for node, passed in tree.path(leaf)],
+        "to_other_leaf": _smallest(changes),
+        "to_other_label": _smallest(elsewhere),
+        "changes": changes,
+    }
+
+
+def _checked_row(row: Any, n_features: int) -> Array:
+    """Return one row of finite floats."""
+    values = np.asarray(row)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    if values.shape == (1, n_features):
+        values = values[0]
+    if values.shape != (n_features,):
+        raise ValueError(f"row must hold {n_features} values, got shape {np.shape(row)}.")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("row must hold finite values.")
+    return values
+
+
+def _met(ground: _Ground, node: int, passed: bool) -> PathTest:
+    tree, feature = ground.tree, int(ground.tree.feature[node])
+    lower, upper = float(tree.lower[node]), float(tree.threshold[node])
+    x = float(ground.row[feature])
+    margin = min(abs(x - lower), abs(x - upper), float_info.max)
+    name = ground.names[feature]
+    return {
+        "node": node,
+        "feature": feature,
+        "name": name,
+        "test": Condition(feature, lower, upper).to_text(name),
+        "value": x,
+        "passed": passed,
+        "margin": margin,
+        "margin_sd": _in_deviations(ground, feature, margin),
+    }
+
+
+def _in_deviations(ground: _Ground, feature: int, amount: float) -> float | None:
+    scale = float(ground.scales[feature])
+    return finite(amount / scale) if scale > 0 else None
+
+
+def _changes(ground: _Ground, home: int) -> list[Change]:
+    """Return the changes of one or two values that reach other leaves, nearest first."""
+    changes: list[Change] = []
+    for leaf, box in enumerate(leaf_boxes(ground.tree)):
+        outside = [each for each in box if not contains(box[each], float(ground.row[each]))]
+        if leaf == home or not 1 <= len(outside) <= 2:
+            continue
+        moves = [_move(ground, feature, box[feature]) for feature in outside]
+        found = [move for move in moves if move is not None]
+        if len(found) < len(moves):
+            continue  # no value of the row's type lies in the box
+        lengths = [inf if move["change_sd"] is None else move["change_sd"] for move in found]
+        label = ground.labels[leaf]
+        changes.append(
+            {
+                "leaf": leaf,
+                "label": label,
+                "other_label": None if label is None else label != ground.labels[home],
+                "moves": found,
+                "distance": finite(hypot(*lengths)),
+            }
+        )
+    return sorted(changes, key=lambda change: (_length(change), len(change["moves"])))
+
+
+def _length(change: Change) -> float:
+    return inf if change["distance"] is None else change["distance"]
+
+
+def _move(ground: _Ground, feature: int, intervals: tuple[Interval, ...]) -> Move | None:
+    """Return the smallest change of a value that brings it into one of the intervals."""
+    x = ground.row[feature]
+    best: tuple[float, float, float] | None = None  # size of the change, new value, bound
+    for low, high in intervals:
+        upwards = float(x) <= low
+        to = _just_inside(low, high, x.dtype, from_below=upwards)
+        change = min(abs(to - float(x)), float_info.max)
+        if low < to <= high and isfinite(to) and (best is None or change < best[0]):
+            best = change, to, low if upwards else high
+    if best is None:
+        return None
+    change, to, bound = best
+    deviations = _in_deviations(ground, feature, change)
+    return {
+        "feature": feature,
+        "name": ground.names[feature],
+        "value": float(x),
+        "to": to,
+        "bound": bound,
+        "upwards": to > float(x),
+        "change": change if to > float(x) else -change,
+        "change_sd": deviations,
+    }
+
+
+def _just_inside(low: float, high: float, dtype: Any, *, from_below: bool) -> float:
+    """Return the end of ``low < x ≤ high`` that a value meets first, among the floats of a type."""
+    kind = np.dtype(dtype).type
+    with np.errstate(over="ignore"):
+        end = kind(low if from_below else high)
+    if from_below and float(end) <= low:
+        end = np.nextafter(end, kind(np.inf))
+    elif not from_below and float(end) > high:
+        end = np.nextafter(end, kind(-np.inf))
+    return float(end)
+
+
+def _smallest(changes: list[Change]) -> Smallest:
+    """Return the first changes of one and of two values of a sorted list."""
+    one = next((change for change in changes if len(change["moves"]) == 1), None)
+    two = next((change for change in changes if len(change["moves"]) == 2), None)
+    return {"one_feature": one, "two_features": two}
+
+
+def row_text(explanation: RowExplanation) -> str:
+    """Return the explanation of a row as plain text.
+
+    Parameters
+    ----------
+    explanation : dict
+        From `explain_row`.
+
+    Returns
+    -------
+    text : str
+    """
+    home = _leaf_name(explanation["leaf"], explanation["label"])
+    lines = [f"L{home[1:]}: {one_line(explanation['rule'])}"]
+    tests = [one_line(step["test"]) for step in explanation["path"]]
+    width = max(map(len, tests), default=0)
+    for step, test in zip(explanation["path"], tests, strict=True):
+        answer = "yes" if step["passed"] else "no "
+        margin = f"margin {number(step['margin'])}{_deviations(step['margin_sd'])}"
+        value = f"{one_line(step['name'])} = {number(step['value'])}"
+        lines.append(f"  {answer}  {test:<{width}}   {value}, {margin}")
+    if explanation["changes"]:
+        lines.append("Smallest changes")
+    for change in explanation["changes"]:
+        moves = " and ".join(map(_move_text, change["moves"]))
+        target = _leaf_name(change["leaf"], change["label"])
+        lines.append(f"  to {target}: {moves}{_deviations(change['distance'])}")
+    return "\n".join(lines)
+
+
+def _leaf_name(leaf: int, label: Label | None) -> str:
+    return f"leaf {leaf}" if label is None else f"leaf {leaf} ({one_line(str(label))})"
+
+
+def _deviations(amount: float | None) -> str:
+    return "" if amount is None or not isfinite(amount) else f" ({amount:.2g} SD)"
+
+
+def _move_text(move: Move) -> str:
+    more = "more than " if move["upwards"] else ""
+    return f"{one_line(move['name'])} from {number(move['value'])} to {more}{number(move['bound'])}"

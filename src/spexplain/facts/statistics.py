@@ -1,0 +1,137 @@
+"""Numbers that describe the rows of the leaves: one pass for all features, another for the few that matter."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Floats, Ints, Matrix
+
+QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+_BLOCK = 1 << 22  # values that are held as float64 at once: 32 MB
+
+
+class Moments(NamedTuple):
+    """Sums over groups of rows, for every feature. Values are measured from `origin`."""
+
+    origin: Floats  # (n_features,)
+    counts: Ints  # (n_groups,)
+    sums: Floats  # (n_groups, n_features)
+    squares: Floats
+    low: Floats  # least value; infinity in empty groups
+    high: Floats
+
+    @classmethod
+    def of(cls, X: Matrix, groups: list[Ints]) -> "Moments":
+        """Return the sums of groups of rows, given by their row numbers. O(n d)."""
+        shape = (len(groups), X.shape[1])
+        sums, squares = np.zeros(shape), np.zeros(shape)
+        low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
+        # Near the rows, squares lose few digits.
+        origin = X.mean(axis=0, dtype=np.float64)
+        for group, rows in enumerate(groups):
+            for block in _blocks(X, rows):
+                low[group] = np.minimum(low[group], block.min(axis=0))
+                high[group] = np.maximum(high[group], block.max(axis=0))
+                gaps = block - origin
+                sums[group] += gaps.sum(axis=0)
+                squares[group] += np.einsum("ij,ij->j", gaps, gaps)
+        counts = np.array([len(rows) for rows in groups], dtype=np.int64)
+        return cls(origin, counts, sums, squares, low, high)
+
+    @property
+    def means(self) -> Floats:
+        """Mean of every group, NaN in empty ones."""
+        means: Floats = self.origin + self.sums / self.counts[:, None]
+        return np.clip(means, self.low, self.high)  # rounding may step out of a constant group
+
+    @property
+    def stds(self) -> Floats:
+        """Standard deviation of every group, NaN in empty ones and exactly 0 where all is equal."""
+        counts = self.counts[:, None]
+        variances = self.squares / counts - (self.sums / counts) ** 2
+        stds: Floats = np.sqrt(np.maximum(variances, 0.0))
+        return np.where(self.low == self.high, 0.0, stds)
+
+    def total(self) -> "Moments":
+        """Return the sums of all rows as one group."""
+        return Moments(
+            self.origin,
+            self.counts.sum(keepdims=True),
+            self.sums.sum(axis=0, keepdims=True),
+            self.squares.sum(axis=0, keepdims=True),
+            self.low.min(axis=0, keepdims=True),
+            self.high.max(axis=0, keepdims=True),
+        )
+
+    def differences(self) -> Floats:
+        """Return mean inside less mean outside, in standard deviations of all rows.
+
+        The deviation of all rows, not of the group, keeps a group of equal rows finite and makes
+        groups comparable. NaN for constant features, empty groups, and a group of all rows.
+        """
+        total = self.total()
+        counts = self.counts[:, None]
+        outside = (total.sums - self.sums) / (total.counts[0] - counts)
+        gaps: Floats = (self.sums / counts - outside) / total.stds
+        return np.where(total.stds > 0, gaps, np.nan)
+
+
+def _blocks(X: Matrix, rows: Ints) -> Iterator[Floats]:
+    """Give some rows as float64, a few megabytes at a time."""
+    step = max(1, _BLOCK // X.shape[1])
+    for start in range(0, len(rows), step):
+        yield X[rows[start : start + step]].astype(np.float64)
+
+
+def rows_of_groups(labels: Ints, n_groups: int) -> list[Ints]:
+    """Return the row numbers of every group in increasing order."""
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels, minlength=n_groups))
+    return np.split(order, ends[:-1])
+
+
+def feature_scales(X: Matrix, features: Ints) -> Floats:
+    """Return the standard deviations of some columns; NaN elsewhere.
+
+    Enough for `explain_row`, which moves a row along tested features only. O(n) a feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.facts import feature_scales
+    >>> feature_scales(np.array([[0.0, 5.0], [2.0, 7.0]]), np.array([0]))
+    array([ 1., nan])
+    """
+    scales = np.full(X.shape[1], np.nan)
+    for feature in np.unique(features).tolist():
+        column = X[:, feature].astype(np.float64)
+        scales[feature] = 0.0 if np.all(column == column[0]) else _deviation(column)
+    return scales
+
+
+def _deviation(column: Floats) -> float:
+    """Return the standard deviation of a column, whose squares may be too large for a float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(column.std())
+    if np.isfinite(deviation):
+        return deviation
+    largest = float(np.abs(column).max())
+    return float((column / largest).std()) * largest
+
+
+def nearest_rows(columns: Floats, middle: Floats, scales: Floats, n_nearest: int) -> Ints:
+    """Return which rows are nearest to a middle, in standard deviations; of equals the first.
+
+    `columns` has shape (n_features, n_rows), the other arrays one entry per feature.
+    """
+    distances = np.zeros(columns.shape[1])
+    for column, center, scale in zip(columns, middle, scales, strict=True):
+        if scale > 0:  # constant features tell nothing
+            distances += ((column - center) / scale) ** 2
+    if n_nearest >= len(distances):
+        return np.argsort(distances, kind="stable")
+    # Sorting only those within the n-th distance: O(n).
+    near = np.flatnonzero(distances <= np.partition(distances, n_nearest)[n_nearest])
+    nearest: Ints = near[np.argsort(distances[near], kind="stable")[:n_nearest]]
+    return nearest

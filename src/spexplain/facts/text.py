@@ -1,0 +1,134 @@
+"""A summary as plain text."""
+
+from collections.abc import Sequence
+
+from spexplain.facts.schema import Leaf, Part, Summary
+from spexplain.tree.words import number
+
+_N_PARTS = 4  # clusters of a leaf that are named
+
+
+def one_line(text: str) -> str:
+    r"""Return a text without line breaks and other control characters.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import one_line
+    >>> one_line("pay\n(per\tyear)")
+    'pay (per year)'
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def percent(share: float) -> str:
+    """Return a share in words: whole percents, but never 0 % or 100 % for what only rounds to it.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import percent
+    >>> percent(0.36), percent(0.9999), percent(1.0), percent(1e-5)
+    ('36%', '>99%', '100%', '<1%')
+    """
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def rows_text(size: int, share: float) -> str:
+    """Return a number of rows and its share."""
+    return f"{size:,} {'row' if size == 1 else 'rows'} ({percent(share)})"
+
+
+def parts_text(parts: Sequence[Part], n_named: int = _N_PARTS) -> str:
+    """Return the commonest clusters of a leaf in words."""
+    named = [f"{percent(part['share'])} {_name(part)}" for part in parts[:n_named]]
+    rest = sum(part["count"] for part in parts[n_named:])
+    return ", ".join([*named, f"{rest:,} others"] if rest else named)
+
+
+def _name(part: Part) -> str:
+    return "noise" if part["code"] < 0 else one_line(str(part["label"]))
+
+
+def summary_text(summary: Summary) -> str:
+    """Return the facts that matter most as plain text: the fit, then one paragraph per leaf.
+
+    Parameters
+    ----------
+    summary : dict
+        From `summarize`.
+
+    Returns
+    -------
+    text : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexClique
+    >>> from spexplain.facts import summarize, summary_text
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> print(summary_text(summarize(explainer._grown, X, names=["age"])))
+    6 rows, 1 feature, 2 leaves, depth 1.
+    Against the reference: ARI 1, AMI 1, fidelity 100%, price 1.
+    <BLANKLINE>
+    Leaf 0 stands for a: 3 rows (50%)
+      rule: age ≤ 6
+      reference: 100% a; lift 2
+      typical: age 2.0 SD below the rest
+    <BLANKLINE>
+    Leaf 1 stands for b: 3 rows (50%)
+      rule: age > 6
+      reference: 100% b; lift 2
+      typical: age 2.0 SD above the rest
+    """
+    return "\n\n".join([_head(summary), *map(_leaf, summary["leaves"])])
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _head(summary: Summary) -> str:
+    method = f"{summary['method']}: " if summary["method"] else ""
+    sizes = [
+        _counted(summary["n_rows"], "row", "rows"),
+        _counted(summary["n_features"], "feature", "features"),
+        _counted(summary["n_leaves"], "leaf", "leaves"),
+        f"depth {summary['depth']}",
+    ]
+    lines = [f"{method}{', '.join(sizes)}."]
+    found = summary["agreement"]
+    if found is not None:
+        facts = [f"ARI {found['ari']:.3g}", f"AMI {found['ami']:.3g}"]
+        if summary["fidelity"] is not None:
+            facts.append(f"fidelity {percent(summary['fidelity'])}")
+        if summary["price"] is not None:
+            facts.append(f"price {summary['price']:.3g}")
+        lines.append(f"Against the reference: {', '.join(facts)}.")
+    used = sorted(summary["features"], key=lambda each: -each["importance"])
+    shares = [
+        f"{one_line(each['name'])} {percent(each['importance'])}"
+        for each in used[:5]
+        if each["importance"]
+    ]
+    if len(shares) > 1:
+        lines.append(f"What tells the clusters apart: {', '.join(shares)}.")
+    return "\n".join(lines)
+
+
+def _leaf(leaf: Leaf) -> str:
+    stands = "" if leaf["label"] is None else f" stands for {_label(leaf)}"
+    lines = [f"Leaf {leaf['leaf']}{stands}: {rows_text(leaf['size'], leaf['share'])}"]
+    lines.append(f"  rule: {one_line(leaf['rule'])}")
+    if leaf["composition"]:
+        lift = "" if leaf["lift"] is None else f"; lift {number(round(leaf['lift'], 2))}"
+        lines.append(f"  reference: {parts_text(leaf['composition'])}{lift}")
+    if leaf["telling"]:
+        lines.append(f"  typical: {one_line('; '.join(each['text'] for each in leaf['telling']))}")
+    return "\n".join(lines)
+
+
+def _label(leaf: Leaf) -> str:
+    return "noise" if leaf["code"] == -1 else one_line(str(leaf["label"]))

@@ -1,0 +1,1 @@
+"""Kernels for NVIDIA GPUs, and what starts them."""

@@ -1,8 +1,0 @@
-"""Pictures of a summary, drawn with matplotlib (``pip install "spexplain[plot]"``) when they are asked for."""
-
-from spexplain.plots.cuts import plot_cuts
-from spexplain.plots.path import plot_path
-from spexplain.plots.profiles import plot_profiles
-from spexplain.plots.tree import plot_tree
-
-__all__ = ["plot_cuts", "plot_path", "plot_profiles", "plot_tree"]

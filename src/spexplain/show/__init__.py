@@ -1,0 +1,1 @@
+"""Explanations for people: text, HTML, plots, the report."""

@@ -1,0 +1,8 @@
+"""Pictures of a summary, drawn with matplotlib (``pip install "spexplain[plot]"``) when they are asked for."""
+
+from spexplain.show.plots.cuts import plot_cuts
+from spexplain.show.plots.path import plot_path
+from spexplain.show.plots.profiles import plot_profiles
+from spexplain.show.plots.tree import plot_tree
+
+__all__ = ["plot_cuts", "plot_path", "plot_profiles", "plot_tree"]

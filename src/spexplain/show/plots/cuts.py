@@ -1,0 +1,200 @@
+"""The cuts of a tree in the plane of two features, each drawn only where it applies."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Array, Floats, Ints
+from spexplain.facts.certificates.record import default_names
+from spexplain.facts.palette import colors
+from spexplain.facts.rows import plane_of
+from spexplain.show.plots.style import axes_or_new, label_text
+from spexplain.tree import LEAF, Tree
+from spexplain.tree.boxes import EVERYWHERE, node_boxes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS = "osD^vP*X"
+_N_POINTS = 5000
+_N_KEYS = 21
+
+
+class Segment(NamedTuple):
+    """A piece of a cut: a line at `at` across one axis, from `start` to `stop` along the other."""
+
+    axis: Literal["x", "y"]
+    at: float
+    start: float
+    stop: float
+    is_whole: bool  # whether it holds for all rows there, whatever their other features
+
+
+def segments(tree: Tree, features: Sequence[int]) -> list[Segment]:
+    """Return the cuts on two features, each as the pieces that lie in its node's box.
+
+    Examples
+    --------
+    >>> from spexplain.show.plots.cuts import segments
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=2, size=0).split(0, feature=0, threshold=4.0)
+    >>> for each in segments(tree.split(2, feature=1, threshold=7.0), [0, 1]):
+    ...     print(each.axis, each.at, each.start, each.stop)
+    x 4.0 -inf inf
+    y 7.0 4.0 inf
+    """
+    boxes = node_boxes(tree)
+    found = []
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        feature = int(tree.feature[node])
+        if feature not in features:
+            continue
+        is_first = feature == features[0]
+        other = features[-1] if is_first else features[0]
+        pieces = boxes[node].get(other, EVERYWHERE) if len(features) > 1 else EVERYWHERE
+        is_whole = set(boxes[node]) <= set(features)
+        for at in (float(tree.lower[node]), float(tree.threshold[node])):
+            if np.isfinite(at):
+                axis: Literal["x", "y"] = "x" if is_first else "y"
+                found += [Segment(axis, at, low, high, is_whole) for low, high in pieces]
+    return found
+
+
+def plot_cuts(
+    X: Any,
+    tree: Tree,
+    labels: Any = None,
+    ax: "Axes | None" = None,
+    *,
+    features: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    max_points: int = _N_POINTS,
+) -> "Axes":
+    """Draw rows and the cuts of a tree in the plane of two features.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+        The rows.
+    tree : Tree
+        The tree.
+    labels : array of shape (n_rows,), optional
+        What points are coloured by, for example the reference; by default their leaves. -1 among
+        integers is noise.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    features : list of one or two int, optional
+        Columns to draw; by default the two that most tests use.
+    names : list of str, optional
+        Names of all columns; x0, x1, ... by default.
+    max_points : int, default=5000
+        Of more rows a random sample is drawn.
+
+    Returns
+    -------
+    ax : Axes
+        A cut is drawn only inside the box of its node. Dashed lines hold only for rows that tests of
+        other features brought there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexClique
+    >>> from spexplain.show.plots import plot_cuts
+    >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
+    >>> ax = plot_cuts(X, SpexClique().fit(X, [0, 0, 1, 1]).tree_, names=["age"])
+    >>> ax.get_xlabel(), ax.lines[0].get_xdata()
+    ('age', array([4.5, 4.5]))
+    """
+    table, known = np.asarray(X), default_names(tree.n_features, names)
+    if table.ndim != 2 or table.shape[1] != tree.n_features:
+        raise ValueError(f"X must have {tree.n_features} columns, got shape {table.shape}.")
+    plane = plane_of(tree) if features is None else [int(feature) for feature in features]
+    if not 1 <= len(plane) <= 2 or not all(0 <= each < tree.n_features for each in plane):
+        raise ValueError(f"features={features!r} must hold one or two columns of X.")
+    given = tree.apply(table) if labels is None else np.asarray(labels)
+    if given.shape != (len(table),):
+        raise ValueError(f"labels must hold one label per row of X, got shape {given.shape}.")
+    rows = np.arange(len(table))
+    if len(rows) > max_points:
+        rows = np.sort(np.random.default_rng(0).choice(rows, max_points, replace=False))
+    ax = axes_or_new(ax, (6.4, 4.8), layout="constrained")
+    points = _coordinates(table, plane, rows)
+    _draw_points(ax, points, given, rows, "leaf " if labels is None else "")
+    _limit(ax, points, segments(tree, plane))
+    _draw_segments(ax, segments(tree, plane))
+    _label_axes(ax, tree, plane, known)
+    return ax
+
+
+def _coordinates(X: Array, plane: Sequence[int], rows: Ints) -> Floats:
+    """Return the points to draw; along a missing second feature they are only spread."""
+    x = X[rows, plane[0]].astype(np.float64)
+    if len(plane) > 1:
+        return np.array([x, X[rows, plane[1]].astype(np.float64)])
+    return np.array([x, (rows + 1) * 0.6180339887498949 % 1.0])  # even, and the same every time
+
+
+def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: str) -> None:
+    classes = np.unique(labels)
+    is_noise = classes.dtype.kind == "i" and len(classes) > 0 and classes[0] == -1
+    clusters = classes[1:] if is_noise else classes
+    palette = colors(len(clusters))
+    size = float(np.clip(6000 / max(len(rows), 1), 4, 28))
+    style: dict[str, Any] = {"s": size, "alpha": 0.8, "linewidths": 0, "zorder": 2}
+    for code, label in enumerate(clusters):
+        own = labels[rows] == label
+        text = f"{prefix}{label_text(label, 20)}" if code < _N_KEYS else None
+        if code == _N_KEYS:
+            text = f"and {len(clusters) - _N_KEYS} more"
+        # Markers change with every turn of the seven base colours.
+        marker = _MARKERS[code // 7 % len(_MARKERS)]
+        ax.scatter(*points[:, own], color=palette[code], marker=marker, label=text, **style)
+    if is_noise:
+        own = labels[rows] == -1
+        ax.scatter(
+            *points[:, own],
+            color=palette[-1],
+            marker="x",
+            label="noise",
+            **style | {"linewidths": 0.8},
+        )
+    if len(clusters) > 1 or is_noise:
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        ax.legend(**place, fontsize=8, frameon=False, markerscale=max(1.0, 4.5 / size**0.5))
+
+
+def _limit(ax: "Axes", points: Floats, drawn: list[Segment]) -> None:
+    """Show all points and all cuts, with a little room around."""
+    for axis, values, set_limits in (("x", points[0], ax.set_xlim), ("y", points[1], ax.set_ylim)):
+        ends = [*(each.at for each in drawn if each.axis == axis)]
+        low, high = min([values.min(), *ends]), max([values.max(), *ends])
+        room = 0.05 * (high - low) or 0.5
+        set_limits(low - room, high + room)
+
+
+def _draw_segments(ax: "Axes", drawn: list[Segment]) -> None:
+    limits = {"x": ax.get_xlim(), "y": ax.get_ylim()}
+    for each in drawn:
+        low, high = limits["y" if each.axis == "x" else "x"]
+        ends = [max(each.start, low), min(each.stop, high)]
+        if ends[0] >= ends[1]:
+            continue
+        at = [each.at, each.at]
+        line = (at, ends) if each.axis == "x" else (ends, at)
+        ax.plot(*line, color="black", lw=1.2, ls="-" if each.is_whole else "--", zorder=3)
+
+
+def _label_axes(ax: "Axes", tree: Tree, plane: Sequence[int], names: Sequence[str]) -> None:
+    ax.set_xlabel(label_text(names[plane[0]], 60))
+    if len(plane) > 1:
+        ax.set_ylabel(label_text(names[plane[1]], 60))
+    else:
+        ax.set_yticks([])
+    inner = tree.feature != LEAF
+    elsewhere = int(np.count_nonzero(inner & ~np.isin(tree.feature, plane)))
+    if elsewhere:
+        total = int(np.count_nonzero(inner))
+        tests = f"{elsewhere} of {total} tests" if total > 1 else "the only test"
+        ax.set_title(f"{tests} on other features not shown", fontsize=9)

@@ -1,0 +1,93 @@
+"""How faithful trees of other sizes would be, and what they would cost."""
+
+from typing import TYPE_CHECKING, Any
+
+from spexplain.facts.palette import colors
+from spexplain.facts.schema import Step, Summary
+from spexplain.show.plots.style import axes_or_new
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
+    """Draw fidelity and price against the number of leaves; the tree's own number is marked.
+
+    Parameters
+    ----------
+    summary : dict
+        From `spexplain.facts.summarize`, with a path; the training rows are not needed.
+    ax : Axes, optional
+        Where to draw; a new figure by default. The price has its own axis on the right.
+
+    Returns
+    -------
+    ax : Axes
+        That of the fidelity; without a reference, of the objective.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexClique
+    >>> from spexplain.show.plots import plot_path
+    >>> from spexplain.facts import summarize
+    >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
+    >>> ax = plot_path(summarize(explainer._grown, path=explainer.path_))
+    >>> ax.lines[0].get_ydata()
+    array([0.5, 1. ])
+    """
+    steps = summary["path"]
+    if not steps:
+        raise ValueError("summary has no path; pass path=estimator.path_ to summarize.")
+    ax = axes_or_new(ax, (6.4, 4.0), layout="constrained")
+    first, second, *_ = colors(6)[0], colors(6)[5]
+    has_reference = any(step["fidelity"] is not None for step in steps)
+    if has_reference:
+        handles = _line(ax, steps, "fidelity", "fidelity", {"color": first, "marker": "o"})
+        ax.set_ylabel("fidelity: rows of their leaf's commonest cluster")
+        ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        if any(step["price"] is not None for step in steps):
+            right = ax.twinx()
+            style = {"color": second, "marker": "s", "ls": "--"}
+            handles += _line(right, steps, "price", "price", style)
+            right.set_ylabel("price: k-means cost over the reference's")
+    else:
+        handles = _line(ax, steps, "objective", "objective", {"color": first, "marker": "o"})
+        ax.set_ylabel("objective")
+    handles += _own_mark(ax, summary)
+    _finish(ax, steps, handles)
+    return ax
+
+
+def _line(ax: "Axes", steps: list[Step], key: str, name: str, style: dict[str, Any]) -> list[Any]:
+    known = [(step["n_leaves"], step[key]) for step in steps if step[key] is not None]  # type: ignore[literal-required]
+    marks = {"ms": 4.5, "lw": 1.4} | style
+    return list(ax.plot([n for n, _ in known], [y for _, y in known], label=name, **marks))
+
+
+def _own_mark(ax: "Axes", summary: Summary) -> list[Any]:
+    """Mark the tree itself, which a refinement may have taken off the path."""
+    ax.axvline(summary["n_leaves"], color="black", lw=1, ls=":", zorder=0)
+    height = summary["objective"] if summary["fidelity"] is None else summary["fidelity"]
+    if height is None:
+        return []
+    style: dict[str, Any] = {"marker": "*", "ms": 13, "color": "black", "ls": "none", "zorder": 5}
+    return list(ax.plot([summary["n_leaves"]], [height], label="this tree", **style))
+
+
+def _finish(ax: "Axes", steps: list[Step], handles: list[Any]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel("leaves")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    last = steps[-1]["n_leaves"]
+    ax.set_xlim(0.5, last + 0.5)
+    # Above the axes nothing hides a line.
+    ax.legend(
+        handles=handles,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=9,
+    )

@@ -1,0 +1,189 @@
+"""Names, numbers and rules in words. Nothing is escaped here: the templates do that."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import NamedTuple, TypeAlias
+
+from spexplain.facts.schema import Label, Summary
+from spexplain.facts.text import one_line
+from spexplain.tree.boxes import Interval
+from spexplain.tree.words import number
+
+NOTHING = "–"
+_LONGEST_NAME = 60  # longer ones are shortened in the middle, or rules could not be read
+_LONGEST_LABEL = 40
+
+
+class Piece(NamedTuple):
+    """One bound of a feature; the name stands alone so that right-to-left names cannot turn the rest."""
+
+    before: str
+    name: str
+    after: str
+
+
+Condition: TypeAlias = list[Piece]  # any of them holds
+Rule: TypeAlias = list[Condition]  # all of them hold
+
+
+def condition_of(intervals: Iterable[Interval], name: str) -> Condition:
+    """Return what intervals (lower, upper] say about a feature.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.phrases import condition_of
+    >>> condition_of([(2.45, 4.75)], "petal length")
+    [Piece(before='2.45 < ', name='petal length', after=' ≤ 4.75')]
+    """
+    pieces = []
+    for lower, upper in intervals:
+        if lower == -inf:
+            pieces.append(Piece("", name, f" ≤ {number(upper)}"))
+        elif upper == inf:
+            pieces.append(Piece("", name, f" > {number(lower)}"))
+        else:
+            pieces.append(Piece(f"{number(lower)} < ", name, f" ≤ {number(upper)}"))
+    return pieces
+
+
+def condition_text(condition: Condition) -> str:
+    """Return a condition as one text, for attributes."""
+    return " or ".join("".join(piece) for piece in condition)
+
+
+def rule_text(rule: Rule) -> str:
+    """Return a rule as one text, for attributes."""
+    return " and ".join(condition_text(condition) for condition in rule) or "all rows"
+
+
+def clipped(text: str, longest: int) -> str:
+    """Return a text without control characters, shortened in the middle.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.phrases import clipped
+    >>> clipped("a rather long name", 9)
+    'a rat…ame'
+    """
+    text = one_line(text)
+    if len(text) <= longest:
+        return text
+    tail = (longest - 1) // 3 + 1
+    return f"{text[: longest - 1 - tail]}…{text[-tail:]}"
+
+
+def shown_names(summary: Summary) -> dict[int, str]:
+    """Return what every feature is called in the report: short, and no two alike."""
+    names: dict[int, str] = {each["feature"]: each["name"] for each in summary["features"]}
+    for node in summary["nodes"]:
+        if node["feature"] is not None and node["name"] is not None:
+            names[node["feature"]] = node["name"]
+        if (second := node["runner_up"]) is not None:
+            names[second["feature"]] = second["name"]
+    points = summary["points"]
+    if points is not None:
+        names |= dict(zip(points["features"], points["names"], strict=True))
+    short = {feature: clipped(name, _LONGEST_NAME) for feature, name in sorted(names.items())}
+    return _distinct(short, "column")
+
+
+def shown_labels(labels: Sequence[Label]) -> list[str]:
+    """Return what every reference cluster is called in the report."""
+    short = {code: _label_text(label) for code, label in enumerate(labels)}
+    return list(_distinct(short, "cluster").values())
+
+
+def _label_text(label: Label) -> str:
+    text = clipped(str(label), _LONGEST_LABEL)
+    # A bare number beside other numbers would not be taken for a name.
+    return text if isinstance(label, str) and not text.isdecimal() else f"cluster {text}"
+
+
+def _distinct(texts: Mapping[int, str], kind: str) -> dict[int, str]:
+    """Add a number to the texts that are empty or occur twice."""
+    often = Counter(texts.values())
+    return {
+        place: text if text and often[text] == 1 else f"{text} [{kind} {place}]".strip()
+        for place, text in texts.items()
+    }
+
+
+def figure(x: float | None, digits: int = 4) -> str:
+    """Return a number for people.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.phrases import figure
+    >>> figure(1.12576), figure(None), figure(123456.0), figure(-0.5)
+    ('1.126', '–', '123,456', '-0.5')
+    """
+    if x is None:
+        return NOTHING
+    return f"{x:,.0f}" if 10**digits <= abs(x) < 1e9 else f"{x:.{digits}g}"
+
+
+def share(x: float | None) -> str:
+    """Return a share in percent with one decimal; only what is all or nothing is called so.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.phrases import share
+    >>> share(0.92), share(0.9999), share(1.0), share(0.0001), share(None)
+    ('92.0%', '>99.9%', '100%', '<0.1%', '–')
+    """
+    if x is None:
+        return NOTHING
+    if x in (0, 1):
+        return f"{x:.0%}"
+    text = f"{x:.1%}"
+    return {"100.0%": ">99.9%", "0.0%": "<0.1%"}.get(text, text)
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.phrases import counted
+    >>> counted(1, "row"), counted(1500, "row"), counted(2, "leaf", "leaves")
+    ('1 row', '1,500 rows', '2 leaves')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def verdict(summary: Summary) -> str:
+    """Return the report's one sentence."""
+    leaves = counted(summary["n_leaves"], "leaf", "leaves")
+    rows = counted(summary["n_rows"], "row")
+    reference, fidelity = summary["reference"], summary["fidelity"]
+    verb = "reproduces" if summary["n_leaves"] == 1 else "reproduce"
+    if reference is None or fidelity is None:
+        n_groups = counted(summary["n_leaves"], "group")
+        depth = counted(summary["depth"], "question")
+        return f"A tree parts {rows} into {n_groups}, each found by at most {depth}."
+    n_clusters = len(reference["labels"])
+    clusters = "the one cluster" if n_clusters == 1 else f"the {n_clusters:,} clusters"
+    which = "clustered rows" if reference["n_noise"] else "rows"
+    return f"{leaves} {verb} {clusters} for {share(fidelity)} of the {which}."
+
+
+def caveats(summary: Summary, labels: Sequence[str]) -> list[str]:
+    """Return what a reader should know before trusting the tree."""
+    reference, told = summary["reference"], []
+    if reference is None:
+        return []
+    lost = [labels[each["code"]] for each in reference["clusters"] if not each["leaves"]]
+    if lost and len(lost) < len(labels):
+        named = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+        noun = "Cluster" if len(lost) == 1 else "Clusters"
+        told.append(
+            f"{noun} without a leaf of {'its' if len(lost) == 1 else 'their'} own: {named}."
+        )
+    if reference["n_noise"]:
+        rows = counted(reference["n_noise"], "row")
+        told.append(f"{rows} of noise belong to no cluster and do not count in the fidelity.")
+    empty = sum(not leaf["size"] for leaf in summary["leaves"])
+    if empty:
+        told.append(f"{counted(empty, 'leaf', 'leaves')} without training rows.")
+    return told

@@ -1,0 +1,218 @@
+"""From a summary to the report: views of the facts, put into templates."""
+
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spexplain.facts.palette import NOISE, colors
+from spexplain.facts.schema import Summary
+from spexplain.facts.text import one_line
+from spexplain.show.report import cuts_chart, path_chart
+from spexplain.show.report.cards import MAX_CARDS, cards, sampled_rows, tested_features
+from spexplain.show.report.certificate import certificate_view
+from spexplain.show.report.outline import rule_views, smaller_trees, tree_events
+from spexplain.show.report.phrases import caveats, counted, figure, rule_text, share, verdict
+from spexplain.show.report.script_data import script_data, script_json
+from spexplain.show.report.source import N_COLORS, Source, color_class
+from spexplain.show.report.tables import confusion, feature_rows, question_rows, settings_rows
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_N_KEYS = 30  # clusters that the key names
+
+
+class Tile(NamedTuple):
+    """A key figure."""
+
+    name: str
+    value: str
+    hint: str
+
+
+def render(summary: Summary, *, title: str | None = None, note: str | None = None) -> str:
+    """Return the report as one HTML page that loads nothing.
+
+    Parameters
+    ----------
+    summary : dict
+        From `spexplain.facts.summarize`. Profiles, rows and the scatter need one that was made
+        with the training rows; a path and a certificate are shown if they are in it.
+    title : str, optional
+        Heading of the report.
+    note : str, optional
+        A sentence below the verdict, for example where the table comes from.
+
+    Returns
+    -------
+    html : str
+        The same for the same summary. Names, labels and values are escaped; the page forbids
+        itself every script and style but its own, and all connections.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import SpexClique
+    >>> from spexplain.show.report import render
+    >>> from spexplain.facts import summarize
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> html = render(summarize(explainer._grown, X, names=["<b>age</b>"]))
+    >>> "2 leaves reproduce the 2 clusters for 100% of the rows." in html
+    True
+    >>> "<b>" in html, "&lt;b&gt;age&lt;/b&gt;" in html
+    (False, True)
+    """
+    environment = _environment()
+    source = Source.of(summary)
+    style = environment.get_template("style.css").render(_palette())
+    script = environment.get_template("script.js").render()
+    page = environment.get_template("report.html")
+    return page.render(
+        _context(source, title, note),
+        style=_trusted(style),
+        script=_trusted(script),
+        policy=_policy(script, style),
+    )
+
+
+def _environment() -> "Environment":
+    """Return the templates, with every value escaped unless it is marked as ours."""
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError:
+        raise ImportError(
+            'The report needs jinja2; install it with pip install "spexplain[report]".'
+        ) from None
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Callable[..., str]] = {
+        "counted": counted,
+        "exact": repr,
+        "figure": figure,
+        "rule_text": rule_text,
+        "share": share,
+    }
+    environment.filters |= filters
+    return environment
+
+
+def _template(name: str) -> str:
+    return files("spexplain.show.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _trusted(text: str) -> Any:
+    """Return a text that is not escaped: our own script and style, or JSON made for the page."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _palette() -> dict[str, Any]:
+    return {"colors": colors(N_COLORS)[:-1], "noise_color": NOISE}
+
+
+def _policy(script: str, style: str) -> str:
+    """Return the content security policy: nothing but the page's own script and style."""
+    own = {"script-src": script, "style-src": style}
+    hashes = [f"{kind} 'sha256-{_hash(text)}'" for kind, text in own.items()]
+    nothing = ("base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'")
+    return "; ".join(["default-src 'none'", *hashes, "img-src data:", *nothing])
+
+
+def _hash(text: str) -> str:
+    return b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _context(source: Source, title: str | None, note: str | None) -> dict[str, Any]:
+    """Return everything that the templates show."""
+    summary, trees = source.summary, smaller_trees(source.summary)
+    tested = {each["feature"]: each for each in summary["features"]}
+    return {
+        "title": one_line(title or "") or _title(source),
+        "note": one_line(note or ""),
+        "verdict": verdict(summary),
+        "caveats": caveats(summary, source.labels),
+        "tiles": _tiles(source),
+        "key": _key(source),
+        "n_more_keys": max(0, len(source.labels) - _N_KEYS),
+        "summary": summary,
+        "events": tree_events(source),
+        "rules": rule_views(source),
+        "trees": trees,
+        "fields": [(source.names[feature], tested[feature]) for feature in tested_features(source)],
+        "cuts": cuts_chart.cuts_chart(source),
+        "cuts_layout": cuts_chart,
+        "path": path_chart.path_chart(source, trees),
+        "path_layout": path_chart,
+        "confusion": confusion(source),
+        "cards": cards(source),
+        "max_cards": MAX_CARDS,
+        "sample": sampled_rows(source),
+        "features": feature_rows(source),
+        "questions": question_rows(source),
+        "certificate": certificate_view(source),
+        "settings": settings_rows(source),
+        "data": _trusted(script_json(script_data(source, trees))),
+    }
+
+
+def _title(source: Source) -> str:
+    if source.has_reference:
+        return f"{counted(len(source.labels), 'cluster')}, explained"
+    return f"{counted(source.summary['n_leaves'], 'group')} of rows, explained"
+
+
+def _tiles(source: Source) -> list[Tile]:
+    summary = source.summary
+    tiles = []
+    if summary["fidelity"] is not None:
+        tiles.append(
+            Tile("Fidelity", share(summary["fidelity"]), "rows in a leaf of their own cluster")
+        )
+    if summary["agreement"] is not None:
+        ari = figure(summary["agreement"]["ari"], 3)
+        tiles.append(Tile("Agreement", ari, "adjusted Rand index: 1 is perfect, 0 is chance"))
+    if summary["price"] is not None:
+        price = figure(summary["price"])
+        hint = "k-means cost of the leaves over that of the clusters"
+        if summary["price"] < 1:
+            hint = "k-means cost over that of the clusters, which were not made for least cost"
+        tiles.append(Tile("Price", price, hint))
+    if not tiles and summary["objective"] is not None:
+        tiles.append(Tile("Objective", figure(summary["objective"]), "lower is better"))
+    n_used = len(tested_features(source))
+    return [
+        *tiles,
+        Tile("Leaves", f"{summary['n_leaves']:,}", f"depth {summary['depth']}"),
+        Tile("Features used", f"{n_used:,}", f"of {summary['n_features']:,}"),
+        Tile("Rows", f"{summary['n_rows']:,}", _rows_hint(summary)),
+    ]
+
+
+def _rows_hint(summary: Summary) -> str:
+    reference = summary["reference"]
+    if reference is None:
+        return "no clusters to compare with"
+    return f"in {counted(len(reference['labels']), 'cluster')}"
+
+
+def _key(source: Source) -> list[tuple[str, str, int]]:
+    """Return name, colour and size of the clusters."""
+    reference = source.summary["reference"]
+    if reference is None:
+        return []
+    key = [
+        (source.labels[each["code"]], color_class(each["code"]), each["size"])
+        for each in reference["clusters"][:_N_KEYS]
+    ]
+    if reference["n_noise"]:
+        key.append(("noise", "k-noise", reference["n_noise"]))
+    return key

@@ -1,0 +1,1 @@
+"""What users bring: tables and labels, checked once, wherever their values lie."""

@@ -1,0 +1,155 @@
+"""Every feature once in bins: up to 255 codes that never decrease with the value.
+
+Which borders the bins have decides about speed only, never about the tree. They are quantiles of a
+sample; most features find their bin by a look into a table over a regular grid.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Array, Bools, Floats, Matrix
+from spexplain.kernels.coding import code_features, spread_of_bins
+from spexplain.memory import check_memory
+from spexplain.threads import Threads, blocks_of
+
+_N_SAMPLE = 4096  # rows whose quantiles are taken
+_N_EDGES = 255  # what eight halvings tell apart
+_N_CELLS = 2048  # of the grid; its table stays in the first-level cache
+_BLOCK = 64  # features that a thread codes at a time
+_PADDING = 32  # features that one instruction compares
+
+
+class Binning(NamedTuple):
+    """The bins of a table, and those bins that hold a single value and need no closer look."""
+
+    codes: Array  # uint8, shape (>= n_features, n_vertices)
+    solid: Bools  # shape (n_features, n_bins)
+
+
+class _Grid(NamedTuple):
+    """The cell of a value is ``(value - origin) * scale``; scale 0 means to bisect the edges instead."""
+
+    origin: Floats  # shape (n_features,)
+    scale: Floats  # shape (n_features,)
+    cells: Array  # uint8, shape (n_features, _N_CELLS): bin of every cell
+
+
+def bin_table(
+    columns: Matrix, extra: Floats, n_bins: int, threads: Threads, *, row_major: bool
+) -> Binning:
+    """Return the bins of samples and extra vertices.
+
+    Parameters
+    ----------
+    columns : array of shape (n_features, n_samples)
+        The table, feature by feature; C- or F-contiguous.
+    extra : array of shape (n_features, n_extra)
+        The same for the extra vertices.
+    n_bins : int
+        Bins wanted, 1 to 255.
+    threads : Threads
+        Share the features.
+    row_major : bool
+        Lay the codes of a vertex side by side in memory, rather than those of a feature, and add
+        features of zeros up to a multiple of 32.
+    """
+    n_features, n_samples = columns.shape
+    n_vertices = n_samples + extra.shape[1]
+    n_padded = -(-n_features // _PADDING) * _PADDING
+    check_memory(
+        float(n_vertices) * (n_padded if row_major else n_features),
+        f"The bins of {n_vertices:,} rows by {n_features:,} columns",
+        "take fewer rows or columns, or a Dask collection, which is read part by part",
+    )
+    if row_major:
+        codes = np.zeros((n_vertices, n_padded), dtype=np.uint8).T
+    else:
+        codes = np.empty((n_features, n_vertices), dtype=np.uint8)
+    edges = np.full((n_features, _N_EDGES), np.inf)
+    grid = _Grid(
+        np.empty(n_features), np.empty(n_features), np.empty((n_features, _N_CELLS), dtype=np.uint8)
+    )
+    solid = np.zeros((n_features, n_bins), dtype=bool)
+    sample = _sample(n_samples)
+
+    def code(block: slice) -> None:
+        part = edges[block]
+        is_discrete = choose_edges(columns[block][:, sample], n_bins, part)
+        grid.origin[block], grid.scale[block], grid.cells[block] = grid_over(part)
+        code_features(columns, block.start, block.stop, edges, *grid, codes)
+        codes[block, n_samples:] = _code_extra(extra[block], part, _Grid(*(a[block] for a in grid)))
+        for feature in np.flatnonzero(is_discrete) + block.start:
+            low, high = np.full(256, np.inf), np.full(256, -np.inf)
+            spread_of_bins(columns, codes, int(feature), low, high)
+            solid[feature] = (low == high)[:n_bins]
+
+    threads.map(code, blocks_of(n_features, min(_BLOCK, -(-n_features // threads.n_threads))))
+    if extra.shape[1]:
+        solid[np.arange(n_features)[:, None], codes[:n_features, n_samples:]] = False
+    return Binning(codes, solid)
+
+
+def _sample(n_samples: int) -> Array:
+    """Return the rows whose quantiles are taken, always the same for a table of that length."""
+    if n_samples <= _N_SAMPLE:
+        return np.arange(n_samples)
+    return np.sort(np.random.default_rng(0).integers(n_samples, size=_N_SAMPLE))
+
+
+def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
+    """Write the upper edges of all bins but the last, and return which features look discrete."""
+    ordered = np.sort(sample, axis=1)
+    picks = (np.arange(1, n_bins) * ordered.shape[1]) // n_bins
+    picks = np.maximum(np.unique(picks), 1) - 1
+    chosen = ordered[:, picks]
+    edges[:, : chosen.shape[1]] = chosen
+    has_ties = np.any(chosen[:, 1:] == chosen[:, :-1], axis=1) | (chosen.shape[1] < n_bins - 1)
+    is_discrete = np.zeros(len(edges), dtype=bool)
+    for feature in np.flatnonzero(has_ties):
+        values, counts = np.unique(ordered[feature], return_counts=True)
+        is_discrete[feature] = len(values) <= n_bins
+        if is_discrete[feature]:
+            upper = values[:-1]
+        else:
+            # A value that fills bins of its own gets an edge below it too: nothing else joins it.
+            common = np.flatnonzero(counts * n_bins > ordered.shape[1])
+            upper = np.union1d(chosen[feature], values[np.maximum(common - 1, 0)])[: n_bins - 1]
+        edges[feature] = np.inf
+        edges[feature, : len(upper)] = upper
+    return is_discrete
+
+
+def grid_over(edges: Floats) -> _Grid:
+    """Return the regular grids between the outermost edges of every feature, where they tell most bins apart."""
+    n_edges = np.sum(edges < np.inf, axis=1)
+    low = edges[:, 0]
+    high = np.take_along_axis(edges, np.maximum(n_edges - 1, 0)[:, None], axis=1)[:, 0]
+    with np.errstate(all="ignore"):
+        scale = (_N_CELLS - 2) / (high - low)
+    usable = np.isfinite(scale) & (scale > 0) & (n_edges > 1)
+    origin = np.where(usable, low, 0.0)
+    scale = np.where(usable, scale, 0.0)
+    places = _cells_of(edges, origin, scale)
+    exists = edges < np.inf
+    told_apart = 1 + np.sum((places[:, 1:] > places[:, :-1]) & exists[:, 1:], axis=1)
+    scale[told_apart < 0.9 * n_edges] = 0.0
+    # A cell's bin is the number of edges in cells before it.
+    row = np.arange(len(edges))[:, None] * (_N_CELLS + 1)
+    n_in_cell = np.bincount((row + places + 1)[exists], minlength=len(edges) * (_N_CELLS + 1))
+    cells = np.cumsum(n_in_cell.reshape(len(edges), -1)[:, :_N_CELLS], axis=1, dtype=np.uint8)
+    return _Grid(origin, scale, cells)
+
+
+def _cells_of(values: Floats, origin: Floats, scale: Floats) -> Array:
+    """Return the cells of values, computed exactly as the kernel does."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        cells = (values - origin[:, None]) * scale[:, None]
+    return np.clip(np.nan_to_num(cells, nan=0.0), 0, _N_CELLS - 1).astype(np.int64)
+
+
+def _code_extra(extra: Floats, edges: Floats, grid: _Grid) -> Array:
+    """Return the bins of the extra vertices."""
+    looked_up = np.take_along_axis(grid.cells, _cells_of(extra, grid.origin, grid.scale), axis=1)
+    counted = np.sum(edges[:, None, :] < extra[:, :, None], axis=2)
+    return np.where(grid.scale[:, None] > 0, looked_up, counted).astype(np.uint8)

@@ -1,0 +1,255 @@
+"""How something is asked of all partitions at once: one task each, a tree of sums, and a count of what travels."""
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import dask
+import numpy as np
+from dask._task_spec import DataNode, Dict, List, Task, TaskRef
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+
+from spexplain.threads import count_threads
+
+_FAN_IN = 8  # results that one task adds up
+_RETRIES = (
+    3  # times that a task may fail before the fit does; what a lost worker held is not counted
+)
+
+
+@dataclass
+class Traffic:
+    """What the requests of one fit moved, in bytes.
+
+    Parameters
+    ----------
+    answers : dict
+        Bytes of the summed answers that reached the client, by kind of request.
+    between : dict
+        Bytes of all partial answers that were summed; those of one worker do not travel.
+    sent : dict
+        Bytes of what was sent along with tasks, once for each, by kind.
+    requests : dict
+        Number of requests.
+    log : list of (str, int)
+        Kind and bytes of every answer, in order.
+    """
+
+    answers: dict[str, int] = field(default_factory=dict)
+    between: dict[str, int] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)
+    log: list[tuple[str, int]] = field(default_factory=list)
+
+    def add(self, kind: str, answer: int, between: int) -> None:
+        """Note one request."""
+        for counter, amount in (
+            (self.answers, answer),
+            (self.between, between),
+            (self.requests, 1),
+        ):
+            counter[kind] = counter.get(kind, 0) + amount
+        self.log.append((kind, answer))
+
+
+class Weighed(NamedTuple):
+    """An answer, and the bytes of the answers that it was summed from."""
+
+    answer: Any
+    moved: int
+
+
+def size_of(answer: Any) -> int:
+    """Return the bytes of the arrays in an answer."""
+    if isinstance(answer, np.ndarray):
+        return int(answer.nbytes)
+    if isinstance(answer, tuple | list):
+        return sum(map(size_of, answer))
+    return 0
+
+
+def _weighed(function: Callable[..., Any], *arguments: Any) -> Weighed:
+    return Weighed(function(*arguments), 0)
+
+
+def _merged(merge: Callable[[list[Any]], Any], parts: list[Weighed]) -> Weighed:
+    moved = sum(part.moved + size_of(part.answer) for part in parts)
+    return Weighed(merge([part.answer for part in parts]), moved)
+
+
+def add_up(parts: list[Any]) -> Any:
+    """Return the sum of arrays."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+class Layer:
+    """Tasks that go into Dask's graph together: far cheaper than one by one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._homes: dict[str, str] = {}
+        self._tasks: dict[str, Any] = {}
+        self._sources: dict[str, Any] = {}
+
+    def add(
+        self, key: str, function: Callable[..., Any], *arguments: Any, home: str = ""
+    ) -> TaskRef:
+        """Add a task, for some worker if any is named; return what others of the layer take in its place."""
+        if home:
+            self._homes[key] = home
+        self._tasks[key] = Task(key, function, *map(self._argument, arguments))
+        return TaskRef(key)
+
+    def _argument(self, argument: Any) -> Any:
+        if isinstance(argument, Delayed):
+            self._sources[argument.key] = argument
+            return TaskRef(argument.key)
+        if type(argument) is list:
+            return List(*map(self._argument, argument))
+        if type(argument) is dict:
+            return Dict({key: self._argument(each) for key, each in argument.items()})
+        return argument
+
+    def delayed(self, references: Sequence[TaskRef]) -> list[Any]:
+        """Return tasks of the layer as Dask's lazy values."""
+        # Elsewhere if Dask must: a worker may be lost, or have too much to do.
+        homes = {"workers": self._homes.get, "allow_other_workers": True}
+        with dask.annotate(**homes if self._homes else {}):
+            graph = HighLevelGraph.from_collections(
+                self.name, self._tasks, dependencies=list(self._sources.values())
+            )
+        return [Delayed(each.key, graph, layer=self.name) for each in references]
+
+
+class Workers:
+    """Whoever runs Dask's tasks: the cluster of the current client, else the threads of this process."""
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.traffic = Traffic()
+        self._token = uuid4().hex[:8]
+        self._numbers = count()
+        self._homes: dict[str, str] = {}
+        self._options = {} if n_jobs is None else {"num_workers": count_threads(n_jobs)}
+
+    def _name(self, kind: str) -> str:
+        # Dask's dashboard shows what stands before the token.
+        return f"spexplain-{kind}-{self._token}{next(self._numbers):x}"
+
+    def hold(self, value: Any, kind: str = "request") -> Any:
+        """Return a value that tasks take; it is sent along once, not once a task."""
+        name, sent = self._name(kind), self.traffic.sent
+        sent[kind] = sent.get(kind, 0) + size_of(value)
+        return Delayed(name, HighLevelGraph({name: {name: DataNode(name, value)}}, {name: set()}))
+
+    def tasks(
+        self, kind: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Any]:
+        """Return one task for each tuple of arguments."""
+        layer = Layer(self._name(kind))
+        return layer.delayed(
+            [
+                layer.add(f"{layer.name}-{place}", function, *each)
+                for place, each in enumerate(arguments)
+            ]
+        )
+
+    def keep(self, tasks: list[Any]) -> list[Any]:
+        """Start tasks whose results stay with the workers. Dask computes again what a lost worker held."""
+        if not tasks:
+            return []
+        client = current_client()
+        if client is None:
+            return list(dask.persist(*tasks, **self._options))
+        with warnings.catch_warnings():
+            # Labels that lie in this process must go to the workers, in the graph: there they survive them.
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return list(client.persist(tasks, retries=_RETRIES))
+
+    def ask(
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        merge: Callable[[list[Any]], Any] = add_up,
+        *,
+        beside: Sequence[Any] = (),
+    ) -> Any:
+        """Return the answers of all partitions, merged in a tree in the order of the partitions.
+
+        With `beside`, one kept task for each partition, answers are made and merged where these lie,
+        and every worker sends a single one: the merge must not depend on the order then.
+        """
+        layer = Layer(self._name(kind))
+        stem, numbers = f"spexplain-{kind}-sum-{layer.name.rpartition('-')[2]}", count()
+
+        def merged(parts: list[tuple[Any, str]]) -> tuple[Any, str]:
+            while True:
+                groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
+                parts = []
+                for group in groups:
+                    home, answers = group[0][1], [answer for answer, _ in group]
+                    key = f"{stem}-{next(numbers)}"
+                    parts.append((layer.add(key, _merged, merge, answers, home=home), home))
+                if len(parts) == 1:
+                    return parts[0]
+
+        homes = self._homes_of(beside) or [""] * len(arguments)
+        by_home: dict[str, list[Any]] = {}
+        for place, (home, each) in enumerate(zip(homes, arguments, strict=True)):
+            answer = layer.add(f"{layer.name}-{place}", _weighed, function, *each, home=home)
+            by_home.setdefault(home, []).append((answer, home))
+        parts = [merged(each) for each in by_home.values()]
+        whole, _ = parts[0] if len(parts) == 1 else merged(parts)
+        (found,) = self._fetch(layer.delayed([whole]))
+        self.traffic.add(kind, size_of(found.answer), found.moved)
+        return found.answer
+
+    def _homes_of(self, tasks: Sequence[Any]) -> list[str]:
+        """Return the worker that holds each of the kept tasks; nothing without a cluster."""
+        client = current_client()
+        if client is None or not tasks:
+            return []
+        if unknown := [task for task in tasks if task.key not in self._homes]:
+            holders = client.who_has(unknown)
+            shares: dict[str, int] = {}
+            for task in unknown:
+                # Of several the one with the least to do. None: lost just now, and computed anew anywhere.
+                home = min(
+                    holders.get(task.key, ()), key=lambda each: shares.get(each, 0), default=""
+                )
+                shares[home] = shares.get(home, 0) + 1
+                self._homes[task.key] = home
+        homes = [self._homes[task.key] for task in tasks]
+        return homes if all(homes) else []
+
+    def _fetch(self, tasks: list[Any]) -> list[Any]:
+        """Return the results of tasks."""
+        client = current_client()
+        if client is None:
+            return list(dask.compute(*tasks, **self._options))
+        futures = client.compute(tasks, retries=_RETRIES)
+        try:
+            return list(client.gather(futures))
+        finally:
+            # An interrupted fit leaves no work behind.
+            if unfinished := [each for each in futures if not each.done()]:
+                client.cancel(unfinished)
+
+
+def current_client() -> Any:
+    """Return the client that Dask would use, or None if it would work in this process."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or dask.config.get("scheduler", None) not in (None, "dask.distributed"):
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None

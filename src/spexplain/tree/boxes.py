@@ -1,0 +1,65 @@
+"""Where the rows of a node lie: for every tested feature the intervals that its value may fall in."""
+
+from collections.abc import Mapping
+from math import inf
+from typing import TypeAlias
+
+import numpy as np
+
+from spexplain.tree import LEAF, Tree
+
+Interval: TypeAlias = tuple[float, float]  # lower < x ≤ upper
+Box: TypeAlias = Mapping[int, tuple[Interval, ...]]  # by feature; what is not there is free
+
+EVERYWHERE: tuple[Interval, ...] = ((-inf, inf),)
+
+
+def node_boxes(tree: Tree) -> list[Box]:
+    """Return the box of every node; features stand in the order of their first test on the way.
+
+    Examples
+    --------
+    >>> from spexplain.tree.boxes import node_boxes
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=1, size=0).split(0, feature=0, threshold=9.0, lower=6.0)
+    >>> node_boxes(tree)
+    [{}, {0: ((6.0, 9.0),)}, {0: ((-inf, 6.0), (9.0, inf))}]
+    """
+    boxes: list[Box] = [{}] * tree.n_nodes
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():  # parents come first
+        boxes[int(tree.left[node])] = _below(boxes[node], tree, node, went_left=True)
+        boxes[int(tree.right[node])] = _below(boxes[node], tree, node, went_left=False)
+    return boxes
+
+
+def _below(box: Box, tree: Tree, node: int, *, went_left: bool) -> Box:
+    """Return the box of a child, from the box of its parent."""
+    feature = int(tree.feature[node])
+    lower, upper = float(tree.lower[node]), float(tree.threshold[node])
+    allowed = ((lower, upper),) if went_left else ((-inf, lower), (upper, inf))
+    return {**box, feature: _common(box.get(feature, EVERYWHERE), allowed)}
+
+
+def leaf_box(tree: Tree, leaf: int) -> Box:
+    """Return the box of one leaf."""
+    box: Box = {}
+    for node, went_left in tree.path(leaf):
+        box = _below(box, tree, node, went_left=went_left)
+    return box
+
+
+def leaf_boxes(tree: Tree) -> list[Box]:
+    """Return the boxes of the leaves from left to right."""
+    boxes = node_boxes(tree)
+    return [boxes[node] for node in tree.leaves.tolist()]
+
+
+def _common(first: tuple[Interval, ...], second: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    """Return the intervals in which both hold, from low to high."""
+    pieces = [(max(a, c), min(b, d)) for a, b in first for c, d in second]
+    return tuple(sorted((low, high) for low, high in pieces if low < high))
+
+
+def contains(intervals: tuple[Interval, ...], x: float) -> bool:
+    """Whether a value lies in one of the intervals."""
+    return any(low < x <= high for low, high in intervals)

@@ -1,0 +1,244 @@
+"""The facts of a summary: known values, what always holds, and degenerate trees."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from facts.cases import explained, explained_tables, hostile_summary, iris_explainer, iris_summary
+from spexplain import CART, IMM, SpexKNN
+from spexplain.facts import Detail, feature_importances, summarize
+from spexplain.facts.certificates import certify
+from spexplain.facts.schema import Summary
+from spexplain.tree import Tree
+
+
+def satisfies(leaf, row):
+    """Whether a row satisfies the structured rule of a leaf."""
+    return all(
+        any(
+            (-np.inf if low is None else low) < row[each["feature"]]
+            and row[each["feature"]] <= (np.inf if high is None else high)
+            for low, high in each["intervals"]
+        )
+        for each in leaf["conditions"]
+    )
+
+
+def test_iris():
+    summary = iris_summary()
+    assert summary["format"] == "spexplain.facts"
+    assert (summary["n_rows"], summary["n_features"], summary["n_leaves"]) == (150, 4, 3)
+    assert [leaf["rule"] for leaf in summary["leaves"]] == [
+        "petal length (cm) ≤ 2.45",
+        "petal length (cm) > 2.45 and petal width (cm) ≤ 1.75",
+        "petal length (cm) > 2.45 and petal width (cm) > 1.75",
+    ]
+    versicolor = summary["leaves"][1]
+    assert versicolor["label"] == "versicolor"
+    assert versicolor["purity"] == pytest.approx(49 / 54)
+    assert versicolor["lift"] == pytest.approx(3 * 49 / 54)
+    assert [part["count"] for part in versicolor["composition"]] == [49, 5]
+    assert summary["confusion"]["counts"] == [[50, 0, 0], [0, 49, 5], [0, 1, 45]]
+    assert summary["path"][-1]["fidelity"] == summary["fidelity"] == pytest.approx(144 / 150)
+    assert summary["path"][-1]["price"] == pytest.approx(summary["price"])
+    assert summary["features"][2]["integer"] is False
+
+
+def test_profiles_are_those_of_numpy():
+    explainer, X, _ = iris_explainer()
+    for leaf in iris_summary()["leaves"]:
+        inside = explainer.labels_ == leaf["leaf"]
+        for each in leaf["profile"]:
+            column = X[:, each["feature"]]
+            rows = column[inside]
+            assert each["mean"] == pytest.approx(rows.mean())
+            assert each["std"] == pytest.approx(rows.std())
+            assert each["median"] == np.median(rows)
+            assert each["q05"] == pytest.approx(np.quantile(rows, 0.05))
+            assert (each["min"], each["max"]) == (rows.min(), rows.max())
+            gap = (rows.mean() - column[~inside].mean()) / column.std()
+            assert each["difference"] == pytest.approx(gap)
+        sizes = [abs(each["difference"]) for each in leaf["profile"]]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_exemplars_are_nearest_to_the_median():
+    explainer, X, _ = iris_explainer()
+    summary = iris_summary(detail=Detail(n_exemplars=2))
+    for leaf in summary["leaves"]:
+        rows = np.flatnonzero(explainer.labels_ == leaf["leaf"])
+        distances = np.sum(((X[rows] - np.median(X[rows], axis=0)) / X.std(axis=0)) ** 2, axis=1)
+        wanted = rows[np.argsort(distances, kind="stable")[:2]]
+        assert [each["row"] for each in leaf["exemplars"]] == wanted.tolist()
+        assert leaf["exemplars"][0]["values"] == X[wanted[0]].tolist()
+
+
+def test_only_the_most_different_features_of_many_are_described():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 40))
+    labels = (X[:, 30] > 0).astype(int)
+    X[:, 7] += 3 * labels
+    summary = summarize(CART().fit(X, labels)._grown, X, detail=Detail(max_features=3))
+    for leaf in summary["leaves"]:
+        assert len(leaf["profile"]) == 3
+        assert {30, 7} <= {each["feature"] for each in leaf["profile"]}
+        assert len(leaf["exemplars"][0]["values"]) == len(summary["features"]) < 10
+
+
+def test_certificate_is_part_of_it():
+    explainer, X, names = iris_explainer()
+    certificate = certify(explainer._graph, X, explainer.tree_, feature_names=names)
+    summary = iris_summary(certificate=certificate)
+    assert summary["certificate"] == certificate.to_dict()
+    assert summary["certificate_text"] == certificate.to_text()
+    json.dumps(summary, allow_nan=False)
+
+
+def test_settings_are_plain():
+    given = {"graph": np.eye(3), "reference": object(), "features": (1, "a"), "n": np.int64(3)}
+    settings = iris_summary(parameters=given)["settings"]
+    assert settings["parameters"] == {
+        "graph": "ndarray of shape (3, 3)",
+        "reference": "object",
+        "features": [1, "a"],
+        "n": 3,
+    }
+
+
+@given(explained_tables())
+def test_what_always_holds(case):
+    X, record = case
+    summary = summarize(record, X)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    leaves, nodes = summary["leaves"], summary["nodes"]
+    for row, leaf in zip(X, record.labels, strict=True):
+        assert [each["leaf"] for each in leaves if satisfies(each, row)] == [leaf]
+    assert sum(leaf["size"] for leaf in leaves) == len(X)
+    assert sum(leaf["share"] for leaf in leaves) == pytest.approx(1.0)
+    for leaf in leaves:
+        if record.reference is not None:
+            assert sum(part["count"] for part in leaf["composition"]) == leaf["size"]
+        assert (leaf["purity"] is None) == (leaf["code"] is None)
+        assert len(leaf["sample"]) == min(leaf["size"], 5)
+        assert all(record.labels[each["row"]] == leaf["leaf"] for each in leaf["exemplars"])
+    for node in nodes:
+        if node["left"] is not None:
+            both = nodes[node["left"]], nodes[node["right"]]
+            assert node["size"] == both[0]["size"] + both[1]["size"]
+    importances = [each["importance"] for each in summary["features"]]
+    assert min(importances, default=0.0) >= 0
+    assert sum(importances) == pytest.approx(1.0) or sum(importances) == 0
+
+
+@given(explained_tables())
+def test_the_same_entries_without_rows(case):
+    X, record = case
+    full, outline = summarize(record, X), summarize(record)
+    assert full.keys() == outline.keys() == set(Summary.__annotations__)
+    assert outline["nodes"] == full["nodes"]
+    assert not outline["has_rows"]
+    assert outline["differences"] is None
+    json.dumps(outline, allow_nan=False)
+
+
+def test_single_leaf():
+    X = np.arange(6.0).reshape(3, 2)
+    record = explained(Tree.root(n_features=2, size=3), X, [0, 0, 1])
+    summary = summarize(record, X)
+    (leaf,) = summary["leaves"]
+    assert leaf["rule"] == "all rows"
+    assert leaf["share"] == leaf["lift"] == 1.0 or leaf["lift"] == 1.0
+    assert [each["difference"] for each in leaf["profile"]] == [None, None]
+    assert leaf["telling"] == []
+
+
+def test_two_rows_and_constant_features():
+    X = np.array([[0.0, 5.0], [1.0, 5.0]])
+    record = explained(Tree.root(n_features=2, size=2).split(0, feature=0, threshold=0.5), X)
+    summary = summarize(record, X)
+    profile = {each["feature"]: each for each in summary["leaves"][0]["profile"]}
+    assert profile[1]["difference"] is None
+    assert profile[1]["std"] == profile[0]["std"] == 0.0
+    assert profile[0]["difference"] == -2.0
+    assert summary["reference"] is None
+    assert summary["leaves"][0]["composition"] == []
+
+
+def test_leaf_without_rows():
+    X = np.array([[0.0], [1.0]])
+    tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=9.0)
+    summary = summarize(explained(tree, X, ["a", "b"]), X)
+    empty = summary["leaves"][1]
+    assert (empty["size"], empty["label"], empty["purity"], empty["lift"]) == (0, None, None, None)
+    assert empty["profile"] == empty["exemplars"] == empty["sample"] == []
+    named = summarize(explained(tree, X, ["a", "b"]), X, leaf_reference=["a", "b"])
+    assert named["leaves"][1]["label"] == "b"
+    assert named["reference"]["clusters"][1]["leaves"] == [1]
+
+
+def test_noise():
+    X = np.array([[0.0], [0.5], [1.0], [9.0]])
+    tree = Tree.root(n_features=1, size=4).split(0, feature=0, threshold=5.0, sizes=(3, 1))
+    summary = summarize(explained(tree, X, [7, -1, 7, -1]), X)
+    mixed, noise = summary["leaves"]
+    assert [(part["label"], part["code"]) for part in mixed["composition"]] == [(7, 0), (-1, -1)]
+    assert mixed["purity"] == pytest.approx(2 / 3)
+    assert (noise["label"], noise["code"], noise["purity"], noise["lift"]) == (-1, -1, 1.0, 2.0)
+    assert summary["reference"]["n_noise"] == 2
+    assert summary["agreement"]["ari"] == 1.0
+
+
+def test_nothing_but_noise():
+    X = np.array([[0.0], [9.0]])
+    tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=5.0, sizes=(1, 1))
+    summary = summarize(explained(tree, X, [-1, -1]), X)
+    assert summary["agreement"] is summary["fidelity"] is summary["price"] is None
+    assert summary["features"][0]["importance"] == 1.0
+
+
+def test_huge_values():
+    X = np.array([[-1e300, 1.0], [1e300, 2.0], [1e308, 3.0]])
+    tree = Tree.root(n_features=2, size=3).split(0, feature=1, threshold=1.5, sizes=(1, 2))
+    json.dumps(summarize(explained(tree, X), X), allow_nan=False)
+
+
+def test_hostile_names_are_kept_as_they_are():
+    summary = hostile_summary()
+    assert summary["n_leaves"] == 9
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert summary["features"][0]["name"] == "<script>alert(1)</script>"
+
+
+def test_other_rows_are_refused():
+    explainer, X, _ = iris_explainer()
+    with pytest.raises(ValueError, match="the 150 training rows"):
+        summarize(explainer._grown, X[:10])
+    with pytest.raises(ValueError, match="fall into other leaves"):
+        summarize(explainer._grown, X[::-1])
+    with pytest.raises(ValueError, match="feature_names has 1 entries"):
+        summarize(explainer._grown, X, names=["a"])
+
+
+@pytest.mark.parametrize("estimator", [IMM(), SpexKNN(3, n_neighbors=5)])
+def test_importances(estimator):
+    explainer, X, _ = iris_explainer()
+    fitted = estimator.fit(X, explainer.reference_labels_)
+    record = fitted._grown
+    importances = feature_importances(fitted.tree_, record.node_counts)
+    assert importances.sum() == pytest.approx(1.0)
+    by_name = {each["feature"]: each["importance"] for each in summarize(record)["features"]}
+    assert {feature: importances[feature] for feature in by_name} == pytest.approx(by_name)
+
+
+def test_importances_of_cart_are_those_of_scikit_learn():
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(200, 4)).astype(np.float32), rng.integers(0, 3, 200)
+    labels[X[:, 2] > 0.3] = 0
+    theirs = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, labels)
+    ours = CART(n_leaves=6, leaf_weight="size").fit(X, labels)
+    importances = feature_importances(ours.tree_, ours._grown.node_counts)
+    assert importances == pytest.approx(theirs.feature_importances_)
