@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spexplain.kernels.cuda.records import CELLS, LANES, Bins
+from spexplain.kernels.cuda.records import CELLS, LANES, BinEdges
 
 
 class BinTwins:
@@ -33,7 +33,7 @@ class BinTwins:
             if 10 * (1 + np.count_nonzero(np.diff(places) > 0)) >= 9 * len(own):
                 grid[f, 1] = scale
                 cells[f] = np.searchsorted(places, np.arange(CELLS))
-        return Bins(edges, is_discrete.astype(np.uint8), grid, cells)
+        return BinEdges(edges, is_discrete.astype(np.uint8), grid, cells)
 
     def code_table(self, table, bins, codes):
         n, d = table.shape

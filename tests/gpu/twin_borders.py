@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpu.twin_values import add, six, unpacked
-from spexplain.kernels.cuda.records import Csr
+from spexplain.kernels.cuda.records import NeighborLists
 
 
 class BorderTwins:
@@ -68,6 +68,8 @@ class BorderTwins:
 
         def best(low, high, cap):
             inner, volume, size = (high[i] if trend[i] < 0 else low[i] for i in range(3))
+            if trend.inner < 0 and trend.volume > 0:
+                volume = volume + (high[0] - low[0] + 1) // 2
             volume = np.maximum(volume, 1) if trend.volume > 0 else volume
             size = np.maximum(size, 1) if trend.size > 0 else size
             if trend.inner < 0 and trend.volume > 0:
@@ -110,7 +112,7 @@ class BorderTwins:
         size = np.sum(inside * counted, axis=2)
         return list(np.stack([joined, rest, volume, size, members, samples], axis=1))
 
-    def count_edges(self, block, rows, csr: Csr, part_of, parts, histograms, crossing):
+    def count_edges(self, block, rows, csr: NeighborLists, part_of, parts, histograms, crossing):
         d = histograms.shape[0]
         code = unpacked(block.codes, d).astype(int)
         for x in rows:
@@ -138,7 +140,7 @@ class BorderTwins:
         indptr = np.append(0, np.cumsum(np.bincount(ends, minlength=n)))
         degrees = np.zeros(n, dtype=np.int64)
         np.add.at(degrees, ends, both.astype(np.int64))
-        return Csr(indptr, others[order], both[order].astype(self.edges.weights), degrees)
+        return NeighborLists(indptr, others[order], both[order].astype(self.edges.weights), degrees)
 
     def scan_edges(self, histograms, crossing, subtract):
         def swap(joined, other):

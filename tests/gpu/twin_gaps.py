@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpu.twin_values import six, unpacked, values_of
-from spexplain.kernels.cuda.records import JOB, Jobs, Places
+from spexplain.kernels.cuda.records import JOB, BinJobs, JobRows
 
 
 class GapTwins:
@@ -48,7 +48,7 @@ class GapTwins:
                         counters[0] += 1
                         counters[1] += inside
                         counters[2] = max(counters[2], inside)
-        return Jobs(at, np.array(entries, dtype=np.int32).reshape(-1, JOB), everything)
+        return BinJobs(at, np.array(entries, dtype=np.int32).reshape(-1, JOB), everything)
 
     @staticmethod
     def _of(jobs, portion):
@@ -60,7 +60,7 @@ class GapTwins:
         ]
 
     def gather_jobs(self, block, rows, jobs, portion, taken, n_places):
-        places = Places(
+        places = JobRows(
             np.empty(n_places),
             np.empty(n_places, dtype=np.int32),
             np.full(n_places, -1, dtype=np.int32),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spexplain.kernels.cuda.records import LANES, Block
+from spexplain.kernels.cuda.records import LANES, FeatureBlock
 
 
 def unpacked(codes, n_features):
@@ -11,7 +11,7 @@ def unpacked(codes, n_features):
     return codes.transpose(0, 2, 1).reshape(n_groups * LANES, n_vertices)[:n_features]
 
 
-def values_of(block: Block, vertices, feature):
+def values_of(block: FeatureBlock, vertices, feature):
     table = block.table[:, feature].astype(np.float64)
     if block.extra is not None:
         table = np.append(table, block.extra[:, feature])

@@ -9,7 +9,7 @@ from gpu.twin_bins import BinTwins
 from gpu.twin_borders import BorderTwins
 from gpu.twin_gaps import GapTwins
 from gpu.twin_values import key_of, six, unpacked, values_of
-from spexplain.kernels.cuda.launch import EdgeTypes
+from spexplain.kernels.cuda.kernels import EdgeTypes
 
 
 class TwinKernels(BinTwins, BorderTwins, GapTwins):
