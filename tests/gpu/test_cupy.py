@@ -120,9 +120,9 @@ def test_tree_grown_from_a_start():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_equal_their_twins(dtype):
-    from spexplain.kernels.cuda.launch_search import Kernels
+    from spexplain.kernels.cuda.kernels import CudaKernels
 
-    kernels, twins = Kernels(dtype), TwinKernels()
+    kernels, twins = CudaKernels(dtype), TwinKernels()
     for seed in range(5):
         rng = np.random.default_rng(seed)
         X = cases.table(rng, 700, 21, dtype, "C")

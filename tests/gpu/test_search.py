@@ -8,7 +8,8 @@ import pytest
 from gpu import cases
 from gpu.twins import TwinKernels
 from spexplain.engines import NumpyEngine, resolve_engine
-from spexplain.engines.cupy import CupyEngine, bound, check_graph
+from spexplain.engines.cupy import CupyEngine
+from spexplain.engines.cupy.engine import check_graph, search_with
 from spexplain.graphs import CenterCosts, CliqueGraph
 from spexplain.grow import grow
 from spexplain.objectives import exkmc, spex
@@ -24,7 +25,7 @@ def check(seed, name, n_bins, *, memory=2**40, n_places=None, work=None):
     kernels = TwinKernels(wide=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        search = bound(kernels, X, objective, least, n_bins, memory)
+        search = search_with(kernels, X, objective, least, n_bins, memory)
     if n_places is not None:
         search.n_places = n_places
     if work is not None:
@@ -59,7 +60,7 @@ def test_trees_grown_from_a_start_and_without_a_trend():
     for name in ("spex", "plain", "sparse", "imm"):
         objective = cases.objective(rng, name, X, 4)
         start = grow(NumpyEngine().bind(X, objective), max_leaves=3)
-        search = bound(TwinKernels(), X, objective, 1, 9, 2**40)
+        search = search_with(TwinKernels(), X, objective, 1, 9, 2**40)
         expected = grow(NumpyEngine().bind(X, objective), max_leaves=6, start=start)
         assert grow(search, max_leaves=6, start=start) == expected
 
@@ -81,4 +82,4 @@ def test_graphs_that_the_device_does_not_know():
 def test_too_many_clusters():
     graph = CliqueGraph.from_labels(np.arange(50_000))
     with pytest.raises(ValueError, match="counts up to 40000 clusters"):
-        bound(TwinKernels(), np.zeros((50_000, 1)), spex(graph), 1, 9, 2**40)
+        search_with(TwinKernels(), np.zeros((50_000, 1)), spex(graph), 1, 9, 2**40)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
-from spexplain.kernels.cuda.launch_search import Kernels
+from spexplain.kernels.cuda.kernels import CudaKernels
 from spexplain.tree import LEAF, Tree
 
 
@@ -13,7 +13,7 @@ def route(tree: Tree, X: Any) -> Any:
     """Return the leaf id of every row, on the device."""
     leaf_id = np.full(tree.n_nodes, LEAF, dtype=np.int64)
     leaf_id[tree.leaves] = np.arange(tree.n_leaves)
-    return Kernels(X.dtype).route_rows(X, tree, leaf_id)
+    return CudaKernels(X.dtype).route_rows(X, tree, leaf_id)
 
 
 def group_sums(X: Any, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:
@@ -21,7 +21,7 @@ def group_sums(X: Any, origin: Floats, groups: Ints, n_groups: int) -> tuple[Flo
 
     Rows of group -1 are left out. Always added in the same order.
     """
-    kernels = Kernels(X.dtype)
+    kernels = CudaKernels(X.dtype)
     xp = kernels.xp
     on_device = xp.asarray(groups)
     rows = xp.argsort(on_device)

@@ -1,88 +1,9 @@
-"""The exact engine on an NVIDIA GPU, in CuPy: the table stays on the device, the builder on the host.
+"""The exact engine on an NVIDIA GPU, in CuPy; import `CupyEngine` from here.
 
-Imported only when it is asked for, or when a table is a CuPy array. The tree is that of all other
+Loaded only when it is asked for, or when a table is a CuPy array. The tree is that of all other
 engines, to the last bit and tie.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-
-from spexplain.aliases import Matrix
-from spexplain.engines.base import Search
-from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
-from spexplain.objectives import Objective
+from spexplain.engines.cupy.engine import CupyEngine
 
 __all__ = ["CupyEngine"]
-
-
-@dataclass(frozen=True)
-class CupyEngine:
-    """Exact search by histograms, bounds and refinement on the GPU.
-
-    Parameters
-    ----------
-    max_bins : int, default=255
-        Bins of a feature, 2 to 255. The tree does not depend on it.
-    memory_limit : int, optional
-        Bytes of device memory that bins and work arrays may take (and the table, where it comes from
-        the host); by default nine tenths of what is free. With less, features are streamed in blocks.
-    """
-
-    max_bins: int = 255
-    memory_limit: int | None = None
-
-    def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
-        """Return the search for the cuts of one table under one objective."""
-        from spexplain.engines.cupy.edges import edge_types
-        from spexplain.engines.cupy.memory import free_memory
-        from spexplain.kernels.cuda.launch_search import Kernels
-
-        if not 2 <= self.max_bins <= 255:
-            raise ValueError(f"max_bins={self.max_bins} must be from 2 to 255.")
-        check_graph(objective)
-        graph = objective.graph
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        kernels = Kernels(X.dtype, edge_types(graph) if isinstance(graph, SparseGraph) else None)
-        memory = free_memory(kernels.xp) if self.memory_limit is None else self.memory_limit
-        return bound(kernels, X, objective, min_samples_leaf, self.max_bins, memory)
-
-
-def check_graph(objective: Objective) -> None:
-    """Refuse graphs that the device has no kernels for."""
-    if not isinstance(objective.graph, CliqueGraph | SparseGraph | StarGraph):
-        raise NotImplementedError(
-            f'engine="cupy" knows cliques, sparse graphs and stars, not {type(objective.graph).__name__}; '
-            'use engine="histogram" and give the table as a NumPy array.'
-        )
-
-
-def bound(
-    kernels: Any, X: Any, objective: Objective, min_samples_leaf: int, n_bins: int, memory: int
-) -> Search:
-    """Return the search over a table with the given kernels."""
-    from spexplain.engines.cupy.counts import CliqueCounts, StarCounts
-    from spexplain.engines.cupy.edges import EdgeCounts
-    from spexplain.engines.cupy.memory import Kept, Room
-    from spexplain.engines.cupy.search import CupySearch
-    from spexplain.engines.cupy.table import DeviceTable
-
-    graph, trend = objective.graph, objective.trend
-    room = Room.beside(X.nbytes, memory, lists_edges=isinstance(graph, SparseGraph))
-    kept, n_borders = Kept(room.kept), n_bins + 1
-    counts: Any
-    if isinstance(graph, CliqueGraph):
-        counts = CliqueCounts(kernels, graph, trend, n_borders, kept)
-    elif isinstance(graph, StarGraph):
-        counts = StarCounts(kernels, graph, n_borders, kept)
-    else:
-        assert isinstance(graph, SparseGraph)
-        counts = EdgeCounts(kernels, graph, n_borders, kept)
-    if not isinstance(X, kernels.xp.ndarray) and 1.5 * X.nbytes < memory:
-        X = kernels.xp.asarray(X)
-        memory -= X.nbytes
-    extra = None if graph.extra is None else np.asarray(graph.extra, dtype=np.float64)
-    table = DeviceTable(kernels, X, extra, n_bins, counts.work, memory)
-    return CupySearch(table, objective, counts, min_samples_leaf, room.work)

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
-from spexplain.kernels.cuda.records import Node
+from spexplain.kernels.cuda.records import DeviceNode
 
 _USABLE = 0.9  # of what is free
 _LEAST = 1 << 23  # bytes that are never worth saving
 
 
-class Room(NamedTuple):
+class MemoryShares(NamedTuple):
     """Bytes that a search may take beside the table, its codes and its graph."""
 
     kept: int  # by histograms that wait for the next nodes
     work: int  # by arrays that live for one step
 
     @classmethod
-    def beside(cls, table_bytes: int, memory: int, *, lists_edges: bool) -> "Room":
+    def beside(cls, table_bytes: int, memory: int, *, lists_edges: bool) -> "MemoryShares":
         """Return room in proportion to the table, and for small ones more: time is worth more there.
 
         Lists of edges leave little of what a table may take in all, yet need small histograms only.
@@ -29,14 +29,14 @@ class Room(NamedTuple):
         return cls(kept, max(_LEAST, min(memory // 4, work)))
 
 
-class Kept:
+class KeptHistograms:
     """The histograms of nodes that wait to be split: the larger child's follow from them by subtraction."""
 
     def __init__(self, most: int) -> None:
         self.most = most  # bytes
-        self._nodes: WeakSet[Node] = WeakSet()
+        self._nodes: WeakSet[DeviceNode] = WeakSet()
 
-    def of_parent(self, nodes: Sequence[Node]) -> Any:
+    def of_parent(self, nodes: Sequence[DeviceNode]) -> Any:
         """Return what is kept of the parent of two siblings and free to be overwritten, or None."""
         parent = nodes[0].parent
         if len(nodes) < 2 or parent is None or parent is not nodes[1].parent:
@@ -45,7 +45,7 @@ class Kept:
         self._nodes.discard(parent)
         return histograms
 
-    def keep(self, nodes: Sequence[Node], histograms: Sequence[Any]) -> None:
+    def keep(self, nodes: Sequence[DeviceNode], histograms: Sequence[Any]) -> None:
         """Keep what there is room for, rather those of large nodes: they spare the most."""
         for node, each in zip(nodes, histograms, strict=True):
             node.histograms = each

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Array, Floats
-from spexplain.kernels.cuda.records import CELLS, LANES, Bins, Block
+from spexplain.kernels.cuda.records import CELLS, LANES, BinEdges, FeatureBlock
 
 _N_SAMPLE = 4096  # rows whose quantiles are taken
 _N_EDGES = 255  # what eight halvings tell apart
@@ -15,7 +15,7 @@ _LEAST_WORK = 1 << 27  # bytes of work arrays that are never worth saving
 _WORK_SHARE = 0.2  # of the table, that work arrays may take beyond that
 
 
-class DeviceTable:
+class DeviceBins:
     """A table and its bins.
 
     Parameters
@@ -45,7 +45,7 @@ class DeviceTable:
         self.is_resident = isinstance(X, xp.ndarray)
         self._extra = None if extra is None else xp.asarray(extra)
         self._sample = xp.asarray(_sample(self.n_samples))
-        self._bins: dict[int, Bins] = {}
+        self._bins: dict[int, BinEdges] = {}
         n_groups = -(-self.n_features // LANES)
         codes = n_groups * LANES * self.n_vertices
         self._keeps_codes = self.is_resident and codes + LANES * work <= memory
@@ -60,7 +60,7 @@ class DeviceTable:
             (first, min(first + width, self.n_features))
             for first in range(0, self.n_features, width)
         ]
-        self._kept: list[Block] | None = None
+        self._kept: list[FeatureBlock] | None = None
         if self._keeps_codes:
             self._kept = self._code_all(n_groups)
         elif len(self.ranges) > 1 or not self.is_resident:
@@ -75,7 +75,7 @@ class DeviceTable:
         """Whether all features are searched at once, so that histograms can be kept."""
         return self._kept is not None and len(self.ranges) == 1
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[FeatureBlock]:
         """Yield the features block by block, in order."""
         if self._kept is not None:
             yield from self._kept
@@ -83,15 +83,15 @@ class DeviceTable:
         for first, last in self.ranges:
             yield self._block(first, last)
 
-    def column(self, feature: int) -> tuple[Block, int]:
+    def column(self, feature: int) -> tuple[FeatureBlock, int]:
         """Return a block that knows the values of a feature, and the feature's number in it."""
         if self.is_resident:
-            return Block(0, self.X, self._extra, None, None), feature
+            return FeatureBlock(0, self.X, self._extra, None, None), feature
         part = slice(feature, feature + 1)
         extra = None if self._extra is None else self._extra[:, part]
-        return Block(feature, self.kernels.xp.asarray(self.X[:, part]), extra, None, None), 0
+        return FeatureBlock(feature, self.kernels.xp.asarray(self.X[:, part]), extra, None, None), 0
 
-    def _code_all(self, n_groups: int) -> list[Block]:
+    def _code_all(self, n_groups: int) -> list[FeatureBlock]:
         whole = self._block(0, self.n_features)
         if len(self.ranges) == 1:
             return [whole]
@@ -100,10 +100,10 @@ class DeviceTable:
             groups = slice(first // LANES, -(-last // LANES))
             extra = None if whole.extra is None else whole.extra[:, first:last]
             part = whole.table[:, first:last], extra, whole.codes[groups], whole.solid[first:last]
-            blocks.append(Block(first, *part))
+            blocks.append(FeatureBlock(first, *part))
         return blocks
 
-    def _block(self, first: int, last: int) -> Block:
+    def _block(self, first: int, last: int) -> FeatureBlock:
         """Return some features with their codes, made anew."""
         xp, kernels = self.kernels.xp, self.kernels
         table = self.X[:, first:last]
@@ -120,8 +120,8 @@ class DeviceTable:
         solid = kernels.spread_bins(table, codes, bins.is_discrete)[:, : self.n_bins]
         solid = xp.ascontiguousarray(solid)
         if self.extra is None or self._extra is None:
-            return Block(first, table, None, codes, solid)
-        on_host = Bins(*map(kernels.fetch, bins))
+            return FeatureBlock(first, table, None, codes, solid)
+        on_host = BinEdges(*map(kernels.fetch, bins))
         of_extra = _code_extra(self.extra[:, first:last], on_host)
         room = np.zeros((shape[0] * LANES, len(self.extra)), dtype=np.uint8)
         room[: last - first] = of_extra
@@ -129,7 +129,7 @@ class DeviceTable:
             room.reshape(-1, LANES, len(self.extra)).swapaxes(1, 2)
         )
         solid[xp.arange(last - first)[:, None], xp.asarray(of_extra.astype(np.int64))] = 0
-        return Block(first, table, self._extra[:, first:last], codes, solid)
+        return FeatureBlock(first, table, self._extra[:, first:last], codes, solid)
 
 
 def _sample(n_samples: int) -> Array:
@@ -140,7 +140,7 @@ def _sample(n_samples: int) -> Array:
     return np.sort(drawn).astype(np.int32)
 
 
-def _code_extra(extra: Floats, bins: Bins) -> Array:
+def _code_extra(extra: Floats, bins: BinEdges) -> Array:
     """Return the codes of the extra vertices, shape (n_features, n_extra), found as the kernel does."""
     origin, scale = bins.grid[:, :1], bins.grid[:, 1:]
     with np.errstate(over="ignore", invalid="ignore"):

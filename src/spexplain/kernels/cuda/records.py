@@ -13,7 +13,7 @@ CELLS = 2048  # of the grid over the values of a feature
 JOB = 6  # numbers of a job: node, feature, bin, first place, number of places, portion
 
 
-class Block(NamedTuple):
+class FeatureBlock(NamedTuple):
     """Some neighbouring features of the table, on the device."""
 
     first: int  # number of its first feature
@@ -27,15 +27,17 @@ class Block(NamedTuple):
         """Number of features."""
         return int(self.table.shape[1])
 
-    def narrowed(self, n_features: int) -> "Block":
+    def narrowed(self, n_features: int) -> "FeatureBlock":
         """Return the first features only."""
         extra = None if self.extra is None else self.extra[:, :n_features]
         n_groups = -(-n_features // LANES)
         solid = self.solid[:n_features]
-        return Block(self.first, self.table[:, :n_features], extra, self.codes[:n_groups], solid)
+        return FeatureBlock(
+            self.first, self.table[:, :n_features], extra, self.codes[:n_groups], solid
+        )
 
 
-class Csr(NamedTuple):
+class NeighborLists(NamedTuple):
     """The neighbours of every vertex."""
 
     indptr: Any  # int64
@@ -44,7 +46,7 @@ class Csr(NamedTuple):
     degrees: Any  # int64, in the whole graph
 
 
-class Jobs(NamedTuple):
+class BinJobs(NamedTuple):
     """Bins to be sorted and swept."""
 
     at: Any  # int32, shape (nodes, features, bins): number of the job of every bin, or -1
@@ -53,7 +55,7 @@ class Jobs(NamedTuple):
     n_portions: int = 1  # in which they are taken
 
 
-class Bins(NamedTuple):
+class BinEdges(NamedTuple):
     """How values become codes."""
 
     edges: Any  # shape (n_features, 256)
@@ -62,7 +64,7 @@ class Bins(NamedTuple):
     cells: Any  # uint8, shape (n_features, 2048): code of every cell
 
 
-class Places(NamedTuple):
+class JobRows(NamedTuple):
     """The rows of a portion's jobs, job by job."""
 
     values: Any  # float64
@@ -70,7 +72,7 @@ class Places(NamedTuple):
     job_of: Any  # int32; -1 where a job of another portion has its place
 
 
-class Borders(NamedTuple):
+class BorderSums(NamedTuple):
     """Sums at the borders of all bins of some features, for one or two nodes."""
 
     # For each node an array of shape (up to 6, features, borders): joined, rest, volume, size, members,
@@ -81,7 +83,7 @@ class Borders(NamedTuple):
     histograms: Any = None
 
 
-class Scored(NamedTuple):
+class ScoredBorders(NamedTuple):
     """What is known of all cuts of one or two nodes before a closer look."""
 
     totals: Any  # int64, shape (3, nodes, 1, 1): inner, volume and size of the nodes
@@ -89,7 +91,7 @@ class Scored(NamedTuple):
     bounds: Any  # float64, shape (nodes, features, borders): of the cuts in the bin after each
 
 
-class Found(NamedTuple):
+class DeviceCut(NamedTuple):
     """The best cut of a node so far; compared in the order in which equal scores are resolved."""
 
     score: float
@@ -102,11 +104,11 @@ class Found(NamedTuple):
     right: Any = None
 
 
-NOTHING = Found(np.inf, -1, 0)
+NOTHING = DeviceCut(np.inf, -1, 0)
 
 
 @dataclass(eq=False)
-class Node:
+class DeviceNode:
     """The vertices of a node, and what is remembered of it."""
 
     rows: Any  # int32, on the device
@@ -115,5 +117,5 @@ class Node:
     part: int = 0  # what the graph's vertices are marked with
     centers: Ints | None = None  # those in the node, in graphs that have some
     histograms: Any = None  # scanned; kept for the children
-    parent: "Node | None" = None  # until the first search below it
-    found: tuple[Cut, Found] | None = None
+    parent: "DeviceNode | None" = None  # until the first search below it
+    found: tuple[Cut, DeviceCut] | None = None

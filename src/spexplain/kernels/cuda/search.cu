@@ -4,7 +4,8 @@
 // always fit the same room; kernels leave out the jobs of other portions.
 
 // One side of a cut at its best for the formula: each field from the smaller or the larger of two nested
-// sets, by the trend, and no more inner weight than the cap allows per volume (or size).
+// sets, by the trend, and no more inner weight than the cap allows per volume (or size): the same as in
+// `spexplain.objectives.bounds`.
 struct Trend {
   i64 inner, volume, size;
 };
@@ -16,6 +17,8 @@ __device__ __forceinline__ void write_optimistic(const i64* smaller, const i64* 
   T inner = (T)(trend.inner < 0 ? larger[0] : smaller[0]);
   T volume = (T)(trend.volume < 0 ? larger[1] : smaller[1]);
   T size = (T)(trend.size < 0 ? larger[2] : smaller[2]);
+  // An edge that comes to lie inside has an end among the vertices that were added.
+  if (trend.inner < 0 && trend.volume > 0) volume += (T)((larger[0] - smaller[0] + 1) / 2);
   // A side without volume (or size) is inadmissible where it would be best.
   if (trend.volume > 0) volume = max(volume, (T)1);
   if (trend.size > 0) size = max(size, (T)1);

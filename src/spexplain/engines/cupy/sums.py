@@ -1,27 +1,38 @@
-"""Sums of cliques and stars on the device: counting labels replaces walking edges."""
+"""Sums of cliques, stars and listed edges on the device: what the search asks of a graph."""
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spexplain.aliases import Array, Bools, Ints
-from spexplain.engines.cupy.memory import Kept
-from spexplain.graphs import CliqueGraph, StarGraph
-from spexplain.kernels.cuda.records import Block, Borders, Jobs, Node, Places
+from spexplain.aliases import Array, Ints
+from spexplain.engines.cupy.memory import KeptHistograms
+from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.graphs.device import device_edges, keep_lists, known_lists
+from spexplain.kernels.cuda.kernels import EdgeTypes
+from spexplain.kernels.cuda.records import (
+    BinJobs,
+    BorderSums,
+    DeviceNode,
+    FeatureBlock,
+    JobRows,
+    NeighborLists,
+)
 from spexplain.records import Side
 
 _MOST_LABELS = 40_000  # whose counters fit shared memory
+_SUMS: WeakKeyDictionary[SparseGraph, tuple[int, int]] = WeakKeyDictionary()
 
 
-class LabelCounts:
+class LabelSums:
     """What cliques and stars share: histograms of labels, the larger sibling's by subtraction."""
 
     needs_parts = False
     is_wide = False  # whether sums exceed what doubles hold
 
     def __init__(
-        self, kernels: Any, labels: Array, n_labels: int, n_borders: int, kept: Kept
+        self, kernels: Any, labels: Array, n_labels: int, n_borders: int, kept: KeptHistograms
     ) -> None:
         if n_labels > _MOST_LABELS:
             raise ValueError(
@@ -39,7 +50,7 @@ class LabelCounts:
         return
 
     def histograms(
-        self, nodes: Sequence[Node], block: Block, *, keep: bool
+        self, nodes: Sequence[DeviceNode], block: FeatureBlock, *, keep: bool
     ) -> tuple[list[Any], bool]:
         """Return the counted histograms of one node or of siblings, the smaller first.
 
@@ -58,11 +69,11 @@ class LabelCounts:
         return counted, of_parent is not None
 
 
-class CliqueCounts(LabelCounts):
+class CliqueSums(LabelSums):
     """Cliques: a sample adds to the inner weight with every earlier one of its cluster."""
 
     def __init__(
-        self, kernels: Any, graph: CliqueGraph, trend: Any, n_borders: int, kept: Kept
+        self, kernels: Any, graph: CliqueGraph, trend: Any, n_borders: int, kept: KeptHistograms
     ) -> None:
         n_clusters = graph.n_clusters
         super().__init__(kernels, graph.labels, n_clusters + 1, n_borders, kept)
@@ -93,7 +104,9 @@ class CliqueCounts(LabelCounts):
         degrees = weights * (sizes - 1)
         return Side(np.sum(degrees * sizes), np.sum(degrees * sizes), np.sum(sizes))
 
-    def borders(self, nodes: Sequence[Node], block: Block, counters: Any, *, keep: bool) -> Borders:
+    def borders(
+        self, nodes: Sequence[DeviceNode], block: FeatureBlock, counters: Any, *, keep: bool
+    ) -> BorderSums:
         counted, subtract = self.histograms(nodes, block, keep=keep)
         sums = self.kernels.scan_labels(
             counted,
@@ -103,16 +116,16 @@ class CliqueCounts(LabelCounts):
             with_moves=self.with_moves,
             counters=counters,
         )
-        return Borders(sums[0], sums[1], sums[2], counted)
+        return BorderSums(sums[0], sums[1], sums[2], counted)
 
     def gaps(
         self,
-        nodes: Sequence[Node],
-        block: Block,
-        borders: Borders,
-        jobs: Jobs,
+        nodes: Sequence[DeviceNode],
+        block: FeatureBlock,
+        borders: BorderSums,
+        jobs: BinJobs,
         portion: int,
-        places: Places,
+        places: JobRows,
         min_samples: int,
     ) -> Any:
         return self.kernels.walk_labels(
@@ -127,10 +140,12 @@ class CliqueCounts(LabelCounts):
         return n_kinds <= 1
 
 
-class StarCounts(LabelCounts):
+class StarSums(LabelSums):
     """Stars: a sample is joined to its centre once both are on the same side."""
 
-    def __init__(self, kernels: Any, graph: StarGraph, n_borders: int, kept: Kept) -> None:
+    def __init__(
+        self, kernels: Any, graph: StarGraph, n_borders: int, kept: KeptHistograms
+    ) -> None:
         n_centers = len(graph.centers)
         # Centres carry a label that is never counted.
         uncounted = np.full(n_centers, 2**16 - 2, dtype=np.uint16)
@@ -151,7 +166,7 @@ class StarCounts(LabelCounts):
         everything = np.arange(len(self.bare.centers))
         return Side(2 * n_edges, 2 * n_edges, np.sum(self.bare.sizes_in(everything)))
 
-    def _centers(self, nodes: Sequence[Node]) -> Any:
+    def _centers(self, nodes: Sequence[DeviceNode]) -> Any:
         """Return, for every node, which centres are there, count, and their degrees."""
         of_nodes = np.zeros((len(nodes), 3, len(self.bare.centers)), dtype=np.int64)
         for own, node in zip(of_nodes, nodes, strict=True):
@@ -161,20 +176,22 @@ class StarCounts(LabelCounts):
             own[2] = self.center_degrees
         return self.kernels.xp.asarray(of_nodes)
 
-    def borders(self, nodes: Sequence[Node], block: Block, counters: Any, *, keep: bool) -> Borders:
+    def borders(
+        self, nodes: Sequence[DeviceNode], block: FeatureBlock, counters: Any, *, keep: bool
+    ) -> BorderSums:
         counted, subtract = self.histograms(nodes, block, keep=keep)
         codes = block.codes[:, self.graph.n_samples :]
         fields = self.kernels.scan_stars(counted, subtract, codes, self._centers(nodes))
-        return Borders(fields, histograms=counted)
+        return BorderSums(fields, histograms=counted)
 
     def gaps(
         self,
-        nodes: Sequence[Node],
-        block: Block,
-        borders: Borders,
-        jobs: Jobs,
+        nodes: Sequence[DeviceNode],
+        block: FeatureBlock,
+        borders: BorderSums,
+        jobs: BinJobs,
         portion: int,
-        places: Places,
+        places: JobRows,
         min_samples: int,
     ) -> Any:
         n_samples = self.graph.n_samples
@@ -192,7 +209,98 @@ class StarCounts(LabelCounts):
         return False
 
 
-def goes_left(points: Any, feature: int, lower: float, threshold: float) -> Bools:
-    """Return which points a cut sends to the left."""
-    x = points[:, feature].astype(np.float64)
-    return np.asarray((lower < x) & (x <= threshold))
+class EdgeSums:
+    """Listed edges: each joins the left side with its later end and leaves the right with its earlier one."""
+
+    needs_parts = True
+    is_wide = True
+
+    def __init__(
+        self, kernels: Any, graph: SparseGraph, n_borders: int, kept: KeptHistograms
+    ) -> None:
+        self.kernels, self.graph, self.n_borders = kernels, graph, n_borders
+        self.csr: NeighborLists = neighbor_lists(kernels, graph)
+        self.kept = kept
+        self.part_of = kernels.xp.zeros(graph.n_samples, dtype=np.int32)
+        self.sums = np.dtype(kernels.edges.sums)
+
+    def order(self) -> Any:
+        """Rows of many neighbours first: warps whose rows have equally many do not wait."""
+        indptr = self.csr.indptr
+        return self.kernels.xp.argsort(indptr[:-1] - indptr[1:]).astype(np.int32)
+
+    @property
+    def work(self) -> int:
+        """Bytes of arrays a feature: sums of two nodes and their crossing edges, bounds, jobs."""
+        return self.n_borders * (10 * int(self.sums.itemsize) + 2 * (8 + 28))
+
+    def root_side(self) -> Side:
+        ends = np.int64(2 * edge_sums(self.graph)[0])
+        return Side(ends, ends, np.int64(self.graph.n_samples))
+
+    def borders(
+        self, nodes: Sequence[DeviceNode], block: FeatureBlock, counters: Any, *, keep: bool
+    ) -> BorderSums:
+        xp, d, sums = self.kernels.xp, block.n_features, self.sums
+        of_parent = self.kept.of_parent(nodes) if keep else None
+        crossing = xp.zeros((d, 2, self.n_borders), dtype=sums)
+        counted = []
+        for node in nodes if of_parent is None else nodes[:1]:
+            counted.append(xp.zeros((d, 4, self.n_borders), dtype=sums))
+            parts = node.part, -1 if of_parent is None else nodes[1].part
+            head = block, node.rows, self.csr, self.part_of, parts
+            self.kernels.count_edges(*head, counted[-1], crossing)
+        if of_parent is not None:
+            counted.append(of_parent)
+        if keep:
+            self.kept.keep(nodes, counted)
+        self.kernels.scan_edges(counted, crossing, of_parent is not None)
+        return BorderSums([each.swapaxes(0, 1) for each in counted])
+
+    def gaps(
+        self,
+        nodes: Sequence[DeviceNode],
+        block: FeatureBlock,
+        borders: BorderSums,
+        jobs: BinJobs,
+        portion: int,
+        places: JobRows,
+        min_samples: int,
+    ) -> Any:
+        parts = nodes[0].part, nodes[-1].part
+        return self.kernels.walk_edges(
+            jobs, portion, borders.fields, min_samples, places, block, self.csr, self.part_of, parts
+        )
+
+    def child_side(self, side: Side, centers: Ints | None) -> Side:
+        return side
+
+    def is_pure(self, n_kinds: int) -> bool:
+        return False
+
+
+def edge_types(graph: SparseGraph) -> EdgeTypes:
+    """Return the least number types that hold the sums of edge weights, and these themselves."""
+    total, most = edge_sums(graph)
+    sums = np.uint64 if 4 * total >= 2**31 else np.uint32
+    return EdgeTypes(sums, np.uint8 if most < 2**8 else sums)
+
+
+def edge_sums(graph: SparseGraph) -> tuple[int, int]:
+    """Return the sum of all weights and the largest of them, added up once a graph."""
+    if graph not in _SUMS:
+        _SUMS[graph] = int(np.sum(graph.weights)), int(np.max(graph.weights, initial=0))
+    return _SUMS[graph]
+
+
+def neighbor_lists(kernels: Any, graph: SparseGraph) -> NeighborLists:
+    """Return the neighbours of every vertex, on the device."""
+    xp = kernels.xp
+    known = known_lists(xp, graph)
+    if known is not None:
+        return NeighborLists(*known)
+    heads, tails, weights = device_edges(xp, graph)
+    weights = weights.astype(kernels.edges.weights, copy=False)
+    lists: NeighborLists = kernels.list_neighbors(heads, tails, weights, graph.n_samples)
+    keep_lists(graph, lists)
+    return lists
