@@ -18,6 +18,11 @@ class Threads(AbstractContextManager["Threads"]):
 
     As a context manager it ends the helpers if the work inside is interrupted: none is left behind
     by Ctrl-C. Later work would start new ones.
+
+    Examples
+    --------
+    >>> Threads(2).map(abs, [-1, 2, -3])
+    [1, 2, 3]
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -52,10 +57,15 @@ class Threads(AbstractContextManager["Threads"]):
             future.result()
         return [results[place] for place in range(len(tasks))]
 
-    def __exit__(self, error: type[BaseException] | None, *details: Any) -> None:
-        if error is not None and self._helpers is not None:
+    def end(self) -> None:
+        """End the helpers; later work would start new ones."""
+        if self._helpers is not None:
             helpers, self._helpers = self._helpers, None
             helpers.shutdown(wait=True, cancel_futures=True)
+
+    def __exit__(self, error: type[BaseException] | None, *details: Any) -> None:
+        if error is not None:
+            self.end()
 
 
 def blocks_of(n_features: int, width: int) -> list[slice]:

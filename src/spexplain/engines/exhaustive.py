@@ -3,10 +3,9 @@
 It compiles nothing, and is the readable twin of the fast engines.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +14,9 @@ from spexplain.ledgers import Sweep, sweep_of
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective
 from spexplain.records import Cut
-from spexplain.threads import count_threads
+from spexplain.threads import Threads, count_threads
 
 _BLOCK = 1 << 17  # entries of a block's arrays: a few megabytes of temporaries a thread
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class NumpySearch:
         self.objective = objective
         self.min_samples_leaf = min_samples_leaf
         self.has_extra = graph.extra is not None
-        self.n_threads = n_threads
+        self.threads = Threads(n_threads)
         self.sweep: Sweep = sweep_of(graph)
 
     def root(self) -> Node:
@@ -117,13 +115,9 @@ class NumpySearch:
         if self.objective.flat_if_pure and self.sweep.is_pure(node.state):
             # All cuts tie: the first one found is the answer.
             return next((cut for cut in map(search, blocks) if cut is not None), None)
-        cuts = [cut for cut in self._map(search, blocks) if cut is not None]
+        with self.threads as threads:
+            cuts = [cut for cut in threads.map(search, blocks) if cut is not None]
         return min(cuts, key=lambda cut: cut.score, default=None)  # min keeps the first of equals
-
-    def _map(self, function: Callable[[slice], _T], blocks: Sequence[slice]) -> Iterable[_T]:
-        if self.n_threads == 1 or len(blocks) == 1:
-            return map(function, blocks)
-        return _map_in_threads(function, blocks, self.n_threads)
 
     def _best_in_block(self, node: Node, side: Any, block: slice, min_samples: int) -> Cut | None:
         order = node.order[block]
@@ -166,10 +160,3 @@ def midpoint(low: float, high: float) -> float:
     if not np.isfinite(middle):
         middle = low / 2 + high / 2
     return middle if low <= middle < high else low
-
-
-def _map_in_threads(
-    function: Callable[[slice], _T], blocks: Sequence[slice], n_threads: int
-) -> Iterator[_T]:
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield from pool.map(function, blocks)

@@ -121,7 +121,8 @@ class SurrogateSearch(NumpySearch):
             "pass a smaller max_anchors, or explain fewer rows or columns",
         )
         self.is_small = n_bumps * len(X) < _SMALL
-        self.centers = list(self._map(self._projected, self._each_feature()))
+        with self.threads as threads:
+            self.centers = threads.map(self._projected, self._each_feature())
         # Centres of the nodes in birth order: the builder splits in this order.
         self.node_centers: list[Ints] = [self.sweep.root()]
 
@@ -158,7 +159,8 @@ class SurrogateSearch(NumpySearch):
         if len(node.state) < 2:
             return None
         for search in (self._between_samples, self._between_centers):
-            tests = self._map(partial(search, node), self._each_feature())
+            with self.threads as threads:
+                tests = threads.map(partial(search, node), self._each_feature())
             found = [test for test in tests if test is not None]
             if found:
                 # min keeps the first of equals: the lowest column.

@@ -1,7 +1,6 @@
 """The rows of a table sorted by every feature, once; a node's rows stay together and in order."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -11,8 +10,9 @@ from spexplain.aliases import Array, Bools, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
 from spexplain.refine.moving import Moving
 from spexplain.refine.routes import Test
-from spexplain.threads import count_threads
+from spexplain.threads import Threads, blocks_of, count_threads
 
+_N_SHARED = 1 << 14  # entries (features × rows) from which on threads share them
 _T = TypeVar("_T")
 
 
@@ -26,13 +26,13 @@ class Orders:
     ----------
     columns : array of shape (n_features, n_rows)
         The table, feature by feature.
-    pool : Executor, optional
-        Threads that share the features.
+    threads : Threads, optional
+        Share the features.
     """
 
-    def __init__(self, columns: Matrix, pool: Executor | None = None, n_threads: int = 1) -> None:
+    def __init__(self, columns: Matrix, threads: Threads | None = None) -> None:
         self.columns = columns
-        self.pool, self.n_threads = pool, n_threads
+        self.threads = threads or Threads(1)
         self.sorted = np.empty(columns.shape, dtype=np.int32)
         self.map_features(self._sort, columns.shape[1])
         self.now = self.sorted.copy()
@@ -89,15 +89,10 @@ class Orders:
         """
         n_features = len(self.columns)
         step = n_features if most is None else max(1, most // max(n_rows, 1))
-        use_pool = self.pool is not None and n_features * n_rows > 1 << 14
-        if use_pool:
-            step = min(step, -(-n_features // (4 * self.n_threads)))
-        blocks = [
-            slice(start, min(start + step, n_features)) for start in range(0, n_features, step)
-        ]
-        if use_pool and self.pool is not None and len(blocks) > 1:
-            return list(self.pool.map(function, blocks))
-        return [function(block) for block in blocks]
+        if self.threads.n_threads == 1 or n_features * n_rows <= _N_SHARED:
+            return [function(block) for block in blocks_of(n_features, step)]
+        step = min(step, -(-n_features // (4 * self.threads.n_threads)))
+        return self.threads.map(function, blocks_of(n_features, step))
 
 
 @contextmanager
@@ -105,12 +100,9 @@ def sorted_table(X: Matrix, extra: Matrix | None, n_jobs: int | None) -> Iterato
     """Give the orders of a table and, below its rows, the extra vertices; threads end afterwards."""
     table = X if extra is None else np.concatenate([X, extra])
     columns = np.ascontiguousarray(table.T)
-    n_threads = count_threads(n_jobs)
-    if n_threads == 1:
-        yield Orders(columns)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield Orders(columns, pool, n_threads)
+    with Threads(count_threads(n_jobs)) as threads:
+        yield Orders(columns, threads)
+        threads.end()
 
 
 def _sorted(column: Array) -> Array:
