@@ -156,11 +156,11 @@ def cliques(n: int, d: int) -> list[dict[str, Any]]:
         measured(f"one read of X (a sum), {shape}", X, X.sum),
         measured(f"coding, {shape}", X, lambda: engine.bind(X, spex(graph))),
         measured(f"SpexClique tree, {shape}", X, tree(spex(graph))),
-        measured(f"CART tree, {shape}", X, tree(gini_cart(graph))),
+        measured(f"CART tree, {shape}", X, tree(gini_cart(graph, "none"))),
         measured(f"IMM tree, {shape}", X, tree(imm(star))),
         measured(f"EMN tree, {shape}", X, tree(emn(star))),
         measured(f"SpexClique().fit(X, y), {shape}", X, lambda: SpexClique().fit(X, y)),
-        measured(f"CART().fit(X, y), {shape}", X, lambda: CART().fit(X, y)),
+        measured(f"CART().fit(X, y), {shape}", X, lambda: CART(leaf_weight="none").fit(X, y)),
         measured(f"predict, {shape}", X, lambda: fitted.predict(X)),
     ]
 

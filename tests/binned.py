@@ -11,9 +11,9 @@ from spexplain.objectives import emn, gini_cart, imm, spex, volume_cart
 ON_LABELS = {
     "unit": lambda labels: spex(CliqueGraph.from_labels(labels)),
     "inverse_size": lambda labels: spex(CliqueGraph.from_labels(labels, "inverse_size")),
-    "gini": lambda labels: gini_cart(CliqueGraph.from_labels(labels)),
+    "gini": lambda labels: gini_cart(CliqueGraph.from_labels(labels), "none"),
     "gini_by_size": lambda labels: gini_cart(CliqueGraph.from_labels(labels), "size"),
-    "volume": lambda labels: volume_cart(CliqueGraph.from_labels(labels)),
+    "volume": lambda labels: volume_cart(CliqueGraph.from_labels(labels), "none"),
 }
 ON_STARS = {
     "imm": imm,

@@ -69,7 +69,7 @@ def gini(counts: Sequence[int]) -> float:
     return 1 - sum(count**2 for count in counts) / size**2 if size else 0.0
 
 
-def gini_cart(labels: Sequence[int], leaf_weight: str = "none") -> Method:
+def gini_cart(labels: Sequence[int], leaf_weight: str = "size") -> Method:
     """CART: the mean Gini impurity of both sides, weighted by their samples; noise does not count."""
     n_clustered = sum(label != -1 for label in labels)
 
@@ -95,7 +95,7 @@ def gini_cart(labels: Sequence[int], leaf_weight: str = "none") -> Method:
     return Method(score, priority, value, lambda node: is_pure(labels, node))
 
 
-def volume_cart(labels: Sequence[int], leaf_weight: str = "none") -> Method:
+def volume_cart(labels: Sequence[int], leaf_weight: str = "size") -> Method:
     """CART's volume form: 2 − Ψ of the independent-set graph of the node alone."""
 
     def score(left: list[int], right: list[int]) -> float | None:

@@ -100,6 +100,15 @@ def test_starts_are_reported():
     assert best.objective_ in [pytest.approx(record.objective) for record in best.starts_]
 
 
+def test_the_start_of_cart_is_cart_as_it_is_by_default():
+    X, labels = blobs(n_clusters=12)
+    (record,) = BestTree(starts=["cart"], random_state=0).fit(X, labels).starts_
+    by_size, paper = (CART(leaf_weight=weight).fit(X, labels) for weight in ("size", "none"))
+    assert by_size.tree_ == CART().fit(X, labels).tree_ != paper.tree_
+    assert record.grown == pytest.approx(agreement(by_size, labels))
+    assert record.grown != pytest.approx(agreement(paper, labels))
+
+
 def test_deterministic_whatever_the_threads():
     X, labels = blobs(seed=3)
     options = {"n_restarts": 2, "random_state": 5}

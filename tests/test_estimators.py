@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import spexplain
-from spexplain import SpexClique, SpexKNN, datasets, estimators
+from spexplain import CART, SpexClique, SpexKNN, datasets, estimators
+from spexplain.metrics import agreement
 
 CLASSES = [
     each
@@ -109,6 +111,17 @@ def test_verbose_prints_one_line_per_stage(capsys):
     assert all(line.endswith(" s") for line in lines)
     SpexClique().fit(X, Y)
     assert capsys.readouterr() == ("", "")
+
+
+def test_cart_gives_the_leaves_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(400, 5)).astype(np.float32)
+    labels = (table[:, 0] > 0.2).astype(int) + 2 * (table[:, 3] + 0.5 * table[:, 1] > 0)
+    tree = DecisionTreeClassifier(max_leaf_nodes=9, random_state=0).fit(table, labels)
+    leaves = CART(n_leaves=9).fit(table, labels).labels_
+    assert agreement(leaves, tree.apply(table)).ari == 1
+    unweighted = CART(n_leaves=9, leaf_weight="none").fit(table, labels).labels_
+    assert agreement(unweighted, leaves).ari < 1
 
 
 def test_text_of_the_tree():

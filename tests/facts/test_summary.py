@@ -239,6 +239,6 @@ def test_importances_of_cart_are_those_of_scikit_learn():
     X, labels = rng.normal(size=(200, 4)).astype(np.float32), rng.integers(0, 3, 200)
     labels[X[:, 2] > 0.3] = 0
     theirs = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, labels)
-    ours = CART(n_leaves=6, leaf_weight="size").fit(X, labels)
+    ours = CART(n_leaves=6).fit(X, labels)
     importances = feature_importances(ours.tree_, ours._grown.node_counts)
     assert importances == pytest.approx(theirs.feature_importances_)

@@ -87,9 +87,9 @@ def objective(rng, name, X, k):
     makers = {
         "spex": spex,
         "spex inverse": spex,
-        "gini": gini_cart,
+        "gini": lambda graph: gini_cart(graph, "none"),
         "gini size": lambda graph: gini_cart(graph, "size"),
-        "volume": volume_cart,
+        "volume": lambda graph: volume_cart(graph, "none"),
         "plain": spy_formula,
     }
     return makers[name](cliques)

@@ -24,9 +24,10 @@ class CART(Explainer):
     <reference>
     criterion : {"gini", "volume"}, default="gini"
         Gini impurity, or its form with volumes of the independent-set graph in place of sizes.
-    leaf_weight : {"none", "size"}, default="none"
-        Which leaf is split next: the one whose impurity drops most, or most after weighting by its
-        samples, as scikit-learn does.
+    leaf_weight : {"size", "none"}, default="size"
+        Which leaf is split next. "size": the one whose drop of impurity, weighted by its samples, is
+        largest, as scikit-learn does with `max_leaf_nodes`. "none": the one whose impurity drops most
+        whatever its size, as in the tables of the paper.
     <shared>
 
     Attributes
@@ -49,7 +50,7 @@ class CART(Explainer):
         *,
         reference: Any = "spectral",
         criterion: Criterion = "gini",
-        leaf_weight: LeafWeight = "none",
+        leaf_weight: LeafWeight = "size",
         **shared: Unpack[Shared],
     ) -> None:
         super().__init__(n_clusters, **shared)

@@ -18,12 +18,12 @@ def associations(left: Side, right: Side, node: Side) -> Any:
     return association(left, right, node) + association(right, left, node)
 
 
-def gini_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objective:
+def gini_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "size") -> Objective:
     """Mean Gini impurity of the leaves (CART), from the same counts as the unit cliques.
 
-    With `leaf_weight` "none" the leaf with the largest drop of impurity is split next, as the
-    explainable clustering literature does; with "size" the drop is weighted by the leaf's samples,
-    as scikit-learn does.
+    With `leaf_weight` "size" the leaf whose drop of impurity, weighted by its samples, is largest is
+    split next, as scikit-learn does; with "none" the drop counts as it is, as in the tables of the
+    literature on explainable clustering.
     """
     n_clustered = int(graph.cluster_sizes.sum())
 
@@ -38,7 +38,7 @@ def gini_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objective
     return Objective("gini", graph, mean_impurity, value, priority, flat_if_pure=True, trend=trend)
 
 
-def volume_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "none") -> Objective:
+def volume_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "size") -> Objective:
     """CART with volumes in place of sizes: the largest normalised cut of the independent-set graph of the node.
 
     Joins samples of *different* clusters of the node; Ψ = 2 − (2α(L)/vol(L) + 2α(R)/vol(R)) is

@@ -124,7 +124,10 @@ def draw_three_clusters() -> "Figure":
     figure, axes = pyplot().subplots(
         1, 2, figsize=(9.6, 3.6), layout="constrained", sharex=True, sharey=True
     )
-    explainers: dict[str, SpexClique | CART] = {"CART (Gini)": CART(), "SpEx-Clique": SpexClique()}
+    explainers: dict[str, SpexClique | CART] = {
+        "CART (Gini)": CART(leaf_weight="none"),
+        "SpEx-Clique": SpexClique(),
+    }
     for ax, (name, explainer) in zip(axes, explainers.items(), strict=True):
         explainer.fit(points.data, points.target)
         wrong = _panel(ax, explainer, points.data, points.target)

@@ -53,7 +53,7 @@ def _spex(X: Matrix, codes: Ints) -> Objective:
 
 
 def _cart(X: Matrix, codes: Ints) -> Objective:
-    return gini_cart(CliqueGraph.from_labels(codes))
+    return gini_cart(CliqueGraph.from_labels(codes), "size")
 
 
 def _emn(X: Matrix, codes: Ints) -> Objective:
