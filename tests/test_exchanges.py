@@ -6,11 +6,10 @@ import pytest
 import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
 from spexplain.grow import grow
-from spexplain.refine.agreement import RandIndex, leaf_table
-from spexplain.refine.exchange import Ground
-from spexplain.refine.growth import AgreementSearch
-from spexplain.refine.orders import Orders, sorted_table
-from spexplain.refine.shape import in_order_of_gain, without
+from spexplain.metrics.agreement import RandIndex, leaf_table
+from spexplain.refine.best_tree import AgreementImprover, AgreementSearch
+from spexplain.refine.routes import in_order_of_gain, without
+from spexplain.refine.rows import SortedRows, sorted_table
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -31,7 +30,7 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed):
     X, labels = table(seed, n_rows=60, n_features=4, n_values=12, n_clusters=4)
     tree = random_tree(X, seed, 5, min_samples_leaf=2)
     with sorted_table(X, None, None) as orders:
-        ground = Ground(orders, labels, min_samples_leaf=2, max_depth=4)
+        ground = AgreementImprover(orders, labels, min_samples_leaf=2, max_depth=4)
         if tree.depth > 4:
             pytest.skip("the random tree is too deep")
         after, score = ground.exchanged(tree)
@@ -61,8 +60,8 @@ def test_orders_sort_both_precisions_alike():
     random = np.random.default_rng(0)
     X = random.normal(size=(50, 4)).round(1)
     X[0], X[1] = 0.0, -0.0
-    one = Orders(np.ascontiguousarray(X.T.astype(np.float32)))
-    other = Orders(np.ascontiguousarray(X.T.astype(np.float32).astype(np.float64)))
+    one = SortedRows(np.ascontiguousarray(X.T.astype(np.float32)))
+    other = SortedRows(np.ascontiguousarray(X.T.astype(np.float32).astype(np.float64)))
     assert np.array_equal(one.sorted, other.sorted)
 
 

@@ -11,7 +11,7 @@ from spexplain.engines import NumpyEngine
 from spexplain.graphs import CenterCosts, CliqueGraph, SparseGraph, StarGraph, knn_graph
 from spexplain.grow import grow
 from spexplain.objectives import emn, exkmc, gini_cart, spex
-from spexplain.refine import binned, local, refine, revalued
+from spexplain.refine import binned_rows, local, refine, revalued
 from spexplain.tree import LEAF
 
 
@@ -22,10 +22,10 @@ def path(request, monkeypatch):
         return
     n_bins = int(request.param.split()[0])
     monkeypatch.setattr(local, "SMALL_TABLE", 0)
-    monkeypatch.setattr(binned, "_N_BINS", n_bins)
-    monkeypatch.setattr(binned.Binned, "rows_per_bin", 1)
+    monkeypatch.setattr(binned_rows, "_N_BINS", n_bins)
+    monkeypatch.setattr(binned_rows.BinnedRows, "rows_per_bin", 1)
     if request.param.endswith("in 2"):
-        monkeypatch.setattr(binned.Binned, "most_bins", 2)
+        monkeypatch.setattr(binned_rows.BinnedRows, "most_bins", 2)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -119,9 +119,11 @@ def test_bins_change_nothing(seed, n_leaves, least):
     for n_bins, most_bins in ((2, 64), (7, 3), (255, 64), (255, 8)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(local, "SMALL_TABLE", 0)
-            patch.setattr(binned, "_N_BINS", n_bins)
-            patch.setattr(binned.Binned, "most_bins", most_bins)
-            patch.setattr(binned, "_CELLS", 1)  # one feature a block: threads have work to share
+            patch.setattr(binned_rows, "_N_BINS", n_bins)
+            patch.setattr(binned_rows.BinnedRows, "most_bins", most_bins)
+            patch.setattr(
+                binned_rows, "_CELLS", 1
+            )  # one feature a block: threads have work to share
             assert refine(tree, X, objective, n_jobs=2, **options) == expected
 
 

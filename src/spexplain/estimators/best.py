@@ -15,13 +15,12 @@ from spexplain.estimators.base import Explainer
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.graphs import CliqueGraph
+from spexplain.metrics.agreement import RandIndex
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
-from spexplain.refine.agreement import RandIndex
-from spexplain.refine.exchange import Ground
-from spexplain.refine.orders import Orders, sorted_table
-from spexplain.refine.shape import in_order_of_gain, without
-from spexplain.refine.starts import START_NAMES, grown_by_agreement, started
+from spexplain.refine.best_tree import START_NAMES, AgreementImprover, grown_by_agreement, started
+from spexplain.refine.routes import in_order_of_gain, without
+from spexplain.refine.rows import SortedRows, sorted_table
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 
@@ -162,8 +161,8 @@ class BestTree(Explainer):
         index = RandIndex.of(explained.reference.codes)
         self.agreement_ = float(index.of_table(explained.counts))
 
-    def _ground(self, orders: Orders, labels: Ints) -> Ground:
-        return Ground(
+    def _ground(self, orders: SortedRows, labels: Ints) -> AgreementImprover:
+        return AgreementImprover(
             orders, labels, min_samples_leaf=self.min_samples_leaf, max_depth=self.max_depth
         )
 
@@ -201,7 +200,9 @@ class BestTree(Explainer):
             return X.size * n_leaves <= _SMALL
         return self.exchange == "all"
 
-    def _refined_starts(self, X: Matrix, ground: Ground, n_leaves: int) -> Iterator[_Candidate]:
+    def _refined_starts(
+        self, X: Matrix, ground: AgreementImprover, n_leaves: int
+    ) -> Iterator[_Candidate]:
         """Give every start, grown and refined; the first one even if time is short."""
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
         for number, start in enumerate(self.starts):
@@ -215,7 +216,7 @@ class BestTree(Explainer):
                 seconds = time.perf_counter() - begin
             yield _Candidate(start, tree, grown, refined, refined, seconds)
 
-    def _searched(self, ground: Ground, candidate: _Candidate) -> _Candidate:
+    def _searched(self, ground: AgreementImprover, candidate: _Candidate) -> _Candidate:
         """Exchange leaves and refine in turn, as long as exchanges help."""
         begin = time.perf_counter()
         tree, best = candidate.tree, candidate.agreement
@@ -231,7 +232,9 @@ class BestTree(Explainer):
         seconds = candidate.seconds + time.perf_counter() - begin
         return candidate._replace(tree=tree, agreement=best, seconds=seconds)
 
-    def _restarts(self, ground: Ground, best: _Candidate, n_leaves: int) -> list[_Candidate]:
+    def _restarts(
+        self, ground: AgreementImprover, best: _Candidate, n_leaves: int
+    ) -> list[_Candidate]:
         """Return the best tree found from random changes of the best one so far, if it is better."""
         random, number, found = check_random_state(self.random_state), 0, best
         while not self._is_over():

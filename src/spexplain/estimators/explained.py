@@ -7,8 +7,8 @@ import numpy as np
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.engines.base import SMALL_TABLE
 from spexplain.memory import check_memory
+from spexplain.metrics.agreement import RandIndex
 from spexplain.metrics.shape import weighted_average_explanation_size
-from spexplain.refine.agreement import RandIndex
 from spexplain.table.device import group_sums, is_on_device, leaf_ids, on_host
 from spexplain.table.partitions import is_partitioned, lazy_leaf_sums, look_up
 from spexplain.table.reference import Reference

@@ -1,6 +1,5 @@
-"""Beyond greedy growth: better cuts for the same leaves."""
+"""Beyond greedy growth: better cuts for the same leaves. Import `refine` and `revalued` from here."""
 
-from spexplain.refine import cost_moves, edge_moves
 from spexplain.refine.local import GoalName, refine, revalued
 
-__all__ = ["GoalName", "cost_moves", "edge_moves", "refine", "revalued"]
+__all__ = ["GoalName", "refine", "revalued"]

@@ -12,11 +12,9 @@ from spexplain.engines.base import SMALL_TABLE
 from spexplain.ledgers import sweep_of
 from spexplain.objectives import Objective
 from spexplain.records import Cut
-from spexplain.refine.agreement import AgreementGoal
-from spexplain.refine.moving import Parted
-from spexplain.refine.objective import ObjectiveGoal
-from spexplain.refine.orders import sorted_table
+from spexplain.refine.goals import AgreementGoal, ObjectiveGoal
 from spexplain.refine.routes import Routes, Test
+from spexplain.refine.rows import NodeRows, sorted_table
 from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Tree
 
@@ -108,13 +106,13 @@ def refine(
 @contextmanager
 def _parted(
     X: Matrix, extra: Matrix | None, goal: GoalName, n_jobs: int | None
-) -> Iterator[Parted]:
+) -> Iterator[NodeRows]:
     """Give the rows of a table: in bins where these spare sorting a large one."""
     if goal == "agreement" and extra is None and X.size >= SMALL_TABLE:
-        from spexplain.refine.binned import Binned  # compiles
+        from spexplain.refine.binned_rows import BinnedRows
 
         with Threads(count_threads(n_jobs)) as threads:
-            yield Binned(X, threads)
+            yield BinnedRows(X, threads)
         return
     with sorted_table(X, extra, n_jobs) as orders:
         yield orders
@@ -132,7 +130,7 @@ def _goal(
     return AgreementGoal(np.asarray(labels, dtype=np.int64), routes, min_samples_leaf)
 
 
-def improve(routes: Routes, table: Parted, goal: Goal, passes: int | None = None) -> None:
+def improve(routes: Routes, table: NodeRows, goal: Goal, passes: int | None = None) -> None:
     """Visit the inner nodes, pass after pass, until as many visits in a row as there are nodes change nothing."""
     n_idle, n_passes = 0, 0
     while n_idle < len(routes.tests) and (passes is None or n_passes < passes):
@@ -152,7 +150,7 @@ def improve(routes: Routes, table: Parted, goal: Goal, passes: int | None = None
         n_passes += 1
 
 
-def _visit(node: int, routes: Routes, table: Parted, goal: Goal, start: int, stop: int) -> bool:
+def _visit(node: int, routes: Routes, table: NodeRows, goal: Goal, start: int, stop: int) -> bool:
     """Give a node its best cut; say whether the tree became better."""
     if stop - start < 2:
         return False

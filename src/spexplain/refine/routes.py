@@ -1,11 +1,15 @@
-"""Which leaf every row reaches from every node of a tree, kept up to date while cuts change."""
+"""Where rows go in a tree whose tests change: the leaf that every row reaches from every node, and other shapes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Bools, Matrix
+from spexplain.aliases import Array, Bools, Ints, Matrix
+from spexplain.metrics.agreement import RandIndex, leaf_table
+from spexplain.records import Cut
 from spexplain.tree import LEAF, Tree
+
+_NEW = -1
 
 
 class Test(NamedTuple):
@@ -90,3 +94,102 @@ class Routes:
     def _passes(self, test: Test) -> Bools:
         x = self.columns[test.feature].astype(np.float64, copy=False)
         return np.asarray((test.lower < x) & (x <= test.threshold))
+
+
+class Subtree(NamedTuple):
+    """A node and all below it: a test and two branches, or a leaf."""
+
+    number: int  # of the node in the tree it comes from
+    test: Test | None = None
+    parts: "tuple[Subtree, ...]" = ()
+
+
+def tree_of(root: Subtree, n_features: int) -> tuple[Tree, dict[int, int]]:
+    """Return the tree of a branch, level by level, without sizes and values; and the new node numbers."""
+    splits, level = [], [root]
+    for node, branch in enumerate(level):  # grows while it is walked
+        if branch.test is not None:
+            test = branch.test
+            cut = Cut(test.feature, test.threshold, np.nan, np.nan, test.lower)
+            splits.append((node, cut, (0, 0), (np.nan, np.nan)))
+            level += branch.parts
+    numbers = {branch.number: node for node, branch in enumerate(level) if branch.number != _NEW}
+    return Tree.root(n_features=n_features, size=0).grown(splits), numbers
+
+
+def without(tree: Tree, dropped: int) -> Tree:
+    """Return the tree without a leaf, given by its node number; its sibling takes their parent's place."""
+    return exchanged(tree, dropped, _NEW, Test(0, 0.0), new_left=True)[0]
+
+
+def exchanged(
+    tree: Tree, dropped: int, above: int, test: Test, *, new_left: bool
+) -> tuple[Tree, dict[int, int]]:
+    """Return the tree with a new leaf above a node, and without another leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree of two leaves or more.
+    dropped : int
+        Node number of a leaf; its sibling takes the place of their parent.
+    above : int
+        Node number; a new test takes its place, with the node on one side and a new leaf on the
+        other.
+    test : Test
+        The new test.
+    new_left : bool
+        Whether the rows that pass it go to the new leaf.
+
+    Returns
+    -------
+    tree, numbers
+        The tree, and the new number of every old node that is still there.
+    """
+    tests = tests_of(tree)
+
+    def rebuilt(node: int) -> Subtree:
+        children = (int(tree.left[node]), int(tree.right[node]))
+        if node not in tests:
+            branch = Subtree(node)
+        elif dropped in children:
+            branch = rebuilt(children[1] if children[0] == dropped else children[0])
+        else:
+            branch = Subtree(node, tests[node], tuple(rebuilt(child) for child in children))
+        if node != above:
+            return branch
+        new = Subtree(_NEW)
+        return Subtree(_NEW, test, (new, branch) if new_left else (branch, new))
+
+    return tree_of(rebuilt(0), tree.n_features)
+
+
+def in_order_of_gain(tree: Tree, X: Matrix, codes: Ints) -> Tree:
+    """Return the same tree with its splits in another order: each step the one that agrees best.
+
+    So `Tree.truncate` gives the most faithful trees.
+    """
+    leaf_of = np.full(tree.n_nodes, LEAF)
+    leaf_of[tree.leaves] = np.arange(tree.n_leaves)
+    tables: dict[int, Ints] = {}
+    table, index = leaf_table(tree.apply(X), codes, tree.n_leaves), RandIndex.of(codes)
+    for node in range(tree.n_nodes - 1, -1, -1):  # children are younger than their parents
+        is_leaf = tree.feature[node] == LEAF
+        left, right = int(tree.left[node]), int(tree.right[node])
+        tables[node] = table[leaf_of[node]] if is_leaf else tables[left] + tables[right]
+    tests = tests_of(tree)
+    splits, open_, young = [], {0: 0}, 1  # old node number → new node number
+
+    def agreement(node: int) -> tuple[float, int]:
+        leaves = [each for each in open_ if each != node]
+        leaves += [int(tree.left[node]), int(tree.right[node])]
+        return float(index.of_table(np.stack([tables[leaf] for leaf in leaves]))), -node
+
+    while inner := [node for node in open_ if tree.feature[node] != LEAF]:
+        node = max(inner, key=agreement)
+        test = tests[node]
+        cut = Cut(test.feature, test.threshold, np.nan, np.nan, test.lower)
+        splits.append((open_.pop(node), cut, (0, 0), (np.nan, np.nan)))
+        open_ |= {int(tree.left[node]): young, int(tree.right[node]): young + 1}
+        young += 2
+    return Tree.root(n_features=tree.n_features, size=0).grown(splits)

@@ -1,14 +1,13 @@
-"""The rows of a table sorted by every feature, once; a node's rows stay together and in order."""
+"""The rows of a table while the cuts of a tree over them are moved: node by node, sorted or in bins."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from spexplain.aliases import Array, Bools, Ints, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
-from spexplain.refine.moving import Moving
 from spexplain.refine.routes import Test
 from spexplain.threads import Threads, blocks_of, count_threads
 
@@ -16,7 +15,53 @@ _N_SHARED = 1 << 14  # entries (features × rows) from which on threads share th
 _T = TypeVar("_T")
 
 
-class Orders:
+class PairMoveTable(NamedTuple):
+    """Rows that move one by one from their right leaf to their left leaf, as kernels read them.
+
+    A cell is an entry of the table of leaves × clusters, whose last column counts rows of no cluster.
+    """
+
+    cells: Array  # left and right cell of every row, in the halves of its bits
+    leaf_of_cell: Array
+    weights: Bools  # of cells: whether their rows count
+    counts: Ints  # rows of each cell while all rows are right
+    sizes: Ints  # clustered rows of each leaf then
+    rows: Ints  # all rows of each leaf then
+    need: Ints  # rows that each leaf must have
+    start: tuple[int, int, int]  # pairs in cells, pairs in leaves, leaves below their need
+    ratio: tuple[float, float, float, float]
+    least: float  # only a higher index counts
+
+
+class NodeRows(Protocol):
+    """The rows of a table, parted node by node: a node's rows stand between two places."""
+
+    columns: Matrix  # shape (n_features, n_rows)
+
+    def restart(self) -> None:
+        """Forget all partings: one node holds all rows."""
+
+    def rows(self, start: int, stop: int) -> Ints:
+        """Return the rows of a node."""
+
+    def part(self, start: int, stop: int, goes_left: Bools) -> None:
+        """Bring the rows of a node that go left before the others."""
+
+    def best_move(self, start: int, stop: int, moving: PairMoveTable) -> tuple[float, Test | None]:
+        """Return the best index of all cuts of a node that move its rows, and the cut.
+
+        Equal indices resolve to the lowest feature, then the lowest threshold; minus infinity and
+        None if no index is high enough.
+        """
+
+
+def index_of(ratio: tuple[float, float, float, float], same: Floats, both: Floats) -> Floats:
+    """Return the adjusted Rand index from pairs in cells and in leaves, as the kernels compute it."""
+    r0, r1, r2, r3 = ratio
+    return (r0 * same + r1 * both) / (r2 + r3 * both)
+
+
+class SortedRows:
     """All features' orders of a table's rows, parted node by node in place.
 
     A node's rows are the columns ``start:stop`` of `now`. Entries are ``2 * row + starts``, where
@@ -58,7 +103,7 @@ class Orders:
             lambda features: part_orders(self.now[features], start, stop, goes_left), stop - start
         )
 
-    def best_move(self, start: int, stop: int, moving: Moving) -> tuple[float, Test | None]:
+    def best_move(self, start: int, stop: int, moving: PairMoveTable) -> tuple[float, Test | None]:
         """Return the best index of all cuts of a node that move its rows, and the cut."""
         from spexplain.kernels.agreement import best_moves
 
@@ -96,12 +141,12 @@ class Orders:
 
 
 @contextmanager
-def sorted_table(X: Matrix, extra: Matrix | None, n_jobs: int | None) -> Iterator[Orders]:
+def sorted_table(X: Matrix, extra: Matrix | None, n_jobs: int | None) -> Iterator[SortedRows]:
     """Give the orders of a table and, below its rows, the extra vertices; threads end afterwards."""
     table = X if extra is None else np.concatenate([X, extra])
     columns = np.ascontiguousarray(table.T)
     with Threads(count_threads(n_jobs)) as threads:
-        yield Orders(columns, threads)
+        yield SortedRows(columns, threads)
         threads.end()
 
 

@@ -1,4 +1,4 @@
-"""The rows of a large table in bins: cuts that cannot win are ruled out without sorting."""
+"""The rows of a large table in bins: cuts that cannot win are ruled out without sorting. Loads compiled code."""
 
 from typing import NamedTuple
 
@@ -8,8 +8,8 @@ from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
 from spexplain.engines.histogram.counts import Coded
 from spexplain.engines.histogram.tally import Tallies
-from spexplain.refine.moving import Moving, index_of
 from spexplain.refine.routes import Test
+from spexplain.refine.rows import PairMoveTable, index_of
 from spexplain.table.coding import bin_table
 from spexplain.threads import Threads, blocks_of
 
@@ -18,7 +18,7 @@ _CELLS = 1 << 18  # of histograms that a thread fills at a time
 _MARGIN = 1e-12  # relative; far above what rounding does to a bound
 
 
-class _Kinds(NamedTuple):
+class _RowKinds(NamedTuple):
     """Rows of a node by the way they move."""
 
     of_rows: Array  # shape (n_rows,)
@@ -26,7 +26,7 @@ class _Kinds(NamedTuple):
     out: Ints  # right cell
 
 
-class _Found(NamedTuple):
+class _BestCut(NamedTuple):
     """A cut; compared in the order in which equal indices are resolved."""
 
     below: float  # minus the index
@@ -34,7 +34,7 @@ class _Found(NamedTuple):
     threshold: float
 
 
-class Binned:
+class BinnedRows:
     """The rows of a table and the bins of all their values, parted node by node.
 
     Parameters
@@ -69,32 +69,36 @@ class Binned:
         is_left = goes_left[rows]
         self.now[start:stop] = np.concatenate([rows[is_left], rows[~is_left]])
 
-    def best_move(self, start: int, stop: int, moving: Moving) -> tuple[float, Test | None]:
+    def best_move(self, start: int, stop: int, moving: PairMoveTable) -> tuple[float, Test | None]:
         """Return the best index of all cuts of a node that move its rows, and the cut."""
         rows = self.now[start:stop]
         binned = self.table.to_bound(len(rows), self)
-        search = _Search(self, rows, moving, binned.n_bins, binned.shift)
+        search = _NodeSearch(self, rows, moving, binned.n_bins, binned.shift)
         found = search.best()
         if found is None:
             return -np.inf, None
         return -found.below, Test(found.feature, found.threshold)
 
 
-class _Search:
+class _NodeSearch:
     """The best cut of one node."""
 
-    def __init__(self, table: Binned, rows: Array, moving: Moving, n_bins: int, shift: int) -> None:
+    def __init__(
+        self, table: BinnedRows, rows: Array, moving: PairMoveTable, n_bins: int, shift: int
+    ) -> None:
         self.table, self.rows, self.moving = table, rows, moving
         self.n_bins, self.shift = n_bins, shift
         half = 4 * moving.cells.itemsize
         pairs, of_rows = np.unique(moving.cells[rows], return_inverse=True)
         into, out = pairs >> half, pairs & ((1 << half) - 1)
-        self.kinds = _Kinds(of_rows.astype(np.uint32), into.astype(np.int64), out.astype(np.int64))
+        self.kinds = _RowKinds(
+            of_rows.astype(np.uint32), into.astype(np.int64), out.astype(np.int64)
+        )
         # Leaves to which rows move, as opposed to those that they leave.
         self.is_left = np.zeros(len(moving.rows), dtype=np.bool_)
         self.is_left[moving.leaf_of_cell[self.kinds.into]] = True
 
-    def best(self) -> _Found | None:
+    def best(self) -> _BestCut | None:
         """Return the best cut at a border of bins, or inside those bins where a better one can be."""
         d = len(self.table.columns)
         bounds = np.empty((d, self.n_bins))
@@ -107,7 +111,7 @@ class _Search:
         )
         blocks = blocks_of(d, width)
         found = self.table.threads.map(lambda block: self._bound(block, bounds[block]), blocks)
-        least = _Found(-self.moving.least, d, np.inf)  # what is equal does not count
+        least = _BestCut(-self.moving.least, d, np.inf)  # what is equal does not count
         best = min([least, *(each for each in found if each is not None)])
         features, bins = np.nonzero(bounds >= -best.below)
         # The highest bounds first: what they find rules out others.
@@ -119,7 +123,7 @@ class _Search:
             best = best if inside is None else min(best, inside)
         return None if best is least else best
 
-    def _bound(self, block: slice, bounds: Floats) -> _Found | None:
+    def _bound(self, block: slice, bounds: Floats) -> _BestCut | None:
         """Write what no cut inside a bin exceeds, and return the best cut at a border."""
         from spexplain.kernels.agreement import scan_moves
         from spexplain.kernels.labels import fill_histograms
@@ -151,7 +155,7 @@ class _Search:
         if index[row, border] == -np.inf:
             return None
         feature = block.start + row
-        return _Found(-float(index[row, border]), feature, self._threshold(feature, border))
+        return _BestCut(-float(index[row, border]), feature, self._threshold(feature, border))
 
     def _threshold(self, feature: int, border: int) -> float:
         """Return the threshold between the values on both sides of a border."""
@@ -159,7 +163,7 @@ class _Search:
         is_left = self.table.codes[feature, self.rows] >> self.shift < border
         return midpoint(float(values[is_left].max()), float(values[~is_left].min()))
 
-    def _inside(self, feature: int, bin_: int, best: _Found) -> _Found | None:
+    def _inside(self, feature: int, bin_: int, best: _BestCut) -> _BestCut | None:
         """Return the best cut strictly inside a bin, if it is better or comes earlier."""
         from spexplain.kernels.agreement import best_moves
 
@@ -201,7 +205,7 @@ class _Search:
         if place[0] < 0:
             return None
         threshold = midpoint(*(float(value) for value in values[place[0] - 1 : place[0] + 1]))
-        return _Found(-float(index[0]), feature, threshold)
+        return _BestCut(-float(index[0]), feature, threshold)
 
     def _leaves_after(self, moved: Ints) -> tuple[Ints, Ints]:
         """Return the clustered rows and all rows of each leaf once so many of each kind have moved."""

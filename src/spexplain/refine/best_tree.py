@@ -1,0 +1,378 @@
+"""The search for the most faithful tree: several starts, growth by agreement, exchanges of leaves."""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Bools, Ints, Matrix
+from spexplain.engines import Engine
+from spexplain.graphs import CliqueGraph, StarGraph
+from spexplain.grow import grow
+from spexplain.metrics.agreement import RandIndex, pair_sums, pairs
+from spexplain.objectives import Objective, emn, gini_cart, spex
+from spexplain.records import Cut
+from spexplain.refine.goals import AgreementGoal
+from spexplain.refine.local import improve, retested
+from spexplain.refine.routes import Routes, Test, exchanged
+from spexplain.refine.rows import SortedRows
+from spexplain.tree import Tree
+
+START_NAMES = ("spex", "emn", "cart", "agreement")
+_N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
+
+
+class Insertion(NamedTuple):
+    """A new leaf: cut off above a node by a test."""
+
+    score: float  # the index with the leaf, before another one is dropped
+    node: int
+    test: Test
+    new_left: bool
+
+
+class Exchange(NamedTuple):
+    """A new leaf, and the node number of the leaf that is dropped for it."""
+
+    score: float
+    insertion: Insertion
+    dropped: int
+
+
+class AgreementImprover:
+    """A sorted table and reference clusters on which trees are improved by agreement.
+
+    Parameters
+    ----------
+    orders : SortedRows
+        The sorted table.
+    codes : array of int, shape (n_samples,)
+        Reference clusters 0..k-1; rows with -1 do not count.
+    min_samples_leaf : int, default=1
+        Fewest rows in a leaf.
+    max_depth : int, optional
+        Most tests on a path.
+    """
+
+    def __init__(
+        self,
+        orders: SortedRows,
+        codes: Ints,
+        *,
+        min_samples_leaf: int = 1,
+        max_depth: int | None = None,
+    ) -> None:
+        self.orders, self.codes = orders, codes
+        self.min_samples_leaf, self.max_depth = min_samples_leaf, max_depth
+
+    def agreement(self, tree: Tree) -> Fraction:
+        """Return the adjusted Rand index of a tree's leaves and the clusters."""
+        return AgreementGoal(self.codes, Routes(tree, self.orders.columns), 1).best
+
+    def refined(self, tree: Tree, passes: int | None = None) -> tuple[Tree, Fraction]:
+        """Return the tree with its cuts re-optimised, and its agreement."""
+        routes = Routes(tree, self.orders.columns)
+        goal = AgreementGoal(self.codes, routes, self.min_samples_leaf)
+        improve(routes, self.orders, goal, passes)
+        return retested(tree, routes), goal.best
+
+    def exchanged(self, tree: Tree) -> tuple[Tree, Fraction]:
+        """Return the tree after exchanges of leaves that raise the agreement, as far as one look around finds them."""
+        routes = Routes(tree, self.orders.columns)
+        goal = AgreementGoal(self.codes, routes, self.min_samples_leaf)
+        if tree.n_leaves < 3:
+            return tree, goal.best
+        insertions = sorted(self._insertions(routes, goal), key=lambda new: -new.score)
+        insertions = insertions[:_N_INSERTIONS]
+        while (found := self._best_exchange(routes, goal, insertions)) is not None:
+            new = found.insertion
+            other, numbers = exchanged(
+                routes.tree, found.dropped, new.node, new.test, new_left=new.new_left
+            )
+            other_routes = Routes(other, self.orders.columns)
+            other_goal = AgreementGoal(self.codes, other_routes, self.min_samples_leaf)
+            if other_goal.best <= goal.best:
+                break
+            routes, goal = other_routes, other_goal
+            insertions = [
+                each._replace(node=numbers[each.node])
+                for each in insertions
+                if each is not new and each.node in numbers
+            ]
+        return routes.tree, goal.best
+
+    def _best_exchange(
+        self, routes: Routes, goal: AgreementGoal, insertions: list[Insertion]
+    ) -> Exchange | None:
+        """Return the exchange with the highest agreement, if it seems higher than it is."""
+        room = self._room(routes)
+        drops = (
+            drop
+            for new in insertions
+            if room[new.node]
+            for drop in _drops(routes, goal, new, self.min_samples_leaf)
+        )
+        best = max(drops, key=lambda drop: drop.score, default=None)
+        return best if best is not None and best.score > float(goal.best) else None
+
+    def _insertions(self, routes: Routes, goal: AgreementGoal) -> Iterator[Insertion]:
+        """Give the best new leaf on either side above every node."""
+        room = self._room(routes)
+        for node, start, stop in self._segments(routes):
+            if not room[node]:
+                continue
+            first, last = routes.leaves[node]
+            outside = np.delete(goal.table, np.s_[first:last], axis=0)
+            need = np.append(goal.need[first:last], self.min_samples_leaf)
+            stay = routes.reached(node) - first
+            leave = np.full(len(stay), last - first)
+            for new_left in (True, False):
+                ways = (leave, stay) if new_left else (stay, leave)
+                rows = self.orders.rows(start, stop)
+                moving = goal.moving(rows, ways, need, outside, -np.inf)
+                score, test = self.orders.best_move(start, stop, moving)
+                if test is not None:
+                    yield Insertion(score, node, test, new_left)
+
+    def _room(self, routes: Routes) -> list[bool]:
+        """Return which nodes may have one more test above them."""
+        depths, heights = routes.tree.node_depths, np.zeros(routes.tree.n_nodes, dtype=np.int64)
+        for node in sorted(routes.tests, reverse=True):  # children are younger
+            heights[node] = 1 + heights[list(routes.children(node))].max()
+        deepest = np.inf if self.max_depth is None else self.max_depth
+        room: list[bool] = (depths + heights + 1 <= deepest).tolist()
+        return room
+
+    def _segments(self, routes: Routes) -> Iterator[tuple[int, int, int]]:
+        """Give every node with its range of the orders, parents first."""
+        self.orders.restart()
+        waiting = [(0, 0, len(self.codes))]
+        while waiting:
+            node, start, stop = waiting.pop()
+            yield node, start, stop
+            if node in routes.tests:
+                goes_left = routes.goes_left[node]
+                self.orders.part(start, stop, goes_left)
+                middle = start + int(np.count_nonzero(goes_left[self.orders.rows(start, stop)]))
+                left, right = routes.children(node)
+                waiting += [(right, middle, stop), (left, start, middle)]
+
+
+def _drops(
+    routes: Routes, goal: AgreementGoal, new: Insertion, min_samples_leaf: int
+) -> Iterator[Exchange]:
+    """Give the agreement after an insertion and the drop of each other leaf."""
+    n_leaves, n_columns = routes.n_leaves, goal.n_columns
+    chipped = _passes(routes, new)
+    first, last = routes.leaves[new.node]
+    labels = routes.labels.astype(np.int64)
+    in_node = (first <= labels) & (labels < last)
+    labels[in_node & chipped] = n_leaves
+    table = np.bincount(labels * n_columns + goal.codes, minlength=(n_leaves + 1) * n_columns)
+    table = table.reshape(-1, n_columns)
+    if np.any(table.sum(axis=1) < np.append(goal.need, min_samples_leaf)):
+        return
+    for leaf, node in enumerate(routes.tree.leaves.tolist()):
+        if node == new.node:
+            continue
+        rows = np.flatnonzero(labels == leaf)
+        parent = routes.parent[node]
+        left, right = routes.children(parent)
+        target = routes.reached(right if node == left else left)[rows].astype(np.int64)
+        if not (first <= leaf < last):
+            # Rows that come through the node by their new way meet the new test, too.
+            target[(first <= target) & (target < last) & chipped[rows]] = n_leaves
+        after = table.copy()
+        after[leaf] = 0
+        np.add.at(after, (target, goal.codes[rows]), 1)
+        score = float(goal.index.rounded(*pair_sums(after[:, :-1])))
+        yield Exchange(score, new, node)
+
+
+def _passes(routes: Routes, new: Insertion) -> Bools:
+    """Return which rows the new test sends to the new leaf."""
+    x = routes.columns[new.test.feature].astype(np.float64, copy=False)
+    return np.asarray((x <= new.test.threshold) == new.new_left)
+
+
+class RowRange(NamedTuple):
+    """A node as a range of columns of the orders."""
+
+    start: int
+    stop: int
+
+
+class BestBySize(NamedTuple):
+    """The best cut of a node for every size of its smaller side: all that can ever be its best cut.
+
+    How many pairs a cut parts depends on that size alone, so among equal sizes the cut that keeps
+    most pairs of clusters together wins, whatever the rest of the tree looks like.
+    """
+
+    same: Ints  # pairs within clusters on either side, -1 if there is no such cut
+    features: Ints
+    places: Ints  # index of the row after the gap
+    both: Ints  # pairs on either side
+    node_same: int
+    node_both: int
+
+
+class AgreementSearch:
+    """The cuts that raise the adjusted Rand index of a growing tree most; a `Search` for `grow`.
+
+    One sweep per node answers for good: the index depends on the rest of the tree through two sums
+    only, and its best cut for other sums stands on the same `BestBySize`.
+
+    Parameters
+    ----------
+    orders : SortedRows
+        The sorted table.
+    codes : array of int, shape (n_samples,)
+        Reference clusters 0..k-1; rows with -1 do not count.
+    min_samples_leaf : int, default=1
+        Fewest rows in a leaf.
+    """
+
+    depends_on_tree = True
+
+    def __init__(self, orders: SortedRows, codes: Ints, min_samples_leaf: int = 1) -> None:
+        self.orders, self.min_samples_leaf = orders, min_samples_leaf
+        self.index = RandIndex.of(codes)
+        self.n_clusters = int(codes.max(initial=-1)) + 1
+        self.codes = np.where(codes < 0, self.n_clusters, codes)
+        self.n_features = len(orders.columns)
+
+    def root(self) -> RowRange:
+        """Return the node of all rows."""
+        self.orders.restart()
+        root = RowRange(0, len(self.codes))
+        self.fronts: dict[RowRange, BestBySize] = {}
+        self.same, self.both = self._sums(self._totals(root))
+        return root
+
+    def size(self, node: RowRange) -> int:
+        """Return the number of rows."""
+        return node.stop - node.start
+
+    def value(self, node: RowRange) -> float:
+        """Agreement is no sum over leaves."""
+        return 0.0
+
+    def split(self, node: RowRange, cut: Cut) -> tuple[RowRange, RowRange]:
+        """Part the rows of a node, for good."""
+        x = self.orders.columns[cut.feature].astype(np.float64, copy=False)
+        goes_left = (cut.lower < x) & (x <= cut.threshold)
+        n_left = int(np.count_nonzero(goes_left[self.orders.rows(*node)]))
+        self.orders.part(*node, goes_left)
+        parts = RowRange(node.start, node.start + n_left), RowRange(node.start + n_left, node.stop)
+        for part, sign in ((node, -1), (parts[0], 1), (parts[1], 1)):
+            same, both = self._sums(self._totals(part))
+            self.same += sign * same
+            self.both += sign * both
+        self.fronts.pop(node, None)
+        return parts
+
+    def best_cuts(self, nodes: Sequence[RowRange], rival: float = np.inf) -> list[Cut | None]:
+        """Return the cut of each node after which the index is highest, the rest of the tree as it is."""
+        return [self._best_cut(node) for node in nodes]
+
+    def _best_cut(self, node: RowRange) -> Cut | None:
+        if node not in self.fronts:
+            self.fronts[node] = self._front(node)
+        front = self.fronts[node]
+        known = np.flatnonzero(front.same >= 0)
+        if len(known) == 0:
+            return None
+        same = self.same - front.node_same + front.same[known]
+        scores = self.index.rounded(same, self.both - front.node_both + front.both[known])
+        ties = known[scores == scores.max()]
+        # A feature's place grows with its threshold.
+        best = ties[np.lexsort((front.places[ties], front.features[ties]))[0]]
+        feature, place = int(front.features[best]), node.start + int(front.places[best])
+        score = -float(scores.max())
+        return Cut(feature, self.orders.threshold(feature, place), score, score)
+
+    def _front(self, node: RowRange) -> BestBySize:
+        from spexplain.kernels.agreement import split_sums
+
+        totals = self._totals(node)
+        n_clustered = int(totals[:-1].sum())
+        n_sizes = n_clustered // 2 + 1
+
+        def search(features: slice) -> tuple[Ints, Ints, Ints]:
+            found = np.full(n_sizes, -1), np.full(n_sizes, -1), np.full(n_sizes, -1)
+            orders = self.orders.now[features, node.start : node.stop]
+            split_sums(orders, features.start, self.codes, totals, self.min_samples_leaf, *found)
+            return found
+
+        blocks = self.orders.map_features(search, node.stop - node.start)
+        same, features, places = blocks[0]
+        for block in blocks[1:]:
+            better = block[0] > same  # equal sums keep the lower feature
+            for mine, other in zip((same, features, places), block, strict=True):
+                mine[better] = other[better]
+        small = np.arange(n_sizes)
+        both = pairs(small) + pairs(n_clustered - small)
+        return BestBySize(same, features, places, both, *self._sums(totals))
+
+    def _totals(self, node: RowRange) -> Ints:
+        return np.bincount(self.codes[self.orders.rows(*node)], minlength=self.n_clusters + 1)
+
+    def _sums(self, totals: Ints) -> tuple[int, int]:
+        clustered = totals[:-1]
+        return int(pairs(clustered).sum()), int(pairs(int(clustered.sum())))
+
+
+def started(name: str, X: Matrix, ground: AgreementImprover, engine: Engine, n_leaves: int) -> Tree:
+    """Return the tree grown by one method; leaves that it cannot give are grown by agreement.
+
+    Parameters
+    ----------
+    name : {"spex", "emn", "cart", "agreement"}
+        The method.
+    X : array of shape (n_samples, n_features)
+        The table.
+    ground : AgreementImprover
+        The same table, sorted, and the reference clusters.
+    engine : Engine
+        Finds the cuts of all methods but "agreement".
+    n_leaves : int
+        Leaves wanted.
+    """
+    tree = None
+    if name != "agreement":
+        objective = _OBJECTIVES[name](X, ground.codes)
+        search = engine.bind(X, objective, min_samples_leaf=ground.min_samples_leaf)
+        tree = grow(search, max_leaves=n_leaves, max_depth=ground.max_depth)
+    return grown_by_agreement(ground, n_leaves, tree)
+
+
+def grown_by_agreement(ground: AgreementImprover, n_leaves: int, start: Tree | None = None) -> Tree:
+    """Return a tree grown by agreement, from one leaf or from a given tree."""
+    if start is not None and start.n_leaves >= n_leaves:
+        return start
+    search = AgreementSearch(ground.orders, ground.codes, ground.min_samples_leaf)
+    return grow(search, max_leaves=n_leaves, max_depth=ground.max_depth, start=start)
+
+
+def _spex(X: Matrix, codes: Ints) -> Objective:
+    return spex(CliqueGraph.from_labels(codes))
+
+
+def _cart(X: Matrix, codes: Ints) -> Objective:
+    return gini_cart(CliqueGraph.from_labels(codes), "size")
+
+
+def _emn(X: Matrix, codes: Ints) -> Objective:
+    centers = [
+        np.mean(X[codes == code], axis=0, dtype=np.float64) for code in range(codes.max() + 1)
+    ]
+    return emn(StarGraph(codes, np.stack(centers)))
+
+
+_OBJECTIVES: dict[str, Callable[[Matrix, Ints], Objective]] = {
+    "spex": _spex,
+    "emn": _emn,
+    "cart": _cart,
+}

@@ -1,0 +1,174 @@
+"""What refinement improves: the agreement of leaves and clusters, or the objective of the tree."""
+
+from fractions import Fraction
+from math import fsum
+
+import numpy as np
+
+from spexplain.aliases import Array, Floats, Ints
+from spexplain.metrics.agreement import RandIndex, pair_sums
+from spexplain.objectives import Objective
+from spexplain.refine.moves import Moves, NodeMoves, moves_of, packed
+from spexplain.refine.routes import Routes, Test
+from spexplain.refine.rows import NodeRows, PairMoveTable, SortedRows
+
+_BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
+_MARGIN = 1e-12  # share of the objective that counts as rounding
+
+
+class AgreementGoal:
+    """Re-optimise cuts of a tree for the adjusted Rand index between its leaves and reference clusters."""
+
+    def __init__(self, codes: Ints, routes: Routes, min_samples_leaf: int) -> None:
+        self.index = RandIndex.of(codes)
+        self.routes = routes
+        self.n_columns = int(codes.max(initial=-1)) + 2
+        # The last column of the table counts rows of no cluster.
+        self.codes = np.where(codes < 0, self.n_columns - 1, codes)
+        self.table = self._table()
+        self.need = np.minimum(self.table.sum(axis=1), min_samples_leaf)
+        self.best = self._score(self.table)
+
+    def _table(self) -> Ints:
+        cells = self.routes.labels * self.n_columns + self.codes
+        counts = np.bincount(cells, minlength=self.routes.n_leaves * self.n_columns)
+        return counts.reshape(-1, self.n_columns)
+
+    def _score(self, table: Ints) -> Fraction:
+        return self.index.of_table(table[:, :-1])
+
+    def accept(self) -> bool:
+        """Count anew after a change; say whether the index has risen."""
+        table = self._table()
+        score = self._score(table)
+        if score <= self.best:
+            return False
+        self.table, self.best = table, score
+        return True
+
+    def proposal(self, node: int, table: NodeRows, start: int, stop: int) -> Test | None:
+        """Return the best other cut of a node, if it seems to raise the index."""
+        first, last = self.routes.leaves[node]
+        left, right = (self.routes.reached(child) - first for child in self.routes.children(node))
+        outside = np.delete(self.table, np.s_[first:last], axis=0)
+        need = self.need[first:last]
+        rows = table.rows(start, stop)
+        moving = self.moving(rows, (left, right), need, outside, float(self.best))
+        return table.best_move(start, stop, moving)[1]
+
+    def moving(
+        self, rows: Ints, routes: tuple[Array, Array], need: Ints, outside: Ints, least: float
+    ) -> PairMoveTable:
+        """Return what happens when rows of a node move from their right to their left leaf.
+
+        Parameters
+        ----------
+        rows : array of int
+            The rows of the node.
+        routes : pair of arrays of int, shape (n_samples,)
+            Left and right leaf of each row, counted from 0 among the leaves that rows move between.
+        need : array of int, shape (n_moving_leaves,)
+            Rows that these leaves must have.
+        outside : array of int, shape (n_other_leaves, n_columns)
+            Table of all other leaves.
+        least : float
+            Only a higher index counts.
+        """
+        codes, n_leaves = self.codes[rows], len(need)
+        into, out = (route[rows].astype(np.int64) * self.n_columns + codes for route in routes)
+        table = np.bincount(out, minlength=n_leaves * self.n_columns).reshape(-1, self.n_columns)
+        same, both = pair_sums(np.concatenate([outside, table])[:, :-1])
+        return PairMoveTable(
+            packed(len(self.codes), rows, into, out, n_leaves * self.n_columns),
+            np.repeat(np.arange(n_leaves, dtype=np.int32), self.n_columns),
+            np.tile(np.arange(self.n_columns) < self.n_columns - 1, n_leaves),
+            table.ravel(),
+            table[:, :-1].sum(axis=1),
+            table.sum(axis=1),
+            need,
+            (same, both, int(np.sum(table.sum(axis=1) < need))),
+            self.index.ratio,
+            least,
+        )
+
+
+class ObjectiveGoal:
+    """Re-optimise cuts of a tree for its objective.
+
+    A leaf whose value is undefined (a graph without edge ends there) counts as nothing, but no move
+    may bring a leaf into this state: it would look like a gain.
+    """
+
+    def __init__(self, objective: Objective, routes: Routes, min_samples_leaf: int) -> None:
+        self.objective, self.routes = objective, routes
+        self.moves: Moves = moves_of(objective.graph)
+        self.n_samples = objective.graph.n_samples
+        sizes = np.bincount(routes.labels[: self.n_samples], minlength=routes.n_leaves)
+        self.need = np.minimum(sizes, min_samples_leaf)
+        self.values = self._values()
+        self.may_be_nan = np.isnan(self.values)
+
+    def _values(self) -> Floats:
+        return self._value(self.moves.leaf_sums(self.routes.labels, self.routes.n_leaves))
+
+    def _value(self, sums: Array) -> Floats:
+        with np.errstate(all="ignore"):
+            values = self.objective.value(self.moves.record(sums))
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), sums.shape[1:])
+
+    def accept(self) -> bool:
+        """Sum up anew after a change; say whether the objective has fallen."""
+        values = self._values()
+        before, after = _total(self.values), _total(values)
+        lost = np.isnan(values) & ~self.may_be_nan
+        if lost.any() or not after < before - _MARGIN * abs(before):
+            return False
+        self.values = values
+        return True
+
+    def proposal(self, node: int, orders: SortedRows, start: int, stop: int) -> Test | None:
+        """Return the best other cut of a node, if it seems to lower the objective."""
+        from spexplain.kernels.refine import best_totals
+
+        first, last = self.routes.leaves[node]
+        members = orders.rows(start, stop)
+        left, right = (
+            self.routes.reached(child)[members].astype(np.int64) - first
+            for child in self.routes.children(node)
+        )
+        now = self.routes.labels[members].astype(np.int64) - first
+        at = NodeMoves(members, left, right, now, last - first, self.need[first:last])
+        sweep, may_be_nan = self.moves.sweep(at), self.may_be_nan[first:last]
+        starts = self._value(sweep.start).copy()
+        present = _total(self.values[first:last])
+        unit = 1e-11 * (abs(present) + float(np.nansum(np.abs(starts)))) or 1.0
+
+        best, places = np.empty(len(orders.columns)), np.empty(len(orders.columns), dtype=np.int64)
+
+        def search(features: slice) -> None:
+            moved = sweep.walk(orders.now[features, start:stop])
+            best_totals(
+                moved.leaves,
+                np.ascontiguousarray(self._value(moved.sums)),
+                moved.valid,
+                starts,
+                may_be_nan,
+                present,
+                unit,
+                best[features],
+                places[features],
+            )
+
+        orders.map_features(search, stop - start, _BLOCK)
+        lowest: float = present
+        found: Test | None = None
+        for feature in np.flatnonzero(places >= 0).tolist():
+            # Sums carry rounding: of those that tie on paper the first is taken.
+            if best[feature] < lowest - unit:
+                threshold = orders.threshold(feature, start + int(places[feature]))
+                lowest, found = best[feature], Test(feature, threshold)
+        return found
+
+
+def _total(values: Floats) -> float:
+    return fsum(values[~np.isnan(values)])
