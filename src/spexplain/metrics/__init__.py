@@ -1,6 +1,6 @@
 """How good an explanation is: agreement with a clustering, cuts of a graph, its price and its shape."""
 
-from spexplain.metrics.agreement import Agreement, agreement
+from spexplain.metrics.agreement import Agreement, agreement, agreement_of_counts
 from spexplain.metrics.cuts import conductance, multiway_cut, sparsity
 from spexplain.metrics.price import clustering_cost, price_of_explainability
 from spexplain.metrics.shape import weighted_average_depth, weighted_average_explanation_size
@@ -8,6 +8,7 @@ from spexplain.metrics.shape import weighted_average_depth, weighted_average_exp
 __all__ = [
     "Agreement",
     "agreement",
+    "agreement_of_counts",
     "clustering_cost",
     "conductance",
     "multiway_cut",
