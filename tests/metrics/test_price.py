@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 import oracle_certificates as oracle
 from spexplain import metrics
-from spexplain.metrics import clustering_cost, costs, price_of_explainability
+from spexplain.metrics import clustering_cost, price, price_of_explainability
 
 POINT_COSTS = ["kmeans", "kmedians"]
 
@@ -159,7 +159,7 @@ def test_blocks_of_the_kernel_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
         ]
 
     whole = prices()
-    monkeypatch.setattr(costs, "_BLOCK", 170)
+    monkeypatch.setattr(price, "_BLOCK", 170)
     np.testing.assert_allclose(prices(), whole, rtol=1e-12)
 
 

@@ -14,7 +14,7 @@ from spexplain.engines.base import SMALL_TABLE
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs import Neighbors
 from spexplain.metrics import agreement, price_of_explainability
-from spexplain.metrics.costs import own_centers, point_costs
+from spexplain.metrics.price import own_centers, point_costs
 from spexplain.paper.bench import Bench
 from spexplain.paper.machine import load
 from spexplain.paper.protocol import KernelRun, KMeansRun
