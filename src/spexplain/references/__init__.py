@@ -1,4 +1,4 @@
-"""Reference clusterings: the ones scikit-learn lacks, and all of them by name."""
+"""Reference clusterings: those that scikit-learn lacks, and all of them by name (`named.cluster`)."""
 
 from spexplain.references.kernel_kmeans import KernelKMeans
 from spexplain.references.kmedians import KMedians

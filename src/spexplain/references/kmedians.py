@@ -18,14 +18,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spexplain.aliases import Floats, Ints
 from spexplain.arguments import check_integer
-from spexplain.references._lloyd import (
+from spexplain.references.lloyd import (
     Assignment,
     check_enough_samples,
+    check_magnitude,
     lloyd,
     members_of,
     spawn_generators,
     spread_rows,
-    warn_if_fewer_clusters,
+    warn_about,
 )
 
 # Entries of one block of distances: 8 MB, whatever the number of rows.
@@ -121,13 +122,14 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         max_iter = check_integer("max_iter", self.max_iter)
         X = validate_data(self, X, dtype=np.float64, order="C")
         check_enough_samples(X.shape[0], n_clusters)
+        check_magnitude(X)
         starts = self._starts(X, n_clusters, n_init)
         run = lloyd(_Medians(X, n_clusters), starts, max_iter=max_iter, verbose=self.verbose)
         self.cluster_centers_ = run.centers
         self.labels_ = run.labels
         self.inertia_ = run.cost
         self.n_iter_ = run.n_iter
-        warn_if_fewer_clusters(run.labels, n_clusters)
+        warn_about(run, n_clusters, max_iter)
         return self
 
     def predict(self, X: Any) -> Ints:

@@ -16,9 +16,10 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracle_kernel_kmeans as oracle
-from spexplain.references import _kernel
-from spexplain.references._lloyd import lloyd, members_of
+from spexplain import CART
+from spexplain.references import kernel_kmeans
 from spexplain.references.kernel_kmeans import KernelKMeans
+from spexplain.references.lloyd import lloyd, members_of
 
 NAMED = [
     ("rbf", {"gamma": 0.3}),
@@ -144,7 +145,7 @@ def test_default_gamma_is_one_over_the_number_of_features():
 
 
 def test_cached_and_recomputed_kernels_agree_bit_for_bit(monkeypatch):
-    monkeypatch.setattr(_kernel, "_BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr(kernel_kmeans, "_BLOCK_ENTRIES", 1000)
     X = np.random.default_rng(3).normal(size=(130, 5))
     cached, blocked = (KernelKMeans(4, random_state=0, cache_size=size).fit(X) for size in (512, 0))
     np.testing.assert_array_equal(cached.labels_, blocked.labels_)
@@ -159,7 +160,7 @@ def test_memory_stays_below_the_kernel_matrix():
     X = np.random.default_rng(4).normal(size=(3000, 4))
     tracemalloc.start()
     try:
-        KernelKMeans(3, n_init=2, max_iter=2, cache_size=0, random_state=0).fit(X)
+        fit_quietly(KernelKMeans(3, n_init=2, max_iter=2, cache_size=0, random_state=0), X)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -169,10 +170,10 @@ def test_memory_stays_below_the_kernel_matrix():
 def test_lockstep_equals_separate_starts():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(100, 3))
-    kernel = _kernel.Kernel.over(X, "rbf", {"gamma": 0.5})
-    problem = _kernel.Means(kernel, 5, cache_bytes=0)
+    kernel = kernel_kmeans.Kernel.over(X, "rbf", {"gamma": 0.5})
+    problem = kernel_kmeans._Means(kernel, 5, cache_bytes=0)
     starts = [members_of(rng.permutation(np.arange(100) % 5), 5) for _ in range(6)]
-    clusters = [_kernel.Clusters(members) for members in starts]
+    clusters = [kernel_kmeans.Clusters(members) for members in starts]
     separate = [lloyd(problem, [start], max_iter=100) for start in clusters]
     together = lloyd(problem, clusters, max_iter=100)
     best = min(separate, key=lambda run: round(run.cost, 9))
@@ -188,6 +189,67 @@ def test_far_from_the_origin(kernel):
     )
     np.testing.assert_array_equal(near.labels_, far.labels_)
     assert near.inertia_ == pytest.approx(far.inertia_, rel=1e-4)
+
+
+@pytest.mark.parametrize("spread", [1000, 2**20, 2**40, 2**50, 2**61])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "polynomial"])
+def test_integers_near_the_largest_ones(kernel, spread):
+    """Products of such rows lose their differences, which once moved empty clusters for ever."""
+    random = np.random.default_rng(0)
+    X = 2**62 + random.integers(-spread, spread, size=(40, 2))
+    model = fit_quietly(KernelKMeans(10, kernel=kernel, random_state=0), X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    if kernel != "polynomial":  # whose values are equal up to rounding here
+        assert np.unique(model.labels_).size == 10
+
+
+def test_reference_of_integers_near_the_largest_ones():
+    X = 2**62 + np.random.default_rng(0).integers(-(2**40), 2**40, size=(40, 2))
+    assert CART(20, reference="kernel_kmeans", random_state=0).fit(X).n_leaves_ == 20
+
+
+@pytest.mark.parametrize("spread", [3.0, 1e3, 1e7, 1e12, 1e160])
+def test_gaussian_kernel_of_long_rows_is_accurate(spread):
+    random = np.random.default_rng(0)
+    rows = spread * random.normal(size=(20, 3))
+    others = np.vstack([rows[:8] + random.normal(size=(8, 3)), rows[8:]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = kernel_kmeans.gaussian_kernel(rows, others, 0.1)
+        expected = np.exp(-0.1 * np.sum((rows[:, np.newaxis] - others) ** 2, axis=2))
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+    np.testing.assert_array_equal(np.diagonal(found)[8:] > 1 - 1e-11, True)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e100, 1e150, 1e300])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_values_of_any_magnitude(kernel, scale):
+    X = scale * np.random.default_rng(0).integers(-50, 50, size=(30, 2))
+    model = fit_quietly(KernelKMeans(5, kernel=kernel, random_state=0), X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_values_whose_distances_overflow_are_refused():
+    with pytest.raises(ValueError, match="distances overflow"):
+        KernelKMeans(2).fit([[-1e308], [1e308], [0.0]])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        lambda X, Y: np.zeros((len(X), len(Y))) - (len(X) == len(Y)),
+        lambda X, Y: np.sin(1e6 * (X @ Y.T)),
+        lambda X, Y: -((X @ Y.T) ** 2),
+    ],
+)
+def test_a_function_that_is_no_kernel_ends_all_the_same(kernel):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    fit_quietly(KernelKMeans(10, kernel=kernel, random_state=0), X)
+
+
+def test_too_few_iterations_warn():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=1 iterations"):
+        KernelKMeans(6, init="random", max_iter=1, random_state=0).fit(X)
 
 
 def test_empty_cluster_moves_to_the_furthest_row():

@@ -168,6 +168,24 @@ def test_empty_cluster_moves_to_the_furthest_row():
     np.testing.assert_array_equal(model.cluster_centers_, [[1.0], [9.0]])
 
 
+def test_too_few_iterations_warn():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=1 iterations"):
+        KMedians(6, init="random", max_iter=1, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e100, 1e300])
+def test_values_of_any_magnitude(scale):
+    X = scale * np.random.default_rng(0).integers(-50, 50, size=(30, 2))
+    model = fit_quietly(KMedians(5, random_state=0), X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_values_whose_distances_overflow_are_refused():
+    with pytest.raises(ValueError, match="distances overflow"):
+        KMedians(2).fit([[-1e308], [1e308], [0.0]])
+
+
 def test_fewer_distinct_rows_than_clusters_warn():
     X = np.repeat([[0.0, 1.0], [2.0, 3.0]], 4, axis=0)
     with pytest.warns(ConvergenceWarning, match=r"clusters \(2\) found smaller than n_clusters"):

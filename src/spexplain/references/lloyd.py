@@ -1,4 +1,4 @@
-"""Lloyd's alternation from several starts, shared by the clusterers of this folder."""
+"""Lloyd's alternation from several starts, which k-medians and kernel k-means share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Problem(Protocol[Centers]):
 
 
 @dataclass(frozen=True, slots=True)
-class Run(Generic[Centers]):
+class LloydRun(Generic[Centers]):
     """One start: its centres, the labels that these centres give, and their cost."""
 
     centers: Centers
@@ -55,7 +55,7 @@ class Run(Generic[Centers]):
 
 def lloyd(
     problem: Problem[Centers], starts: Sequence[Centers], *, max_iter: int, verbose: int = 0
-) -> Run[Centers]:
+) -> LloydRun[Centers]:
     """Alternate assignment and update from all starts in lockstep; return the cheapest run.
 
     A run ends when its labels repeat, when its cost does not fall (it then keeps the state
@@ -81,43 +81,48 @@ def _falls(before: float, after: float) -> bool:
     return after < before - ROUNDING * abs(before)
 
 
-def _next_state(old: Run[Centers], new: Run[Centers]) -> Run[Centers]:
+def _next_state(old: LloydRun[Centers], new: LloydRun[Centers]) -> LloydRun[Centers]:
     """Return the state that a run goes on with, marked when it is its last."""
     if np.array_equal(old.labels, new.labels):
         # A fixed point: the new centres are the optimal ones of exactly these labels.
-        return Run(new.centers, new.labels, new.cost, new.n_iter, is_done=True)
+        return LloydRun(new.centers, new.labels, new.cost, new.n_iter, is_done=True)
     if not _falls(old.cost, new.cost):
-        return Run(old.centers, old.labels, old.cost, new.n_iter, is_done=True)
+        return LloydRun(old.centers, old.labels, old.cost, new.n_iter, is_done=True)
     return new
 
 
 def _assign_without_empty(
     problem: Problem[Centers], starts: list[Centers], n_iter: int
-) -> list[Run[Centers]]:
+) -> list[LloydRun[Centers]]:
     """Assign, moving the centre of each empty cluster onto the row furthest from its centre.
 
     A moved centre keeps at least its own row, since all other centres are further from it, so
     each pass settles at least one cluster for good and a start needs at most `n_clusters`
     passes. Clusters stay empty only when every row coincides with its centre, that is, when
-    there are fewer distinct rows than clusters.
+    there are fewer distinct rows than clusters. Distances that contradict themselves (those of
+    a function that is no kernel, or drowned in rounding) may leave clusters empty as well: the
+    number of passes is bounded for them.
     """
     centers = list(starts)
-    results: list[Assignment | None] = [None] * len(starts)
+    found = problem.assign(centers)
     pending = list(range(len(starts)))
-    while pending:
-        unsettled = []
-        for i, found in zip(pending, problem.assign([centers[i] for i in pending]), strict=True):
-            results[i] = found
-            clusters = np.flatnonzero(np.bincount(found.labels, minlength=problem.n_clusters) == 0)
-            rows = _furthest(found.distances, clusters.size)
+    for _ in range(problem.n_clusters):
+        moved = []
+        for i in pending:
+            sizes = np.bincount(found[i].labels, minlength=problem.n_clusters)
+            clusters = np.flatnonzero(sizes == 0)
+            rows = _furthest(found[i].distances, clusters.size)
             if rows.size:
                 centers[i] = problem.place(centers[i], clusters[: rows.size], rows)
-                unsettled.append(i)
-        pending = unsettled
+                moved.append(i)
+        if not moved:
+            break
+        for i, anew in zip(moved, problem.assign([centers[i] for i in moved]), strict=True):
+            found[i] = anew
+        pending = moved
     return [
-        Run(own, found.labels, float(found.distances.sum()), n_iter)
-        for own, found in zip(centers, results, strict=True)
-        if found is not None
+        LloydRun(own, assignment.labels, float(assignment.distances.sum()), n_iter)
+        for own, assignment in zip(centers, found, strict=True)
     ]
 
 
@@ -190,13 +195,30 @@ def check_enough_samples(n_samples: int, n_clusters: int) -> None:
         raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
 
 
-def warn_if_fewer_clusters(labels: Ints, n_clusters: int) -> None:
-    """Warn when some clusters had to stay empty."""
-    n_found = np.unique(labels).size
+def check_magnitude(X: Floats) -> None:
+    """Raise when sums of distances between the rows of X are beyond the range of numbers."""
+    with np.errstate(over="ignore"):
+        longest = np.sum(X.max(axis=0) - X.min(axis=0))
+        is_finite = np.isfinite(X.shape[0] * longest)
+    if not is_finite:
+        raise ValueError(
+            "X has values so large that distances overflow; divide them by a constant."
+        )
+
+
+def warn_about(run: LloydRun[Centers], n_clusters: int, max_iter: int) -> None:
+    """Warn when a run did not converge, or when some clusters had to stay empty."""
+    if not run.is_done:
+        warnings.warn(
+            f"The clustering did not converge in max_iter={max_iter} iterations.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    n_found = np.unique(run.labels).size
     if n_found < n_clusters:
         warnings.warn(
             f"Number of distinct clusters ({n_found}) found smaller than n_clusters "
-            f"({n_clusters}), because X has too few distinct rows.",
+            f"({n_clusters}), because too few rows of X differ by more than rounding.",
             ConvergenceWarning,
             stacklevel=3,
         )
