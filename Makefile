@@ -110,7 +110,7 @@ $(EMBED_VENV)/.made: pyproject.toml
 embed-venv: $(EMBED_VENV)/.made
 
 test-embed: embed-venv
-	$(EMBED_BIN)/python -m pytest tests/embed tests/unit/embedding $(ARGS)
+	$(EMBED_BIN)/python -m pytest tests/embed tests/datasets/embedding $(ARGS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from spexplain.datasets.registry import TABLES, Table
+from spexplain.datasets.registry import TABLES, TextTable
 
 
 def check_bunch(dataset: Bunch, n_samples: int, n_features: int, n_classes: int) -> None:
@@ -62,12 +62,12 @@ def zipped(content: bytes, name: str = "Beans/Dry_Bean.ARFF") -> bytes:
     return buffer.getvalue()
 
 
-def uci_spelling(table: Table) -> list[str]:
+def uci_spelling(table: TextTable) -> list[str]:
     other = {"AspectRation": "AspectRatio", "roundness": "Roundness"}
     return [other.get(feature, feature) for feature in table.features]
 
 
-def small(table: Table, n_per_class: int = 3) -> tuple[Table, list[str]]:
+def small(table: TextTable, n_per_class: int = 3) -> tuple[TextTable, list[str]]:
     """Shrink a dataset to a few made-up rows."""
     rows = []
     for k, label in enumerate(table.class_sizes):
@@ -116,15 +116,17 @@ class Server:
             self._http.server_close()
 
 
-def serve_small(serve: Callable[..., Table], name: str, sha256: str | None = "right") -> Table:
+def serve_small(
+    serve: Callable[..., TextTable], name: str, sha256: str | None = "right"
+) -> TextTable:
     table, rows = small(TABLES[name])
     content = arff(table.features, [*table.class_sizes], rows)
     return serve(name, content, sha256=sha256, table=table)
 
 
-def check_trouble(error: BaseException, table: Table, cache: Path) -> None:
+def check_trouble(error: BaseException, table: TextTable, cache: Path) -> None:
     """The message helps on, and the cache has nothing of a failed download."""
     assert is_sentence(error)
-    for part in (repr(table.name), table.source.url, table.source.name, str(cache)):
+    for part in (repr(table.name), table.source.urls[0], table.source.name, str(cache)):
         assert part in str(error)
     assert not cache.exists() or not any(cache.iterdir())

@@ -202,8 +202,6 @@ FORBIDDEN_MODULES = {
     "yaml",
     "joblib.load",
 }
-# The one exception: CIFAR-10's own files, read by an unpickler that knows arrays and nothing else.
-UNPICKLES = "datasets/raw.py"
 
 
 def offences(tree: ast.AST) -> list[str]:
@@ -229,7 +227,7 @@ def offences(tree: ast.AST) -> list[str]:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_no_module_runs_what_it_reads(path):
     found = offences(ast.parse(path.read_text("utf-8")))
-    assert found == (["pickle"] if path.as_posix().endswith(UNPICKLES) else [])
+    assert found == []
 
 
 @pytest.mark.parametrize(
@@ -241,22 +239,6 @@ def test_no_module_runs_what_it_reads(path):
 )  # fmt: skip
 def test_offences_are_seen(source):
     assert offences(ast.parse(source))
-
-
-def test_the_one_unpickler_refuses_code(tmp_path):
-    import pickle
-
-    from spexplain.datasets.raw import _unpickled
-
-    class Hostile:
-        def __reduce__(self):
-            return os.mkdir, (str(tmp_path / "pwned"),)
-
-    path = tmp_path / "batch"
-    path.write_bytes(pickle.dumps({b"data": Hostile()}))
-    with pytest.raises(ValueError, match="asks for"):
-        _unpickled(path)
-    assert not (tmp_path / "pwned").exists()
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from spexplain.datasets.bundled import BUNDLED
 from spexplain.datasets.embedded import OPTIONS, load_embedding
-from spexplain.datasets.embeddings import EMBEDDINGS
 from spexplain.datasets.encoders import ClipEncoder, Encoder, SbertEncoder
-from spexplain.datasets.files import load_table
 from spexplain.datasets.generators import three_clusters, two_moons
-from spexplain.datasets.registry import TABLES
+from spexplain.datasets.readers import load_table
+from spexplain.datasets.registry import EMBEDDINGS, TABLES
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -56,7 +55,7 @@ def load(name: str, *, full: bool = False, **options: Any) -> Bunch:
         ``SPEXPLAIN_DATA`` holds ready ones:
 
         - ``folder``: where the texts or pictures are: a folder for every class (``class/name.jpg``), or the
-          files as published; by default they are downloaded by scikit-learn or torchvision;
+          files as published; by default they are downloaded;
         - ``weights``: a local folder (for pictures also a file) with the weights, or a name on the hub; by
           default the paper's: the sentence transformer all-mpnet-base-v2 for texts, CLIP ViT-B/32 with
           OpenAI's weights for pictures;

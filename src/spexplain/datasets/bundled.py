@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spexplain.datasets.bunches import make_bunch
+from spexplain.datasets.readers import make_bunch
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch

@@ -9,7 +9,7 @@ import numpy as np
 from spexplain import datasets
 from spexplain.aliases import Array, Matrix
 from spexplain.datasets.embedded import is_at_hand
-from spexplain.datasets.embeddings import EMBEDDINGS
+from spexplain.datasets.registry import EMBEDDINGS
 from spexplain.graphs import Neighbors
 from spexplain.paper.protocol import Dataset
 

@@ -13,7 +13,7 @@ from served import (
     Server,
 )
 from spexplain.datasets import registry
-from spexplain.datasets.registry import TABLES, Source, Table
+from spexplain.datasets.registry import TABLES, TextTable
 
 
 @pytest.fixture
@@ -36,18 +36,20 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 @pytest.fixture
-def serve(server: Server, no_data: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Table]:
+def serve(
+    server: Server, no_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., TextTable]:
     """A function that lets the server stand in for the source of a dataset."""
 
     def put(
-        name: str, content: bytes, *, sha256: str | None = "right", table: Table | None = None
-    ) -> Table:
+        name: str, content: bytes, *, sha256: str | None = "right", table: TextTable | None = None
+    ) -> TextTable:
         table = table or TABLES[name]
         if sha256 == "right":
             sha256 = hashlib.sha256(content).hexdigest()
         server.files[f"/{table.source.name}"] = content
         url = f"{server.address}/{table.source.name}"
-        source = Source(table.source.name, url, sha256, table.source.member)
+        source = replace(table.source, urls=(url,), checksum=sha256)
         table = replace(table, source=source)
         monkeypatch.setitem(registry.TABLES, name, table)
         return table

@@ -13,10 +13,9 @@ from sklearn.utils import Bunch
 
 from encoded import MeanColor, idx
 from spexplain import datasets
-from spexplain.datasets import raw
-from spexplain.datasets.embedded import is_at_hand
-from spexplain.datasets.embeddings import EMBEDDINGS
-from spexplain.datasets.stream import entry_name
+from spexplain.datasets import readers
+from spexplain.datasets.embedded import entry_name, is_at_hand
+from spexplain.datasets.registry import EMBEDDINGS
 
 pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -45,7 +44,7 @@ def test_the_size_of_batches_changes_nothing(pictures: Path, batch_size: int, ca
     assert sum(encoder.batches) == 14  # only Caltech-101 has a background class
     assert max(encoder.batches) == min(batch_size, 14)
     whole = [
-        raw.read_image(path) for path in sorted(pictures.glob("*/*.*")) if path.suffix != ".txt"
+        readers.read_image(path) for path in sorted(pictures.glob("*/*.*")) if path.suffix != ".txt"
     ]
     np.testing.assert_array_equal(dataset.data, MeanColor().encode(whole).astype(np.float32))
 
@@ -95,7 +94,7 @@ def test_mnist_as_published(tmp_path: Path, inside: str) -> None:
     assert dataset.target_names.tolist() == [str(digit) for digit in range(10)]
 
 
-@pytest.mark.parametrize("inside", [".", "cifar-10-batches-py"])
+@pytest.mark.parametrize("inside", [".", "cifar-10-batches-bin"])
 def test_cifar_as_published(cifar: tuple[Path, np.ndarray], inside: str) -> None:
     folder, pixels = cifar
     dataset = datasets.load("cifar10", folder=folder / inside, encoder=MeanColor(), batch_size=2)

@@ -22,9 +22,8 @@ from served import (
     zipped,
 )
 from spexplain import datasets
-from spexplain.datasets import files, registry
-from spexplain.datasets.embeddings import EMBEDDINGS
-from spexplain.datasets.registry import TABLES, Table
+from spexplain.datasets import readers, registry
+from spexplain.datasets.registry import EMBEDDINGS, TABLES, TextTable
 
 DATA = os.environ.get("SPEXPLAIN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="SPEXPLAIN_DATA names no folder with the files")
@@ -85,11 +84,11 @@ def test_newsgroups_reference_labels() -> None:
 @pytest.mark.parametrize(
     ("name", "newline"), [("r15", "\r\n"), ("pathbased", "\n"), ("ecoli", "\n")]
 )
-def test_arff_equals_csv(name: str, newline: str, serve: Callable[..., Table]) -> None:
+def test_arff_equals_csv(name: str, newline: str, serve: Callable[..., TextTable]) -> None:
     """The rows of the CSV, served as an ARFF with the line ends of the source."""
     table = TABLES[name]
     path = Path(str(DATA), table.file)
-    data, labels = files.read_table(path, table)
+    data, labels = readers.read_table(path, table)
     rows = path.read_text().splitlines()[1:]
     serve(name, arff(table.features, [*table.class_sizes], rows, newline))
     dataset = datasets.load(name, full=name == "ecoli")
@@ -98,10 +97,10 @@ def test_arff_equals_csv(name: str, newline: str, serve: Callable[..., Table]) -
 
 
 @needs_data
-def test_beans_archive_equals_csv(serve: Callable[..., Table]) -> None:
+def test_beans_archive_equals_csv(serve: Callable[..., TextTable]) -> None:
     table = TABLES["beans"]
     path = Path(str(DATA), table.file)
-    data, labels = files.read_table(path, table)
+    data, labels = readers.read_table(path, table)
     rows = gzip.decompress(path.read_bytes()).decode().splitlines()[1:]
     serve("beans", zipped(arff(uci_spelling(table), [*table.class_sizes], rows)))
     dataset = datasets.load("beans")
@@ -112,7 +111,7 @@ def test_beans_archive_equals_csv(serve: Callable[..., Table]) -> None:
 
 
 def test_data_folder_lacks_the_file(
-    serve: Callable[..., Table], server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    serve: Callable[..., TextTable], server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     serve_small(serve, "r15")
     folder = tmp_path / "data"

@@ -14,7 +14,7 @@ from served import (
     is_sentence,
 )
 from spexplain import datasets
-from spexplain.datasets.embeddings import EMBEDDINGS
+from spexplain.datasets.registry import EMBEDDINGS
 
 
 @pytest.mark.parametrize("name", ["newsgroups", "caltech101", "cifar10", "mnist"])

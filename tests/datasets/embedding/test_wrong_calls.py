@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import sys
 import types
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import sklearn.datasets
 
 from encoded import MeanColor, check_sentence, idx
 from spexplain import datasets
-from spexplain.datasets import originals
-from spexplain.datasets.embeddings import EMBEDDINGS
+from spexplain.datasets import embedded
+from spexplain.datasets.registry import EMBEDDINGS
 
 pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -88,40 +87,42 @@ def test_foreign_mnist_files(tmp_path: Path, content: bytes) -> None:
     check_sentence(caught.value)
 
 
-class Evil:
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
-        return print, ("run",)
-
-
 @pytest.mark.parametrize(
-    "content", [b"", b"text", pickle.dumps({b"data": 1}), pickle.dumps({b"data": Evil()})]
+    "content",
+    [b"", b"text", b"\0" * 3074, b"\x0a" + b"\0" * 3072],
+    ids=["empty", "text", "long", "class"],
 )
-def test_foreign_cifar_files_run_nothing(
-    tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "data_batch_1").write_bytes(content)
+def test_foreign_cifar_files(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "data_batch_1.bin").write_bytes(content)
     with pytest.raises(ValueError, match="not of CIFAR's form") as caught:
         datasets.load("cifar10", folder=tmp_path, encoder=MeanColor())
     check_sentence(caught.value)
-    assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("name", ["mnist", "cifar10", "caltech101", "newsgroups"])
-def test_no_connection(name: str, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+@pytest.mark.parametrize("inside", [".", "cifar-10-batches-py"])
+def test_cifar_as_pickles_is_not_read(tmp_path: Path, inside: str) -> None:
+    (tmp_path / inside).mkdir(exist_ok=True)
+    (tmp_path / inside / "data_batch_1").write_bytes(pickle.dumps({b"data": 1}))
+    with pytest.raises(ValueError, match="holds CIFAR-10 as pickles") as caught:
+        datasets.load("cifar10", folder=tmp_path, encoder=MeanColor())
+    check_sentence(caught.value)
+    assert EMBEDDINGS["cifar10"].remotes[0].urls[0] in str(caught.value)
+
+
+def test_texts_that_cannot_be_downloaded(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise OSError("no route to host\nand more")
 
     monkeypatch.setattr(sklearn.datasets, "fetch_20newsgroups", refuse)
-    monkeypatch.setattr(originals, "_DOWNLOADS", dict.fromkeys(EMBEDDINGS, refuse))
     with pytest.raises(ConnectionError, match="no route to host") as caught:
-        datasets.load(name, encoder=MeanColor())
+        datasets.load("newsgroups", encoder=MeanColor())
     check_sentence(caught.value)
     assert "give folder" in str(caught.value)
     assert not (cache / "embeddings").exists()
 
 
 def test_no_download_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(originals, "_DOWNLOADS", {})  # would raise a KeyError
+    monkeypatch.setattr(embedded, "fetch_original", None)  # to call it would be an error
     monkeypatch.setitem(sys.modules, "open_clip", None)
     with pytest.raises(ImportError, match=r"spexplain\[embed\]"):
         datasets.load("mnist")

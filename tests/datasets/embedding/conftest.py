@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from caches import cache  # noqa: F401
+from encoded import cifar_records
 
 
 @pytest.fixture
@@ -31,15 +31,11 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cifar(tmp_path: Path) -> tuple[Path, np.ndarray]:
-    """Two files of CIFAR-10's form with five pictures, and the pictures."""
+    """Two files of CIFAR-10's binary form with five pictures, and the pictures."""
     pixels = np.random.default_rng(0).integers(0, 256, (5, 3, 32, 32), dtype=np.uint8)
-    folder = tmp_path / "small" / "cifar-10-batches-py"
+    folder = tmp_path / "small" / "cifar-10-batches-bin"
     folder.mkdir(parents=True)
     for number, rows in ((1, slice(0, 3)), (2, slice(3, 5))):
-        content = {
-            b"data": pixels[rows].reshape(-1, 3072),
-            b"labels": list(range(5))[rows],
-            b"batch_label": b"some",
-        }
-        (folder / f"data_batch_{number}").write_bytes(pickle.dumps(content, protocol=2))
+        content = cifar_records(pixels[rows], np.arange(5)[rows])
+        (folder / f"data_batch_{number}.bin").write_bytes(content)
     return tmp_path / "small", pixels

@@ -18,8 +18,7 @@ from served import (
     same,
 )
 from spexplain import datasets
-from spexplain.datasets.embeddings import EMBEDDINGS
-from spexplain.datasets.registry import TABLES
+from spexplain.datasets.registry import EMBEDDINGS, TABLES
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ from served import (
     zipped,
 )
 from spexplain import datasets
-from spexplain.datasets import files
-from spexplain.datasets.registry import TABLES, Table
+from spexplain.datasets import download
+from spexplain.datasets.registry import TABLES, TextTable
 
 
-def test_download_once(serve: Callable[..., Table], server: Server, no_data: Path) -> None:
+def test_download_once(serve: Callable[..., TextTable], server: Server, no_data: Path) -> None:
     table = serve_small(serve, "ecoli")
     first = datasets.load("ecoli")
     check_bunch(first, 24, 7, 8)
@@ -37,7 +37,7 @@ def test_download_once(serve: Callable[..., Table], server: Server, no_data: Pat
 
 
 def test_download_equals_csv(
-    serve: Callable[..., Table], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    serve: Callable[..., TextTable], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     table, rows = small(TABLES["r15"])
     serve("r15", arff(table.features, [*table.class_sizes], rows, "\r\n"), table=table)
@@ -50,7 +50,7 @@ def test_download_equals_csv(
 
 
 def test_damaged_cache_is_downloaded_again(
-    serve: Callable[..., Table], server: Server, no_data: Path
+    serve: Callable[..., TextTable], server: Server, no_data: Path
 ) -> None:
     table = serve_small(serve, "pathbased")
     first = datasets.load("pathbased")
@@ -59,14 +59,14 @@ def test_damaged_cache_is_downloaded_again(
     assert server.requests == 2
 
 
-def test_wrong_checksum(serve: Callable[..., Table], no_data: Path) -> None:
+def test_wrong_checksum(serve: Callable[..., TextTable], no_data: Path) -> None:
     table = serve_small(serve, "r15", sha256="0" * 64)
     with pytest.raises(ValueError, match="checksum 0000") as caught:
         datasets.load("r15")
     check_trouble(caught.value, table, no_data)
 
 
-def test_not_found(serve: Callable[..., Table], server: Server, no_data: Path) -> None:
+def test_not_found(serve: Callable[..., TextTable], server: Server, no_data: Path) -> None:
     table = serve_small(serve, "r15")
     server.files.clear()
     with pytest.raises(ConnectionError, match="404") as caught:
@@ -74,7 +74,7 @@ def test_not_found(serve: Callable[..., Table], server: Server, no_data: Path) -
     check_trouble(caught.value, table, no_data)
 
 
-def test_server_closed(serve: Callable[..., Table], server: Server, no_data: Path) -> None:
+def test_server_closed(serve: Callable[..., TextTable], server: Server, no_data: Path) -> None:
     table = serve_small(serve, "r15")
     server.close()
     with pytest.raises(ConnectionError, match="no connection") as caught:
@@ -84,7 +84,7 @@ def test_server_closed(serve: Callable[..., Table], server: Server, no_data: Pat
 
 @pytest.mark.parametrize("sha256", ["right", None])
 def test_broken_off(
-    sha256: str | None, serve: Callable[..., Table], server: Server, no_data: Path
+    sha256: str | None, serve: Callable[..., TextTable], server: Server, no_data: Path
 ) -> None:
     table = serve_small(serve, "r15", sha256=sha256)
     server.promise = 10
@@ -94,7 +94,7 @@ def test_broken_off(
 
 
 def test_cache_cannot_be_made(
-    serve: Callable[..., Table], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    serve: Callable[..., TextTable], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     table = serve_small(serve, "r15")
     (tmp_path / "file").write_text("in the way")
@@ -102,10 +102,10 @@ def test_cache_cannot_be_made(
     with pytest.raises(OSError, match="cannot be written") as caught:
         datasets.load("r15")
     assert is_sentence(caught.value)
-    assert table.source.url in str(caught.value)
+    assert table.source.urls[0] in str(caught.value)
 
 
-def test_beans_archive(serve: Callable[..., Table], server: Server, no_data: Path) -> None:
+def test_beans_archive(serve: Callable[..., TextTable], server: Server, no_data: Path) -> None:
     table, rows = small(TABLES["beans"])
     content = zipped(arff(uci_spelling(table), [*table.class_sizes], rows))
     serve("beans", content, sha256=None, table=table)
@@ -136,7 +136,7 @@ def test_beans_archive(serve: Callable[..., Table], server: Server, no_data: Pat
     ],  # the archives hold the time of their making
 )
 def test_beans_archive_is_something_else(
-    content: bytes, reason: str, serve: Callable[..., Table], no_data: Path
+    content: bytes, reason: str, serve: Callable[..., TextTable], no_data: Path
 ) -> None:
     table = serve("beans", content, sha256=None)
     with pytest.raises(ValueError, match=reason) as caught:
@@ -167,14 +167,15 @@ def test_default_cache_is_the_users(no_data: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.delenv("SPEXPLAIN_CACHE")
     monkeypatch.setattr(pooch, "create", create)
-    files.download(TABLES["r15"])
+    download.download_table(TABLES["r15"])
     assert asked == [str(pooch.os_cache("spexplain"))]
 
 
 @pytest.mark.parametrize("name", ["r15", "pathbased", "ecoli"])
 def test_sources_are_pinned(name: str) -> None:
     source = TABLES[name].source
-    assert source.sha256 is not None
-    assert len(source.sha256) == 64
-    assert source.url.startswith("https://")
-    assert "/fc7aba73c873b0e017dd3a6d7113b1cb2ede118a/" in source.url
+    assert source.checksum is not None
+    assert len(source.checksum) == 64
+    for url in source.urls:
+        assert url.startswith("https://")
+        assert "/fc7aba73c873b0e017dd3a6d7113b1cb2ede118a/" in url
