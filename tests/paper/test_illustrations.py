@@ -10,8 +10,8 @@ from spexplain.references.named import cluster
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-from spexplain.paper import illustrations
-from spexplain.paper.illustrations import draw_illustrations, three_gaussians
+from spexplain.paper import figures
+from spexplain.paper.figures import draw_illustrations, three_gaussians
 
 
 def moons_found(reference: str, n_leaves: int) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def test_drawing(tmp_path: Path) -> None:
 
 
 def test_drawings_are_the_same_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(illustrations, "draw_moons", illustrations.draw_three_clusters)  # faster
+    monkeypatch.setattr(figures, "draw_moons", figures.draw_three_clusters)  # faster
     first, second = (draw_illustrations(tmp_path / name) for name in ("a", "b"))
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes()

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from spexplain.cli import paper as command
 from spexplain.cli.app import app
 from spexplain.paper import DATASETS, TABLES
-from spexplain.paper.bench import Bench
+from spexplain.paper.compute import LoadedDataset
 
 pytest.importorskip("pyamg", reason="the spectral references need the extra spectral")
 
@@ -85,9 +85,9 @@ def test_differences_are_coloured(call, cells, monkeypatch):
 
 
 def test_numbers_that_cannot_be_compared_are_marked(call, tmp_path, monkeypatch):
-    iris = Bench.load(DATASETS["Iris"], n_jobs=1)
+    iris = LoadedDataset.load(DATASETS["Iris"], n_jobs=1)
     iris.is_papers_embedding = False
-    monkeypatch.setattr(Bench, "load", lambda dataset, **_: iris)
+    monkeypatch.setattr(LoadedDataset, "load", lambda dataset, **_: iris)
     result = call("--datasets", "cifar", "--tables", "large,leaves", "--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert "Cifar*: another embedding than the paper's" in " ".join(result.stdout.split())
@@ -100,10 +100,10 @@ def test_numbers_that_cannot_be_compared_are_marked(call, tmp_path, monkeypatch)
 
 def test_a_busy_machine_is_owned_up_to(call, cells, tmp_path, monkeypatch):
     options = ("--datasets", "iris", "--tables", "runtime", "--out", tmp_path)
-    monkeypatch.setattr("spexplain.paper.compute.load", lambda: 99.0)
+    monkeypatch.setattr("spexplain.paper.compute.machine_load", lambda: 99.0)
     shown = " ".join(call(*options).stdout.split())
     assert "busy with other work while these times were taken (load up to 99.0" in shown
-    monkeypatch.setattr("spexplain.paper.compute.load", lambda: 0.0)
+    monkeypatch.setattr("spexplain.paper.compute.machine_load", lambda: 0.0)
     assert "busy" not in call(*options, "--fresh").stdout
 
 

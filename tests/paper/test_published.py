@@ -3,7 +3,7 @@
 import pytest
 
 from spexplain.paper import DATASETS, TABLES, published, rows_of
-from spexplain.paper.printed import PRINTED, lines
+from spexplain.paper.published_numbers import PRINTED, lines
 
 SIZES = {"small": 165, "large": 110, "neighbors": 54, "leaves": 64, "runtime": 70}
 

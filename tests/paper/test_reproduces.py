@@ -11,12 +11,9 @@ import sklearn
 
 from spexplain import CART, datasets
 from spexplain.metrics import agreement
-from spexplain.paper import DATASETS, published, rows_of, run
-from spexplain.paper.bench import Bench
-from spexplain.paper.compute import compute
-from spexplain.paper.notes import UNKNOWN, Notes
-from spexplain.paper.references import cluster
-from spexplain.paper.store import Store
+from spexplain.paper import DATASETS, Store, published, rows_of, run
+from spexplain.paper.compute import LoadedDataset, cluster, compute
+from spexplain.paper.layout import UNKNOWN, Notes
 
 pytest.importorskip("pyamg", reason="the spectral references need the extra spectral")
 
@@ -36,7 +33,7 @@ CASES = [
     ("leaves", "Cancer"),
     ("leaves", "Beans"),
 ]
-# What does not come out; `spexplain.paper.notes` says why.
+# What does not come out; `spexplain.paper.layout` says why.
 DIFFERENT = {
     ("small", "Cancer"): {("Kernel IMM", "ari"), ("Kernel IMM", "ami"), ("Kernel IMM", "ref")},
     ("large", "Beans"): {("SpEx-Clique", "ami")},
@@ -94,7 +91,7 @@ def test_newsgroups_rows_are_filled(dataset, tmp_path):
 def test_newsgroups_with_more_leaves(dataset):
     task = next(row.task for row in rows_of("leaves", [dataset]) if row.method == "ExKMC")
     stored = datasets.load("newsgroups").kmeans
-    record = compute(task, Bench.load(DATASETS[dataset], n_jobs=1), {"labels": stored})
+    record = compute(task, LoadedDataset.load(DATASETS[dataset], n_jobs=1), {"labels": stored})
     expected = published("leaves")[dataset, "k-means", "ExKMC", "", "ari"]
     assert record["leaves"] == 40
     assert record["ari"] == pytest.approx(expected, abs=0.03)
@@ -105,7 +102,7 @@ def test_newsgroups_with_more_leaves(dataset):
 )
 def test_leaf_weighting_of_cart_is_not_decided_by_the_published_numbers(dataset):
     settings = DATASETS[dataset]
-    bench = Bench.load(settings, n_jobs=1)
+    bench = LoadedDataset.load(settings, n_jobs=1)
     reference, _ = cluster(settings.kmeans, bench)
     labels = CART(leaf_weight="size").fit(bench.X, reference).labels_
     with_classes = agreement(labels, bench.y)

@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spexplain.paper import DATASETS, rows_of
+from spexplain.paper import DATASETS, Store, rows_of
 from spexplain.paper import results as runner
 from spexplain.paper import run as run_paper
-from spexplain.paper.bench import Bench
-from spexplain.paper.store import Store
+from spexplain.paper.compute import LoadedDataset
 from spexplain.paper.tables import tasks_of
 
 pytest.importorskip("pyamg", reason="the spectral references need the extra spectral")
@@ -31,9 +30,9 @@ def computed(monkeypatch):
     """The tasks that are really computed, as a list that grows."""
     tasks, compute = [], runner.compute
 
-    def spy(task, bench, reference):
+    def spy(task, loaded, reference):
         tasks.append(task)
-        return compute(task, bench, reference)
+        return compute(task, loaded, reference)
 
     monkeypatch.setattr(runner, "compute", spy)
     return tasks
@@ -42,10 +41,10 @@ def computed(monkeypatch):
 def test_an_interrupted_run_goes_on_where_it_stopped(store, computed, monkeypatch):
     counted = runner.compute
 
-    def interrupted(task, bench, reference):
+    def interrupted(task, loaded, reference):
         if len(computed) == 4:
             raise KeyboardInterrupt
-        return counted(task, bench, reference)
+        return counted(task, loaded, reference)
 
     with monkeypatch.context() as patch:
         patch.setattr(runner, "compute", interrupted)
@@ -104,7 +103,7 @@ def test_a_record_is_taken_only_for_what_it_was_made_for(store, monkeypatch):
     assert store.get(task, "other data") is None
     assert store.get(replace(task, leaves=2), "data") is None
     assert store.get(replace(task, reference=DATASETS["Iris"].kmeans), "data") is None
-    monkeypatch.setattr("spexplain.paper.store.__version__", "another")
+    monkeypatch.setattr("spexplain.paper.results.__version__", "another")
     assert store.get(task, "data") is None
 
 
@@ -133,9 +132,9 @@ def test_datasets_that_are_not_at_hand(store, tmp_path, monkeypatch):
 
 
 def test_an_embedding_that_is_not_the_papers(monkeypatch, store):
-    iris = Bench.load(DATASETS["Iris"], n_jobs=1)
+    iris = LoadedDataset.load(DATASETS["Iris"], n_jobs=1)
     monkeypatch.setattr(
-        Bench, "load", lambda dataset, **_: replace(iris, is_papers_embedding=False)
+        LoadedDataset, "load", lambda dataset, **_: replace(iris, is_papers_embedding=False)
     )
     results = run_paper(["leaves"], ["Cifar"], store, n_jobs=1)
     assert results.foreign == ["Cifar"]

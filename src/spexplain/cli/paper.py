@@ -98,13 +98,12 @@ def paper(
     Every finished number is kept in DIR at once: an interrupted run goes on where it stopped.
     Datasets are those at hand; the variable SPEXPLAIN_DATA names the folder of their files.
     """
-    from spexplain import paper as room
     from spexplain.cli.paper_view import show
     from spexplain.cli.terminal import Terminal
-    from spexplain.paper.store import Store
+    from spexplain.paper import DATASETS, TABLES, Store, run
 
-    chosen = _chosen("--tables", tables, {name: name for name in room.TABLES})
-    aliases = {name: dataset.loads for name, dataset in room.DATASETS.items()}
+    chosen = _chosen("--tables", tables, {name: name for name in TABLES})
+    aliases = {name: dataset.loads for name, dataset in DATASETS.items()}
     names = _chosen("--datasets", datasets, aliases)
     _check_jobs(jobs)
     _check_places(out, docs)
@@ -113,7 +112,7 @@ def paper(
     if fresh:
         store.clear(names)
     with _progress(terminal, out) as advance:
-        results = room.run(chosen, names, store, n_jobs=jobs, embed=embed, advance=advance)
+        results = run(chosen, names, store, n_jobs=jobs, embed=embed, advance=advance)
     if not results.rows:
         raise UserError(_nothing(results))
     written = _write(results, out, docs, terminal)
@@ -197,7 +196,7 @@ def _progress(terminal: "Terminal", out: Path) -> Iterator[Callable[[int, int, s
 
 def _nothing(results: "Results") -> str:
     """Return why no table has a row."""
-    from spexplain.paper.markdown import absent_sentence
+    from spexplain.paper.layout import absent_sentence
 
     if results.absent:
         return f"Nothing to compute, as the data is not at hand: {absent_sentence(results)}"
@@ -227,6 +226,6 @@ def _write(results: "Results", out: Path, docs: Path | None, terminal: "Terminal
 
 def _illustrations(out: Path) -> list[Path]:
     """Draw the paper's illustrations again."""
-    from spexplain.paper.illustrations import draw_illustrations
+    from spexplain.paper.figures import draw_illustrations
 
     return draw_illustrations(out)

@@ -7,10 +7,16 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from spexplain.paper.conventions import ABOUT
-from spexplain.paper.layout import FOREIGN, Section, busy, sections, tally
-from spexplain.paper.markdown import absent_sentence
-from spexplain.paper.notes import Notes
+from spexplain.paper.layout import (
+    ABOUT,
+    FOREIGN,
+    Notes,
+    Section,
+    absent_sentence,
+    busy,
+    sections,
+    tally,
+)
 from spexplain.paper.tables import TABLES
 
 if TYPE_CHECKING:

@@ -1,8 +1,18 @@
 """The tables and figures of the SpEx paper, computed again beside the published numbers."""
 
-from spexplain.paper.printed import published
 from spexplain.paper.protocol import DATASETS, Dataset
-from spexplain.paper.results import Results, run
-from spexplain.paper.tables import TABLES, Row, rows_of
+from spexplain.paper.published_numbers import published
+from spexplain.paper.results import Results, Store, run
+from spexplain.paper.tables import TABLES, PaperRow, rows_of
 
-__all__ = ["DATASETS", "TABLES", "Dataset", "Results", "Row", "published", "rows_of", "run"]
+__all__ = [
+    "DATASETS",
+    "TABLES",
+    "Dataset",
+    "PaperRow",
+    "Results",
+    "Store",
+    "published",
+    "rows_of",
+    "run",
+]

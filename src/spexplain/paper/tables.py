@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["reference", "scores", "price", "seconds"]
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A table of the paper.
 
     Attributes
@@ -37,12 +37,12 @@ class Table:
 
 
 TABLES = {
-    "small": Table("Smaller datasets", ("ari", "ami", "ref")),
-    "large": Table("Larger datasets", ("ari", "ami", "ref")),
-    "neighbors": Table("SpEx-kNN by number of neighbours", ("ari", "ami", "ref")),
-    "leaves": Table("Twice as many leaves as clusters", ("ari", "ami")),
-    "price": Table("Price of explainability", ("reference", "own", "reoptimized")),
-    "runtime": Table("Running times", ("seconds",)),
+    "small": PaperTable("Smaller datasets", ("ari", "ami", "ref")),
+    "large": PaperTable("Larger datasets", ("ari", "ami", "ref")),
+    "neighbors": PaperTable("SpEx-kNN by number of neighbours", ("ari", "ami", "ref")),
+    "leaves": PaperTable("Twice as many leaves as clusters", ("ari", "ami")),
+    "price": PaperTable("Price of explainability", ("reference", "own", "reoptimized")),
+    "runtime": PaperTable("Running times", ("seconds",)),
 }
 NEIGHBOR_DATASETS = ("Ecoli", "Iris", "Cancer")
 # Steps of the table of running times: phase, name, and the reference that the step needs or makes.
@@ -58,7 +58,7 @@ STEPS: tuple[tuple[str, str, Literal["spectral", "k-means"] | None], ...] = (
 
 
 @dataclass(frozen=True)
-class Task:
+class PaperTask:
     """One computation; equal tasks of several tables are done once.
 
     Attributes
@@ -86,7 +86,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """One row of a table, and the task that fills it."""
 
     table: str
@@ -94,14 +94,14 @@ class Row:
     group: str
     method: str
     setting: str
-    task: Task
+    task: PaperTask
 
     def place(self, measure: str) -> tuple[str, str, str, str, str]:
         """Return where `published` keeps the number that belongs here."""
         return self.dataset, self.group, self.method, self.setting, measure
 
 
-def rows_of(table: str, names: Iterable[str] = tuple(DATASETS)) -> list[Row]:
+def rows_of(table: str, names: Iterable[str] = tuple(DATASETS)) -> list[PaperRow]:
     """Return the rows of a table for some datasets, in the paper's order.
 
     Examples
@@ -123,67 +123,67 @@ def rows_of(table: str, names: Iterable[str] = tuple(DATASETS)) -> list[Row]:
     return [row for dataset in chosen for row in makers[table](table, dataset)]
 
 
-def _results(table: str, dataset: Dataset) -> Iterator[Row]:
+def _results(table: str, dataset: Dataset) -> Iterator[PaperRow]:
     if dataset.size != table:
         return
     for group in GROUPS:
         reference = dataset.reference(group)
         if reference is None:
             continue
-        task = Task("reference", dataset.name, "reference", reference)
-        yield Row(table, dataset.name, group, "reference", "", task)
+        task = PaperTask("reference", dataset.name, "reference", reference)
+        yield PaperRow(table, dataset.name, group, "reference", "", task)
         for method in METHODS[group]:
             tree = _scores(dataset, method, reference)
-            yield Row(table, dataset.name, group, method, "", tree)
+            yield PaperRow(table, dataset.name, group, method, "", tree)
 
 
-def _scores(dataset: Dataset, method: str, reference: Run, leaves: int = 1) -> Task:
+def _scores(dataset: Dataset, method: str, reference: Run, leaves: int = 1) -> PaperTask:
     n_neighbors = N_NEIGHBORS if method == "SpEx-kNN" else None
-    return Task("scores", dataset.name, method, reference, n_neighbors, leaves)
+    return PaperTask("scores", dataset.name, method, reference, n_neighbors, leaves)
 
 
-def _neighbors(table: str, dataset: Dataset) -> Iterator[Row]:
+def _neighbors(table: str, dataset: Dataset) -> Iterator[PaperRow]:
     if dataset.name not in NEIGHBOR_DATASETS:
         return
     for n in NEIGHBORS:
         task = _scores(dataset, "SpEx-kNN", SpectralRun(n_neighbors=n))
         task = replace(task, n_neighbors=n)
-        yield Row(table, dataset.name, "spectral", "SpEx-kNN", str(n), task)
+        yield PaperRow(table, dataset.name, "spectral", "SpEx-kNN", str(n), task)
 
 
-def _leaves(table: str, dataset: Dataset) -> Iterator[Row]:
+def _leaves(table: str, dataset: Dataset) -> Iterator[PaperRow]:
     if dataset.more_leaves is None:
         return
     for method in ("SpEx-Clique", "ExKMC", "CART"):
         task = _scores(dataset, method, dataset.more_leaves, leaves=2)
-        yield Row(table, dataset.name, "k-means", method, "", task)
+        yield PaperRow(table, dataset.name, "k-means", method, "", task)
     task = _scores(dataset, "CART", SPECTRAL_FOR_MORE_LEAVES, leaves=2)
-    yield Row(table, dataset.name, "spectral", "CART", "", task)
+    yield PaperRow(table, dataset.name, "spectral", "CART", "", task)
 
 
-def _price(table: str, dataset: Dataset) -> Iterator[Row]:
+def _price(table: str, dataset: Dataset) -> Iterator[PaperRow]:
     for method in ("SpEx-Clique", "CART", "EMN", "IMM"):
-        task = Task("price", dataset.name, method, KMEANS_FOR_PRICE)
-        yield Row(table, dataset.name, "k-means", method, "k leaves", task)
-    task = Task("price", dataset.name, "ExKMC", KMEANS_FOR_PRICE, leaves=2)
-    yield Row(table, dataset.name, "k-means", "ExKMC", "2k leaves", task)
+        task = PaperTask("price", dataset.name, method, KMEANS_FOR_PRICE)
+        yield PaperRow(table, dataset.name, "k-means", method, "k leaves", task)
+    task = PaperTask("price", dataset.name, "ExKMC", KMEANS_FOR_PRICE, leaves=2)
+    yield PaperRow(table, dataset.name, "k-means", "ExKMC", "2k leaves", task)
 
 
-def _runtime(table: str, dataset: Dataset) -> Iterator[Row]:
+def _runtime(table: str, dataset: Dataset) -> Iterator[PaperRow]:
     for phase, step, group in STEPS:
         reference = None if group is None else dataset.reference(group)
         n_neighbors = N_NEIGHBORS if reference is None else None
-        task = Task("seconds", dataset.name, step, reference, n_neighbors)
-        yield Row(table, dataset.name, phase, step, "", task)
+        task = PaperTask("seconds", dataset.name, step, reference, n_neighbors)
+        yield PaperRow(table, dataset.name, phase, step, "", task)
 
 
-def tasks_of(rows: Iterable[Row]) -> list[Task]:
+def tasks_of(rows: Iterable[PaperRow]) -> list[PaperTask]:
     """Return the tasks of some rows in an order to do them: by dataset, references first, each once."""
-    wanted: dict[Task, None] = {}
+    wanted: dict[PaperTask, None] = {}
     for row in rows:
         task = row.task
         if task.reference is not None:
-            wanted[Task("reference", task.dataset, "reference", task.reference)] = None
+            wanted[PaperTask("reference", task.dataset, "reference", task.reference)] = None
         wanted[task] = None
     place = {name: i for i, name in enumerate(DATASETS)}
     # Timing comes last: by then everything that is compiled on first use has been.
