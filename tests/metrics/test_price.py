@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 import oracle_certificates as oracle
 from spexplain import metrics
 from spexplain.metrics import clustering_cost, price, price_of_explainability
+from spexplain.metrics.price import gaussian_kernel
 
 POINT_COSTS = ["kmeans", "kmedians"]
 
@@ -279,3 +280,22 @@ def test_bad_input_is_refused_in_one_sentence(change: dict, message: str) -> Non
     case = {"X": [[0.0], [1.0], [5.0]], "labels": [0, 0, 1], "reference_labels": [0, 1, 1]}
     with pytest.raises(ValueError, match=message):
         price_of_explainability(**(case | change))
+
+
+@pytest.mark.parametrize("spread", [3.0, 1e3, 1e7, 1e12, 1e160])
+def test_gaussian_kernel_of_long_rows_is_accurate(spread):
+    random = np.random.default_rng(0)
+    rows = spread * random.normal(size=(20, 3))
+    others = np.vstack([rows[:8] + random.normal(size=(8, 3)), rows[8:]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = gaussian_kernel(rows, others, 0.1)
+        expected = np.exp(-0.1 * np.sum((rows[:, np.newaxis] - others) ** 2, axis=2))
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+    np.testing.assert_array_equal(np.diagonal(found)[8:] > 1 - 1e-11, True)
+
+
+def test_kernel_cost_of_long_rows_is_that_of_separate_ones():
+    X = 2**62 + np.random.default_rng(0).integers(-(2**40), 2**40, size=(40, 2))
+    # No two rows are near each other, so every row is as far from its mean as from all others.
+    labels = np.arange(40) % 4
+    assert clustering_cost(X, labels, cost="kernel_kmeans") == pytest.approx(40 - 4)

@@ -18,6 +18,8 @@ KernelChoice: TypeAlias = str | Callable[..., Any]
 _BLOCK = 1 << 20  # entries of one block of the kernel matrix: 8 MB
 # Feature-space distances are differences of kernel sums: below this relative size they are noise.
 _ROUNDING = 1e-12
+_EPSILON = float(np.finfo(np.float64).eps)
+_VANISHING = 40.0  # from this exponent on, exp(-x) is less than the rounding of 1
 
 
 class ClusterCosts(NamedTuple):
@@ -356,6 +358,8 @@ def _kernel_rows(
     if kernel in ("rbf", "linear"):
         # Blind to translation, but their sums of products cancel far from the origin.
         table = table - table.mean(axis=0)
+    if kernel == "rbf":
+        return lambda block: gaussian_kernel(table[block], table, parameters.get("gamma"))
     return lambda block: np.asarray(
         pairwise_kernels(table[block], table, metric=kernel, filter_params=True, **parameters)
     )
@@ -371,3 +375,27 @@ def _checked_kernel(values: Any, block: slice, n_samples: int) -> Floats:
             f"shape {wanted} was expected, {matrix.shape} came."
         )
     return matrix
+
+
+def gaussian_kernel(rows: Floats, others: Floats, gamma: float | None) -> Floats:
+    """Return exp(-gamma ‖x - y‖²), accurate for close rows however long they are.
+
+    Matrix products give ‖x‖² - 2⟨x, y⟩ + ‖y‖², whose rounding grows with the rows and not with
+    their distance. Where it shows, and the kernel is not 0 anyway, the distance is computed from
+    the differences, so that equal rows have the kernel value 1.
+    """
+    from sklearn.metrics.pairwise import euclidean_distances
+
+    scale = 1 / rows.shape[1] if gamma is None else gamma
+    exponents: Floats = scale * euclidean_distances(rows, others, squared=True)
+    noises = [_EPSILON * scale * np.sum(table**2, axis=1) for table in (rows, others)]
+    if not noises[0].max() + noises[1].max() <= _ROUNDING:
+        noise = np.add.outer(*noises)
+        # Written with "not", so that what overflowed and is no number is computed anew too.
+        uncertain = np.argwhere(~(noise <= _ROUNDING) & ~(exponents > _VANISHING + 8 * noise))
+        height = max(1, _BLOCK // rows.shape[1])
+        for start in range(0, len(uncertain), height):
+            i, j = uncertain[start : start + height].T
+            exponents[i, j] = scale * np.sum((rows[i] - others[j]) ** 2, axis=1)
+    values: Floats = np.exp(-exponents)
+    return values

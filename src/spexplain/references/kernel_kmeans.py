@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from spexplain.aliases import Floats, Ints
 from spexplain.arguments import check_integer, check_number
 from spexplain.memory import check_memory
+from spexplain.metrics.price import gaussian_kernel
 from spexplain.references.lloyd import (
     ROUNDING,
     Assignment,
@@ -28,9 +29,6 @@ from spexplain.references.lloyd import (
 
 # Entries of one block of the kernel matrix: 8 MB, which a processor's cache can hold.
 _BLOCK_ENTRIES = 2**20
-# From this exponent on, exp(-x) is less than the rounding of 1.
-_VANISHING = 40.0
-_EPSILON = np.finfo(np.float64).eps
 _KERNELS = ("rbf", "laplacian", "polynomial", "linear", "precomputed")
 
 
@@ -328,30 +326,6 @@ class Kernel:
         if matrix.shape != (rows.shape[0], others.shape[0]) or not np.isfinite(matrix).all():
             raise ValueError("kernel must return a finite value for every pair of rows.")
         return matrix
-
-
-def gaussian_kernel(rows: Floats, others: Floats, gamma: float | None) -> Floats:
-    """Return exp(-gamma ‖x - y‖²), accurate for close rows however long they are.
-
-    Matrix products give ‖x‖² - 2⟨x, y⟩ + ‖y‖², whose rounding grows with the rows and not with
-    their distance. Where it shows, and the kernel is not 0 anyway, the distance is computed from
-    the differences, so that equal rows have the kernel value 1.
-    """
-    from sklearn.metrics.pairwise import euclidean_distances
-
-    scale = 1 / rows.shape[1] if gamma is None else gamma
-    exponents: Floats = scale * euclidean_distances(rows, others, squared=True)
-    noises = [_EPSILON * scale * np.sum(table**2, axis=1) for table in (rows, others)]
-    if not noises[0].max() + noises[1].max() <= ROUNDING:
-        noise = np.add.outer(*noises)
-        # Written with "not", so that what overflowed and is no number is computed anew too.
-        uncertain = np.argwhere(~(noise <= ROUNDING) & ~(exponents > _VANISHING + 8 * noise))
-        height = max(1, _BLOCK_ENTRIES // rows.shape[1])
-        for start in range(0, len(uncertain), height):
-            i, j = uncertain[start : start + height].T
-            exponents[i, j] = scale * np.sum((rows[i] - others[j]) ** 2, axis=1)
-    values: Floats = np.exp(-exponents)
-    return values
 
 
 @dataclass
