@@ -58,20 +58,21 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     if request.param == "dask":
         yield from in_partitions()
         return
-    from spexplain.engines.histogram import counts, engine, node, tally
+    from spexplain.engines.histogram import HistogramEngine, search
+    from spexplain.ledgers import bins, labels
 
     with pytest.MonkeyPatch.context() as patch:
         # Small tables must meet what large ones meet: bounds, several blocks, few rows a bin, promises.
-        patch.setattr(engine, "_N_SMALL", 1)
-        patch.setattr(node, "_BLOCK", 1)
-        patch.setattr(node, "_N_SHARED", 0)
-        patch.setattr(node, "_MUCH", 0.0)
-        patch.setattr(node, "_N_ZOOMED", 0)
-        patch.setattr(node, "_SHARE_ZOOMED", 0.0)
-        patch.setattr(tally.Tallies, "rows_per_bin", 1)
-        patch.setattr(counts, "_ROWS_PER_SORTED_BIN", 1)
-        patch.setattr(tally.Tallies, "most_bins", 3)
-        yield engine.HistogramEngine(max_bins=5)
+        patch.setattr(search, "_N_SMALL", 1)
+        patch.setattr(search, "_BLOCK", 1)
+        patch.setattr(search, "_N_SHARED", 0)
+        patch.setattr(search, "_MUCH", 0.0)
+        patch.setattr(search, "_N_BY_CODES", 0)
+        patch.setattr(search, "_SHARE_BY_CODES", 0.0)
+        patch.setattr(labels.CountingLedger, "rows_per_bin", 1)
+        patch.setattr(bins, "_ROWS_PER_SORTED_BIN", 1)
+        patch.setattr(labels.CountingLedger, "most_bins", 3)
+        yield HistogramEngine(max_bins=5)
 
 
 def in_partitions() -> Iterator[Engine]:

@@ -9,7 +9,7 @@ import oracle_graphs as oracle
 from spexplain import NonUniformCut
 from spexplain.engines import Engine
 from spexplain.graphs import CliqueGraph, PairGraph, ProductGraph, SparseGraph, StarGraph
-from spexplain.ledgers import sweep_of
+from spexplain.ledgers import ledger_of
 from spexplain.objectives import Objective, emn, imm, non_uniform_cut, volume_cart
 from strategies import adjacencies_for, labels_for, tables
 
@@ -22,10 +22,10 @@ def pair_cut(G: np.ndarray, H: np.ndarray, left: list[int]) -> float:
 
 def scored_cuts(objective: Objective, table: np.ndarray) -> list[tuple[list[int], float]]:
     """The left side and the score of every cut of all vertices."""
-    sweep = sweep_of(objective.graph)
+    ledger = ledger_of(objective.graph)
     order = np.argsort(table.T, axis=1, kind="stable")
-    state, node = sweep.root(), sweep.node(sweep.root(), order[0])
-    left, right = sweep.sides(state, node, order, np.arange(len(order)))
+    state, node = ledger.root(), ledger.node(ledger.root(), order[0])
+    left, right = ledger.sorted_sides(state, node, order, np.arange(len(order)))
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = objective.score(left, right, node)
     scores = np.where(np.isnan(scores), np.inf, scores)

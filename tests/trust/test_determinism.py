@@ -8,7 +8,8 @@ import pytest
 
 from spexplain import SpexClique
 from spexplain.engines import exhaustive as numpy_engine
-from spexplain.engines.histogram import node, tally
+from spexplain.engines.histogram import search
+from spexplain.ledgers import labels as ledger_labels
 from trust.jobs import METHODS, bits, fit_bits, fitted, table
 
 REPETITIONS = 2
@@ -17,11 +18,11 @@ REPETITIONS = 2
 @pytest.fixture
 def shared(monkeypatch):
     """Let threads share small tables too, and count what they are handed."""
-    monkeypatch.setattr(node, "_N_SHARED", 0)
-    monkeypatch.setattr(node, "_N_VISITS", 1)
-    monkeypatch.setattr(node, "_BLOCK", 64)
-    monkeypatch.setattr(tally, "_N_VISITS", 0)
-    monkeypatch.setattr(tally, "_BLOCK", 2)
+    monkeypatch.setattr(search, "_N_SHARED", 0)
+    monkeypatch.setattr(search, "_N_VISITS", 1)
+    monkeypatch.setattr(search, "_BLOCK", 64)
+    monkeypatch.setattr(ledger_labels, "_N_VISITS", 0)
+    monkeypatch.setattr(ledger_labels, "_BLOCK", 2)
     monkeypatch.setattr(numpy_engine, "_BLOCK", 1 << 11)
     handed = []
     submit = ThreadPoolExecutor.submit
@@ -55,7 +56,7 @@ def test_threads_of_the_exhaustive_engine(shared, method):
 @pytest.mark.parametrize("method", ["clique", "imm", "cart"])
 def test_large_tables_as_they_are(method, dtype):
     """Nothing is patched: a root of more values than one thread takes alone."""
-    n_rows = node._N_SHARED // 9 + 1000
+    n_rows = search._N_SHARED // 9 + 1000
     expected = fit_bits(method, n_jobs=1, n_rows=n_rows, dtype=dtype)
     for n_jobs in (2, 8):
         assert fit_bits(method, n_jobs=n_jobs, n_rows=n_rows, dtype=dtype) == expected

@@ -122,7 +122,7 @@ def test_graph_of_an_unknown_kind():
     class Unknown:
         extra = None
 
-    with pytest.raises(TypeError, match="No sweep is known for graphs of type Unknown"):
+    with pytest.raises(TypeError, match="No ledger is known for graphs of type Unknown"):
         NumpyEngine().bind(np.zeros((2, 1)), spex(Unknown()))
 
 

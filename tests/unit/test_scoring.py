@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from spexplain.engines.histogram import compiled, counts_of
-from spexplain.engines.histogram.scoring import (
-    ArrayScoring,
-    CompiledScoring,
-    Question,
-    scoring_of,
+from spexplain.engines.histogram.scores import (
+    ArrayScores,
+    CompiledScores,
+    ScoreKernels,
+    SearchedNode,
+    scores_of,
 )
 from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.ledgers import ledger_of
 from spexplain.objectives import emn, gini_cart, imm, spex, volume_cart
 from spexplain.records import Side
 
@@ -34,16 +35,15 @@ def objective(request):
 
 
 @pytest.fixture(params=["compiled", "python"])
-def both(request, objective, monkeypatch):
-    """The compiled scoring, perhaps by the plain bodies of its kernels, and the one by arrays."""
+def both(request, objective):
+    """The compiled scores, perhaps by the plain bodies of their kernels, and those by arrays."""
+    ledger = ledger_of(objective.graph, objective.trend)
+    fast = scores_of(objective, ledger)
+    assert isinstance(fast, CompiledScores)
     if request.param == "python":
-        for name in dir(compiled):
-            if hasattr(kernel := getattr(compiled, name), "py_func"):
-                monkeypatch.setattr(compiled, name, np.errstate(all="ignore")(kernel.py_func))
-    counts = counts_of(objective.graph, objective.trend)
-    fast = scoring_of(objective, counts)
-    assert isinstance(fast, CompiledScoring)
-    return fast, ArrayScoring(objective, counts)
+        plain = (np.errstate(all="ignore")(kernel.py_func) for kernel in fast.kernels)
+        fast = fast._replace(kernels=ScoreKernels(*plain))
+    return fast, ArrayScores(objective, ledger)
 
 
 def sums_at_borders(objective, n_borders):
@@ -69,7 +69,7 @@ def sums_at_borders(objective, n_borders):
 @pytest.mark.parametrize("min_samples", [0, 1, 4])
 def test_best_gap(both, objective, min_samples):
     fields, node = sums_at_borders(objective, 12)
-    asked = Question(None, node, len(LABELS), len(LABELS), min_samples)
+    asked = SearchedNode(None, node, len(LABELS), len(LABELS), min_samples)
     for first in (False, True):
         fast, slow = (each.best(asked, fields, first=first) for each in both)
         assert fast == slow or fast[0] == slow[0] == np.inf
@@ -78,7 +78,7 @@ def test_best_gap(both, objective, min_samples):
 @pytest.mark.parametrize("min_samples", [0, 1, 4])
 def test_bounds(both, objective, min_samples):
     fields, node = sums_at_borders(objective, 8)
-    asked = Question(None, node, len(LABELS), len(LABELS), min_samples)
+    asked = SearchedNode(None, node, len(LABELS), len(LABELS), min_samples)
     several = np.stack(
         [fields, fields[:, np.r_[0, 0, 2:8]], fields[:, np.r_[0, 1, 2, 7, 7, 7, 7, 7]]]
     )
@@ -106,7 +106,7 @@ def random_sums(rng, n_parts, n_borders):
     most = fields.max(axis=(0, 2))
     volume = np.max(fields[:, 2, -1] + fields[:, 1, -1])
     node = Side(*map(np.int64, (most[0] + most[1] + rng.integers(2, 9), volume, most[3] + 1)))
-    asked = Question(None, node, int(most[4]), int(most[5]), int(rng.integers(0, 4)))
+    asked = SearchedNode(None, node, int(most[4]), int(most[5]), int(rng.integers(0, 4)))
     return fields, asked
 
 

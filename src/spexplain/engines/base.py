@@ -50,6 +50,14 @@ class Search(Protocol):
         """Return the two parts of a node."""
 
 
+def searches_empty_sides(objective: Objective, min_samples_leaf: int) -> bool:
+    """Whether a node without a valid cut is searched again, for cuts that leave a side without samples.
+
+    Centres with no samples between them are then parted all the same.
+    """
+    return objective.graph.extra is not None and min_samples_leaf == 1
+
+
 @runtime_checkable
 class Engine(Protocol):
     """Where arrays live and how features run in parallel; knows no trees."""

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Bools, Floats, Ints, Matrix
-from spexplain.ledgers import Sweep, sweep_of
+from spexplain.engines.base import searches_empty_sides
+from spexplain.ledgers import ledger_of
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective
 from spexplain.records import Cut
@@ -36,8 +37,8 @@ class NumpyEngine:
         return NumpySearch(X, objective, min_samples_leaf, count_threads(self.n_jobs))
 
 
-class Node(NamedTuple):
-    """The vertices of a node, sorted by every feature, and what the sweep remembers of them."""
+class SortedNode(NamedTuple):
+    """The vertices of a node, sorted by every feature, and what the ledger remembers of them."""
 
     order: Ints  # shape (n_features, n_members)
     state: Any
@@ -65,72 +66,70 @@ class NumpySearch:
         self.columns = np.ascontiguousarray(table.T)
         self.objective = objective
         self.min_samples_leaf = min_samples_leaf
-        self.has_extra = graph.extra is not None
         self.threads = Threads(n_threads)
-        self.sweep: Sweep = sweep_of(graph)
+        self.ledger = ledger_of(graph, objective.trend)
 
-    def root(self) -> Node:
-        return Node(np.argsort(self.columns, axis=1, kind="stable"), self.sweep.root())
+    def root(self) -> SortedNode:
+        return SortedNode(np.argsort(self.columns, axis=1, kind="stable"), self.ledger.root())
 
-    def size(self, node: Node) -> int:
+    def size(self, node: SortedNode) -> int:
         return int(np.count_nonzero(node.members < self.n_samples))
 
-    def value(self, node: Node) -> float:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(self.objective.value(self.sweep.node(node.state, node.members)))
-        # Nothing to cut (isolated vertices only): such a leaf adds nothing.
-        return 0.0 if np.isnan(value) else value
+    def value(self, node: SortedNode) -> float:
+        return self.objective.leaf_value(self.ledger.node(node.state, node.members))
 
-    def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
+    def split(self, node: SortedNode, cut: Cut) -> tuple[SortedNode, SortedNode]:
         x = self.columns[cut.feature].astype(np.float64, copy=False)
         goes_left = (cut.lower < x) & (x <= cut.threshold)
-        left, right = self.sweep.split(node.state, node.members, goes_left, cut)
+        members = node.members
+        left, right = self.ledger.split(node.state, members, goes_left[members], cut)
         is_left = goes_left[node.order]
         return (
-            Node(node.order[is_left].reshape(self.n_features, -1), left),
-            Node(node.order[~is_left].reshape(self.n_features, -1), right),
+            SortedNode(node.order[is_left].reshape(self.n_features, -1), left),
+            SortedNode(node.order[~is_left].reshape(self.n_features, -1), right),
         )
 
-    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[SortedNode], rival: float = np.inf) -> list[Cut | None]:
         return [self._best_cut(node) for node in nodes]
 
-    def _best_cut(self, node: Node) -> Cut | None:
+    def _best_cut(self, node: SortedNode) -> Cut | None:
         cut = self._best_with(node, self.min_samples_leaf)
-        if cut is None and self.has_extra and self.min_samples_leaf == 1:
-            # Centres without samples between them: part the centres all the same.
+        if cut is None and searches_empty_sides(self.objective, self.min_samples_leaf):
             cut = self._best_with(node, 0)
         return cut
 
-    def _best_with(self, node: Node, min_samples: int) -> Cut | None:
-        side = self.sweep.node(node.state, node.members)
+    def _best_with(self, node: SortedNode, min_samples: int) -> Cut | None:
+        side = self.ledger.node(node.state, node.members)
         n_members = node.order.shape[1]
         if n_members < 2:
             return None
-        step = max(1, _BLOCK // self.sweep.entries(node.state, n_members))
+        step = max(1, _BLOCK // self.ledger.sorted_entries(node.state, n_members))
         blocks = [slice(start, start + step) for start in range(0, self.n_features, step)]
 
         def search(block: slice) -> Cut | None:
             return self._best_in_block(node, side, block, min_samples)
 
-        if self.objective.flat_if_pure and self.sweep.is_pure(node.state):
+        if self.objective.flat_if_pure and self.ledger.is_pure(node.state):
             # All cuts tie: the first one found is the answer.
             return next((cut for cut in map(search, blocks) if cut is not None), None)
         with self.threads as threads:
             cuts = [cut for cut in threads.map(search, blocks) if cut is not None]
         return min(cuts, key=lambda cut: cut.score, default=None)  # min keeps the first of equals
 
-    def _best_in_block(self, node: Node, side: Any, block: slice, min_samples: int) -> Cut | None:
+    def _best_in_block(
+        self, node: SortedNode, side: Any, block: slice, min_samples: int
+    ) -> Cut | None:
         order = node.order[block]
         values = np.take_along_axis(self.columns[block], order, axis=1)
         valid = self._valid(values, order, min_samples)
         if not valid.any():
             return None
         features = np.arange(block.start, block.start + len(order))
-        left, right = self.sweep.sides(node.state, side, order, features)
+        left, right = self.ledger.sorted_sides(node.state, side, order, features)
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = np.asarray(self.objective.score(left, right, side), dtype=np.float64)
         scores = np.where(valid & (scores < np.inf), scores, np.inf)  # NaN compares false
-        if self.objective.flat_if_pure and self.sweep.is_pure(node.state):
+        if self.objective.flat_if_pure and self.ledger.is_pure(node.state):
             best = int(np.argmax(scores < np.inf))
         else:
             best = int(np.argmin(scores))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Floats, Ints, Matrix
-from spexplain.engines.exhaustive import Node, NumpySearch, midpoint
+from spexplain.engines.exhaustive import NumpySearch, SortedNode, midpoint
 from spexplain.graphs import CenterCosts
 from spexplain.objectives import Objective
 from spexplain.records import Costs, Cut
@@ -48,13 +48,15 @@ class IntervalSearch(NumpySearch):
         assert isinstance(objective.graph, CenterCosts)  # its sums can be subtracted
         self.costs = objective.graph.costs
 
-    def _best_with(self, node: Node, min_samples: int) -> Cut | None:
+    def _best_with(self, node: SortedNode, min_samples: int) -> Cut | None:
         served = self.costs[node.members]
         if served.min(axis=1).sum() == served.sum(axis=0).min():
             return None  # every sample is served best by the same centre: nothing can be gained
         return super()._best_with(node, min_samples)
 
-    def _best_in_block(self, node: Node, side: Any, block: slice, min_samples: int) -> Cut | None:
+    def _best_in_block(
+        self, node: SortedNode, side: Any, block: slice, min_samples: int
+    ) -> Cut | None:
         best: Cut | None = None
         for feature in range(block.start, min(block.stop, self.n_features)):
             cut = self._best_of_column(node, side, feature, min_samples)
@@ -62,7 +64,9 @@ class IntervalSearch(NumpySearch):
                 best = cut
         return best
 
-    def _best_of_column(self, node: Node, side: Any, feature: int, min_samples: int) -> Cut | None:
+    def _best_of_column(
+        self, node: SortedNode, side: Any, feature: int, min_samples: int
+    ) -> Cut | None:
         order = node.order[feature]
         values = self.columns[feature, order].astype(np.float64)
         gaps = np.flatnonzero(values[:-1] < values[1:])

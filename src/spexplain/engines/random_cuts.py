@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from spexplain.aliases import Floats, Matrix
-from spexplain.engines.exhaustive import Node, NumpySearch, midpoint
+from spexplain.engines.exhaustive import NumpySearch, SortedNode, midpoint
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 
@@ -43,10 +43,10 @@ class RandomSearch(NumpySearch):
         self.law, self.rng = law, rng
         self.projections = np.sort(self.columns[:, self.n_samples :].astype(np.float64), axis=1)
 
-    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[SortedNode], rival: float = np.inf) -> list[Cut | None]:
         return [self._drawn(node) for node in nodes]
 
-    def _drawn(self, node: Node) -> Cut | None:
+    def _drawn(self, node: SortedNode) -> Cut | None:
         centers = node.members[node.members >= self.n_samples]
         values = self.columns[:, centers].astype(np.float64)
         low, high = values.min(axis=1), values.max(axis=1)

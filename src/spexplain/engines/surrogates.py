@@ -11,55 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.aliases import Bools, Floats, Ints, Matrix
-from spexplain.engines.exhaustive import Node, NumpySearch
+from spexplain.engines.exhaustive import NumpySearch, SortedNode
 from spexplain.engines.levels import bounds, bounds_around, least_parted, level_between
 from spexplain.graphs.kernel import SurrogateStar
-from spexplain.ledgers import sweep_of
+from spexplain.ledgers.stars import SurrogateCut
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective
-from spexplain.records import Cut, Side
+from spexplain.records import Cut
 from spexplain.threads import count_threads
 
 _BLOCK = 1 << 18  # values of bumps at samples that a thread holds at once: 2 MB
 _SMALL = 1 << 19  # such values in a table below which compiled code does not pay
 _MARGIN = 1e-12  # relative size of what is rounding in a mean of values
-
-
-class SurrogateCut(Cut):
-    """A cut of the table that also says which centres of its node go left."""
-
-    left_centers: Ints
-
-
-@sweep_of.register(SurrogateStar)
-class SurrogateSweep:
-    """Sums of a node. State: the centres in it; only `SurrogateSearch` knows how cuts part them."""
-
-    def __init__(self, graph: SurrogateStar) -> None:
-        self.labels, self.cluster_sizes = graph.labels, graph.cluster_sizes
-
-    def root(self) -> Ints:
-        return np.arange(len(self.cluster_sizes))
-
-    def split(self, state: Ints, members: Ints, goes_left: Bools, cut: Cut) -> tuple[Ints, Ints]:
-        if not isinstance(cut, SurrogateCut):
-            raise TypeError("Only cuts found by SurrogateSearch say where the centres go.")
-        return cut.left_centers, np.setdiff1d(state, cut.left_centers)
-
-    def node(self, state: Ints, members: Ints) -> Side:
-        labels = self.labels[members]
-        inner = 2 * np.count_nonzero(np.isin(labels, state))
-        volume = np.count_nonzero(labels >= 0) + np.sum(self.cluster_sizes[state])
-        return Side(inner, volume, len(state))
-
-    def sides(self, state: Ints, node: Side, order: Ints, features: Ints) -> tuple[Side, Side]:
-        raise TypeError("Cuts of surrogate features are intervals: they follow no order.")
-
-    def entries(self, state: Ints, n_members: int) -> int:
-        return n_members
-
-    def is_pure(self, state: Ints) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
@@ -114,7 +77,7 @@ class SurrogateSearch(NumpySearch):
         assert isinstance(graph, SurrogateStar)
         self.labels, self.half_lines = graph.labels, half_lines
         self.bumps = [graph.bumps(column) for column in self.columns]
-        n_bumps, n_clusters = sum(len(each.peaks) for each in self.bumps), len(self.sweep.root())
+        n_bumps, n_clusters = sum(len(each.peaks) for each in self.bumps), len(self.ledger.root())
         check_memory(
             2 * 8 * n_bumps * n_clusters,
             f"The means of {n_clusters:,} clusters in {n_bumps:,} kernel features",
@@ -124,7 +87,7 @@ class SurrogateSearch(NumpySearch):
         with self.threads as threads:
             self.centers = threads.map(self._projected, self._each_feature())
         # Centres of the nodes in birth order: the builder splits in this order.
-        self.node_centers: list[Ints] = [self.sweep.root()]
+        self.node_centers: list[Ints] = [self.ledger.root()]
 
     def _each_feature(self) -> list[slice]:
         return [slice(feature, feature + 1) for feature in range(self.n_features)]
@@ -147,15 +110,15 @@ class SurrogateSearch(NumpySearch):
         ]
         return np.concatenate(values) / sizes
 
-    def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
+    def split(self, node: SortedNode, cut: Cut) -> tuple[SortedNode, SortedNode]:
         parts = super().split(node, cut)
         self.node_centers += [part.state for part in parts]
         return parts
 
-    def best_cuts(self, nodes: Sequence[Node], rival: float = np.inf) -> list[Cut | None]:
+    def best_cuts(self, nodes: Sequence[SortedNode], rival: float = np.inf) -> list[Cut | None]:
         return [self._best_cut(node) for node in nodes]
 
-    def _best_cut(self, node: Node) -> Cut | None:
+    def _best_cut(self, node: SortedNode) -> Cut | None:
         if len(node.state) < 2:
             return None
         for search in (self._between_samples, self._between_centers):
@@ -167,14 +130,14 @@ class SurrogateSearch(NumpySearch):
                 return self._cut(node, min(found, key=lambda test: test.parted))
         return None
 
-    def _node_labels(self, node: Node, feature: int) -> Ints:
+    def _node_labels(self, node: SortedNode, feature: int) -> Ints:
         """Return the places of the samples' centres among those of the node; -1 for centres elsewhere."""
-        places = np.full(len(self.sweep.root()) + 1, -1)  # the last serves samples of no cluster
+        places = np.full(len(self.ledger.root()) + 1, -1)  # the last serves samples of no cluster
         places[node.state] = np.arange(len(node.state))
         labels: Ints = places[self.labels[node.order[feature]]]
         return labels
 
-    def _between_samples(self, node: Node, features: slice) -> _Test | None:
+    def _between_samples(self, node: SortedNode, features: slice) -> _Test | None:
         """Return the best test of a column at a level between the values of samples."""
         feature = features.start
         x = self.columns[feature, node.order[feature]]
@@ -206,7 +169,7 @@ class SurrogateSearch(NumpySearch):
 
         return intervals.least_parted
 
-    def _between_centers(self, node: Node, features: slice) -> _Test | None:
+    def _between_centers(self, node: SortedNode, features: slice) -> _Test | None:
         """Return the best test of a column at a level between consecutive centres.
 
         For nodes in which no samples lie between centres: one side may be empty then.
@@ -242,7 +205,7 @@ class SurrogateSearch(NumpySearch):
         enough = min(n_inside, len(inside) - n_inside) >= min_samples
         return enough and (not self.half_lines or bool(inside[0] or inside[-1]))
 
-    def _cut(self, node: Node, test: _Test) -> Cut:
+    def _cut(self, node: SortedNode, test: _Test) -> Cut:
         """Return a test as an interval of its column that holds the same samples of the node."""
         feature, bump, level = test.feature, test.bump, test.level
         x, bumps = self.columns[feature, node.order[feature]], self.bumps[feature]

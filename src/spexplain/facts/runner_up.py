@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.aliases import Ints, Matrix
-from spexplain.engines.exhaustive import Node, NumpyEngine, NumpySearch
+from spexplain.engines.exhaustive import NumpyEngine, NumpySearch, SortedNode
 from spexplain.objectives import Objective, on_columns
 from spexplain.records import Cut
 from spexplain.tree import LEAF, Tree
@@ -84,7 +84,7 @@ def _test_of(tree: Tree, node: int, place: dict[int, int]) -> Cut:
     return Cut(feature, threshold, score=np.nan, priority=np.nan, lower=lower)
 
 
-def _best_without(search: NumpySearch, rows: Node, feature: int) -> Cut | None:
+def _best_without(search: NumpySearch, rows: SortedNode, feature: int) -> Cut | None:
     """Return the best cut of a node on other features."""
     values = search.columns[feature].copy()
     search.columns[feature] = 0.0  # a constant column has no cut
@@ -94,16 +94,16 @@ def _best_without(search: NumpySearch, rows: Node, feature: int) -> Cut | None:
         search.columns[feature] = values
 
 
-def _score(search: NumpySearch, rows: Node, test: Cut) -> float:
+def _score(search: NumpySearch, rows: SortedNode, test: Cut) -> float:
     """Return the score of a given cut, NaN where it is undefined."""
-    node = search.sweep.node(rows.state, rows.members)
+    node = search.ledger.node(rows.state, rows.members)
     order = rows.order[[test.feature]]
     if np.isfinite(test.lower):
         parts = search.split(rows, test)
-        left, right = (search.sweep.node(each.state, each.members) for each in parts)
+        left, right = (search.ledger.node(each.state, each.members) for each in parts)
     else:
         # The sums of all gaps, not of the parts: some formulas look at the tests above the node.
-        left, right = search.sweep.sides(rows.state, node, order, np.array([test.feature]))
+        left, right = search.ledger.sorted_sides(rows.state, node, order, np.array([test.feature]))
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.ravel(search.objective.score(left, right, node))
     if np.isfinite(test.lower):

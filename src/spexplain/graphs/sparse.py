@@ -25,9 +25,6 @@ class EdgeGraph(Graph, Protocol):
     def weights(self) -> Ints:
         """Fixed-point weight of every edge."""
 
-    def sizes_in(self, members: Ints) -> Ints:
-        """Return what every vertex adds to `Side.size` in the node of these members."""
-
 
 @dataclass(frozen=True, eq=False)
 class SparseGraph:
@@ -96,10 +93,6 @@ class SparseGraph:
     def sizes(self) -> Ints:
         """Every vertex counts."""
         return np.ones(self.n_samples, dtype=np.int64)
-
-    def sizes_in(self, members: Ints) -> Ints:
-        """Every vertex counts, in every node."""
-        return self.sizes
 
     def to_adjacency(self) -> sparse.csr_array:
         """Return the symmetric adjacency matrix with float weights."""

@@ -77,14 +77,20 @@ class StarGraph:
 
     def sizes_in(self, members: Ints) -> Ints:
         """0 for samples; 1 for the node's centres that a cut must part."""
-        if self.pairs == "any":
-            return self.sizes
         sizes = np.zeros(self.n_samples + len(self.centers), dtype=np.int64)
         inside = np.sort(members[members >= self.n_samples])
+        sizes[inside] = self.center_sizes(inside - self.n_samples)
+        return sizes
+
+    def center_sizes(self, inside: Ints) -> Ints:
+        """1 for those of a node's centres, given in ascending order, that a cut must part; 0 for the others."""
+        if self.pairs == "any":
+            return np.ones(len(inside), dtype=np.int64)
+        sizes = np.zeros(len(inside), dtype=np.int64)
         if len(inside) > 1:
-            points = self.centers[inside - self.n_samples].astype(np.float64)
+            points = self.centers[inside].astype(np.float64)
             gaps = np.abs(points[:, None, :] - points[None, :, :])
             distances = np.sum(gaps if self.pairs == "furthest_l1" else gaps**2, axis=2)
             pair = np.unravel_index(np.argmax(distances), distances.shape)
-            sizes[inside[list(pair)]] = 1
+            sizes[list(pair)] = 1
         return sizes

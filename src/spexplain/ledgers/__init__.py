@@ -1,19 +1,27 @@
-"""Prefix sums along sorted orders: one class per kind of graph, all in exact integers."""
+"""Ledgers: all that any engine needs to know about the sums of a graph, one class per kind of graph.
 
-from spexplain.ledgers.amounts import CostSweep, ServiceSweep
-from spexplain.ledgers.base import Sweep, running_sums, sweep_of
-from spexplain.ledgers.edges import EdgeSweep
-from spexplain.ledgers.labels import LabelSweep
-from spexplain.ledgers.pairs import PairSweep, ProductSweep
+`ledger_of` gives the ledger of a graph; further kinds of graphs register theirs with
+``@ledger_of.register``.
+"""
+
+from spexplain.ledgers.amounts import AmountLedger, CostLedger, ProductLedger, ServiceLedger
+from spexplain.ledgers.base import Ledger, SideLedger, ledger_of
+from spexplain.ledgers.edges import EdgeLedger
+from spexplain.ledgers.labels import LabelLedger
+from spexplain.ledgers.pairs import PairLedger
+from spexplain.ledgers.stars import StarLedger, SurrogateLedger
 
 __all__ = [
-    "CostSweep",
-    "EdgeSweep",
-    "LabelSweep",
-    "PairSweep",
-    "ProductSweep",
-    "ServiceSweep",
-    "Sweep",
-    "running_sums",
-    "sweep_of",
+    "AmountLedger",
+    "CostLedger",
+    "EdgeLedger",
+    "LabelLedger",
+    "Ledger",
+    "PairLedger",
+    "ProductLedger",
+    "ServiceLedger",
+    "SideLedger",
+    "StarLedger",
+    "SurrogateLedger",
+    "ledger_of",
 ]

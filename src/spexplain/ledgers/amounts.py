@@ -1,82 +1,174 @@
-"""Sums of what it costs to serve samples from centres."""
+"""Sums of amounts that every vertex adds on its own, and the cost of serving samples from centres."""
 
-from typing import NamedTuple
+from abc import abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Bools, Ints
-from spexplain.graphs import CenterCosts, ServingCenters
-from spexplain.ledgers.base import running_sums, sweep_of
-from spexplain.records import Costs, Cut, Service
+from spexplain.aliases import Array, Bools, Floats, Ints
+from spexplain.graphs import CenterCosts, Graph, ProductGraph, ServingCenters
+from spexplain.ledgers.base import Ledger, border_cells, ledger_of, running_sums, sums_by_leaf
+from spexplain.ledgers.bins import BinRanges, Gaps, NodeBins, WantedBins
+from spexplain.records import Costs, Cut, Service, Side
 
 
-@sweep_of.register(CenterCosts)
-class CostSweep:
-    """One running sum per centre. No state."""
+class AmountLedger(Ledger):
+    """A ledger that adds up amounts, one sum each. State: their sums over the node.
 
-    def __init__(self, graph: CenterCosts) -> None:
-        self.costs = graph.costs
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    amounts : array of int, shape (n_vertices, n_amounts)
+        What every vertex adds.
+    trend : Side, Pair or Costs, optional
+        See `Ledger`.
+    """
 
-    def root(self) -> None:
-        return
+    has_bins = True
+    most_bins = 64
+    rows_per_bin = 16
 
-    def split(self, state: None, members: Ints, goes_left: Bools, cut: Cut) -> tuple[None, None]:
-        return None, None
+    def __init__(self, graph: Graph, amounts: Any, trend: Any = None) -> None:
+        super().__init__(graph, trend)
+        self.amounts = amounts
+        self.n_fields = amounts.shape[1] + 2
+        self.row_cost = 1 + amounts.shape[1] // 8
 
-    def node(self, state: None, members: Ints) -> Costs:
-        return Costs(np.sum(self.costs[members], axis=0))
+    @abstractmethod
+    def record_of(self, amounts: Ints) -> Any:
+        """Return the record of summed amounts, which come along the last axis."""
 
-    def sides(self, state: None, node: Costs, order: Ints, features: Ints) -> tuple[Costs, Costs]:
-        left = running_sums(self.costs, order)
-        return Costs(left), Costs(node.total - left)
+    def record(self, sums: Array) -> Any:
+        return self.record_of(np.moveaxis(sums, 0, -1))
 
-    def entries(self, state: None, n_members: int) -> int:
-        return n_members * int(self.costs.shape[1])
+    def root(self, *, for_bins: bool = False) -> Ints:
+        return np.asarray(np.sum(self.amounts, axis=0))
 
-    def is_pure(self, state: None) -> bool:
-        return False
+    def split(self, state: Ints, members: Array, is_left: Bools, cut: Cut) -> tuple[Ints, Ints]:
+        left = np.sum(self.amounts[members[is_left]], axis=0)
+        return left, state - left
+
+    def node(self, state: Ints, members: Array) -> Any:
+        return self.record_of(state)
+
+    def sorted_sides(self, state: Ints, node: Any, order: Ints, features: Ints) -> tuple[Any, Any]:
+        left = running_sums(self.amounts, order)
+        return self.record_of(left), self.record_of(state - left)
+
+    def sorted_entries(self, state: Ints, n_members: int) -> int:
+        return n_members * int(self.amounts.shape[1])
+
+    def leaf_sums(self, leaves: Array, n_leaves: int) -> Ints:
+        return sums_by_leaf(leaves, self.amounts.T, n_leaves)
+
+    @staticmethod
+    def fields_of(cells: Array, starts: Array) -> Ints:
+        """Return the fields at the borders of bins with these cells, `starts` left of the first.
+
+        A cell holds the amounts and, last, the number of rows.
+        """
+        left = border_cells(cells, starts)
+        fields = np.concatenate([left, left[..., -1:]], axis=2)
+        return np.ascontiguousarray(np.moveaxis(fields, 1, 2))
+
+    def empty_fields(self, node: Any) -> Ints:
+        return np.zeros(self.n_fields, dtype=np.int64)
+
+    def sides(self, state: Ints, node: Any, fields: Ints) -> tuple[Any, Any]:
+        left = np.moveaxis(fields[..., :-2, :], -2, -1)
+        return self.record_of(left), self.record_of(state - left)
+
+    def border_fields(self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats) -> None:
+        from spexplain.kernels.sums import scan_sums
+
+        _, rows, table = node
+        first, last = int(ranges.features[0]), int(ranges.features[-1]) + 1
+        n_samples = table.columns.shape[1]
+        scan_sums(table.codes, table.shift, first, last, rows, self.amounts, n_samples, fields)
+
+    def gaps(self, node: NodeBins, wanted: WantedBins, gaps: Gaps) -> int:
+        from spexplain.kernels.sums import sweep_sums
+
+        _, rows, (columns, extra, codes, _, shift) = node
+        features, bins, start = wanted
+        return sweep_sums(
+            columns, extra, codes, shift, features, bins, rows, self.amounts, start, *gaps
+        )
 
 
-class Turns(NamedTuple):
+@ledger_of.register(CenterCosts)
+class CostLedger(AmountLedger):
+    """The ledger of the costs of serving samples from every centre."""
+
+    def __init__(self, graph: CenterCosts, trend: Any = None) -> None:
+        # Costs that lie in partitions stay there.
+        is_local = isinstance(graph.costs, np.ndarray)
+        super().__init__(
+            graph, np.ascontiguousarray(graph.costs) if is_local else graph.costs, trend
+        )
+
+    def record_of(self, amounts: Ints) -> Costs:
+        return Costs(amounts)
+
+
+@ledger_of.register(ProductGraph)
+class ProductLedger(AmountLedger):
+    """The ledger of edge weights d(x)·d(y): inner weight is the square of the mass less the squares of the masses."""
+
+    def __init__(self, graph: ProductGraph, trend: Any = None) -> None:
+        masses = graph.masses
+        amounts = np.column_stack([masses, masses**2, graph.degrees, graph.sizes])
+        super().__init__(graph, amounts, trend)
+
+    def record_of(self, amounts: Ints) -> Side:
+        mass, squares, volume, size = np.moveaxis(amounts, -1, 0)
+        return Side(mass * mass - squares, volume, size)
+
+
+class UsedFeatures(NamedTuple):
     """Features that the tests above a node have used, by the side taken."""
 
     left: frozenset[int]
     right: frozenset[int]
 
 
-@sweep_of.register(ServingCenters)
-class ServiceSweep:
-    """Every sample is served by the nearest centre of its side. State: the turns above the node.
+@ledger_of.register(ServingCenters)
+class ServiceLedger(Ledger):
+    """The ledger of samples served by the nearest centre of their side. State: `UsedFeatures` above the node.
 
     Between two centres the sides' centres stay the same, so one running sum of the cheapest left and
     of the cheapest right service answers all gaps there: O(n k) a feature.
     """
 
-    def __init__(self, graph: ServingCenters) -> None:
+    def __init__(self, graph: ServingCenters, trend: Any = None) -> None:
+        super().__init__(graph, trend)
         self.n_samples = graph.n_samples
         self.costs, self.firsts = graph.costs, graph.firsts
 
-    def root(self) -> Turns:
-        return Turns(frozenset(), frozenset())
+    def root(self, *, for_bins: bool = False) -> UsedFeatures:
+        return UsedFeatures(frozenset(), frozenset())
 
-    def split(self, state: Turns, members: Ints, goes_left: Bools, cut: Cut) -> tuple[Turns, Turns]:
+    def split(
+        self, state: UsedFeatures, members: Array, is_left: Bools, cut: Cut
+    ) -> tuple[UsedFeatures, UsedFeatures]:
         return (
-            Turns(state.left | {cut.feature}, state.right),
-            Turns(state.left, state.right | {cut.feature}),
+            UsedFeatures(state.left | {cut.feature}, state.right),
+            UsedFeatures(state.left, state.right | {cut.feature}),
         )
 
-    def node(self, state: Turns, members: Ints) -> Service:
-        samples, centers = self._parted(members)
+    def node(self, state: UsedFeatures, members: Array) -> Service:
+        samples, centers = self._samples_and_centers(members)
         cost = np.sum(self.costs[np.ix_(samples, centers)].min(axis=1)) if len(centers) else 0
         return Service(cost, np.sum(self.firsts[samples]), np.int64(len(centers)), np.int64(0))
 
-    def _parted(self, members: Ints) -> tuple[Ints, Ints]:
+    def _samples_and_centers(self, members: Array) -> tuple[Array, Array]:
         """Return the samples and the numbers of the centres among some vertices."""
         is_sample = members < self.n_samples
         return members[is_sample], members[~is_sample] - self.n_samples
 
-    def sides(
-        self, state: Turns, node: Service, order: Ints, features: Ints
+    def sorted_sides(
+        self, state: UsedFeatures, node: Service, order: Ints, features: Ints
     ) -> tuple[Service, Service]:
         costs = np.array([self._served(vertices) for vertices in order])
         is_sample = order < self.n_samples
@@ -93,7 +185,7 @@ class ServiceSweep:
     def _served(self, vertices: Ints) -> Ints:
         """Return the cost of serving the left and the right of every gap, shape (2, n_gaps)."""
         is_sample = vertices < self.n_samples
-        samples, centers = self._parted(vertices)
+        samples, centers = self._samples_and_centers(vertices)
         table = self.costs[np.ix_(samples, centers)]  # centres in order of the feature
         cheapest_left = np.minimum.accumulate(table, axis=1)
         cheapest_right = np.minimum.accumulate(table[:, ::-1], axis=1)[:, ::-1]
@@ -108,8 +200,5 @@ class ServiceSweep:
             served[1, gaps] = after[-1] - after[n_samples_left[gaps]]
         return served
 
-    def entries(self, state: Turns, n_members: int) -> int:
+    def sorted_entries(self, state: UsedFeatures, n_members: int) -> int:
         return n_members * int(self.costs.shape[1])
-
-    def is_pure(self, state: Turns) -> bool:
-        return False

@@ -1,71 +1,215 @@
 """Sums of listed edges."""
 
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Bools, Ints
-from spexplain.graphs import EdgeGraph, SparseGraph, StarGraph
-from spexplain.ledgers.base import running_sums, sweep_of
+from spexplain.aliases import Array, Bools, Floats, Ints
+from spexplain.graphs import SparseGraph
+from spexplain.ledgers.base import (
+    SideLedger,
+    border_cells,
+    ledger_of,
+    running_sums,
+    sums_by_leaf,
+)
+from spexplain.ledgers.bins import BinRanges, Gaps, NodeBins, WantedBins
 from spexplain.records import Cut, Side
 
 
-class EdgeState(NamedTuple):
-    """What is remembered of a node."""
+class InnerEdges(NamedTuple):
+    """The edges with both ends in a node, by their numbers."""
 
-    edges: Ints  # numbers of the edges with both ends in it
-    sizes: Ints  # what each vertex of the graph adds to `Side.size` here
+    edges: Ints
 
 
-@sweep_of.register(SparseGraph)
-@sweep_of.register(StarGraph)
-class EdgeSweep:
-    """Listed edges: each joins the left side at its later end and leaves the right side at its earlier end."""
+class InnerNeighbors(NamedTuple):
+    """The neighbours, inside a node, of its rows: those of ``rows[i]`` from ``indptr[i]`` on."""
 
-    def __init__(self, graph: EdgeGraph) -> None:
-        self.graph = graph
+    indptr: Ints
+    neighbors: Array
+    weights: Array
+
+
+@ledger_of.register(SparseGraph)
+class EdgeLedger(SideLedger):
+    """The ledger of sparse graphs.
+
+    An edge joins the left side at its later end and leaves the right side at its earlier end. State:
+    `InnerEdges` or, for bins, `InnerNeighbors`.
+
+    Attributes
+    ----------
+    vertices : array of int, shape (3, n_vertices)
+        Degree, what a vertex adds to the size, and whether it is a sample.
+    """
+
+    has_bins = True
+    row_major = True
+    row_cost = 4
+    most_bins = 255
+    rows_per_bin = 2
+    graph: SparseGraph
+
+    def __init__(self, graph: SparseGraph, trend: Any = None) -> None:
+        super().__init__(graph, trend)
         self.heads, self.tails = graph.heads, graph.tails
-        self.twice_weights = 2 * graph.weights
-        self.degrees = graph.degrees
+        # Bytes for small weights: many at a time.
+        self._is_small = int(graph.weights.max(initial=0)) < 128
+        self._numbers: tuple[Array, Array] | None = None
 
-    def root(self) -> EdgeState:
-        everything = np.arange(len(self.degrees))
-        return EdgeState(np.arange(len(self.heads)), self.graph.sizes_in(everything))
+    @cached_property
+    def twice_weights(self) -> Ints:
+        """Twice the weight of every edge: both of its ends are counted."""
+        return 2 * self.graph.weights
+
+    @cached_property
+    def vertices(self) -> Ints:
+        is_sample = (np.arange(self.n_vertices) < self.graph.n_samples).astype(np.int64)
+        return np.stack([self.graph.degrees, self.graph.sizes * self.weights, is_sample])
+
+    # Nodes.
+
+    def root(self, *, for_bins: bool = False) -> InnerEdges | InnerNeighbors:
+        if not for_bins:
+            return InnerEdges(np.arange(len(self.heads)))
+        from spexplain.kernels.neighbors import list_neighbors
+
+        indptr = np.empty(self.n_vertices + 1, dtype=np.int64)
+        neighbors = np.empty(2 * len(self.heads), dtype=np.int32)
+        weights = np.empty(2 * len(self.heads), dtype=self._weight_type)
+        list_neighbors(self.heads, self.tails, self.graph.weights, indptr, neighbors, weights)
+        return InnerNeighbors(indptr, neighbors, weights)
+
+    @property
+    def _weight_type(self) -> Any:
+        return np.uint8 if self._is_small else np.int64
 
     def split(
-        self, state: EdgeState, members: Ints, goes_left: Bools, cut: Cut
-    ) -> tuple[EdgeState, EdgeState]:
-        edges, is_left = state.edges, goes_left[members]
-        head, tail = goes_left[self.heads[edges]], goes_left[self.tails[edges]]
+        self, state: InnerEdges | InnerNeighbors, members: Array, is_left: Bools, cut: Cut
+    ) -> tuple[Any, Any]:
+        part_of = np.full(self.n_vertices, -1, dtype=np.int8)
+        part_of[members] = is_left
+        if isinstance(state, InnerEdges):
+            head, tail = (part_of[ends[state.edges]] == 1 for ends in (self.heads, self.tails))
+            return InnerEdges(state.edges[head & tail]), InnerEdges(state.edges[~(head | tail)])
         return (
-            EdgeState(edges[head & tail], self.graph.sizes_in(members[is_left])),
-            EdgeState(edges[~(head | tail)], self.graph.sizes_in(members[~is_left])),
+            self._part(state, members, part_of, 1, is_left),
+            self._part(state, members, part_of, 0, ~is_left),
         )
 
-    def node(self, state: EdgeState, members: Ints) -> Side:
-        inner = np.sum(self.twice_weights[state.edges])
-        return Side(inner, np.sum(self.degrees[members]), np.sum(state.sizes[members]))
+    def _part(
+        self, state: InnerNeighbors, rows: Array, part_of: Array, part: int, is_inside: Bools
+    ) -> InnerNeighbors:
+        from spexplain.kernels.neighbors import keep_neighbors
 
-    def sides(self, state: EdgeState, node: Side, order: Ints, features: Ints) -> tuple[Side, Side]:
-        n_orders, n_members = order.shape
-        place = np.empty((n_orders, len(self.degrees)), dtype=np.int64)
-        # Counting places through all orders at once lets one flat scatter serve every feature.
-        places = np.arange(n_orders * n_members).reshape(n_orders, n_members)
-        np.put_along_axis(place, order, places, axis=1)
-        head, tail = place[:, self.heads[state.edges]], place[:, self.tails[state.edges]]
-        weights = np.broadcast_to(self.twice_weights[state.edges], head.shape)
-        joined = _scattered(np.maximum(head, tail), weights, order.shape)
-        parted = _scattered(np.minimum(head, tail), weights, order.shape)
-        volume = running_sums(self.degrees, order)
-        size = running_sums(state.sizes, order)
+        indptr = np.empty(np.count_nonzero(is_inside) + 1, dtype=np.int64)
+        # Room for the neighbours in the other part too: they are few.
+        room = int(np.sum(np.diff(state.indptr), where=is_inside))
+        neighbors, weights = np.empty(room, dtype=np.int32), np.empty(room, dtype=self._weight_type)
+        keep_neighbors(rows, *state, part_of, part, indptr, neighbors, weights)
+        return InnerNeighbors(indptr, neighbors[: indptr[-1]], weights[: indptr[-1]])
+
+    def node(self, state: InnerEdges | InnerNeighbors, members: Array) -> Side:
+        if isinstance(state, InnerEdges):
+            inner = np.sum(self.twice_weights[state.edges])
+        else:
+            inner = np.sum(state.weights, dtype=np.int64)
+        volume, size = (np.sum(self.vertices[field][members]) for field in (0, 1))
+        return Side(inner, volume, size)
+
+    def leaf_sums(self, leaves: Array, n_leaves: int) -> Ints:
+        head, tail = leaves[self.heads], leaves[self.tails]
+        inside = np.where(head == tail, head, -1)
+        inner = sums_by_leaf(inside, self.twice_weights[None], n_leaves)
+        return np.concatenate([inner, sums_by_leaf(leaves, self.vertices[:2], n_leaves)])
+
+    # Sorted orders.
+
+    def sorted_sides(
+        self, state: InnerEdges, node: Side, order: Ints, features: Ints
+    ) -> tuple[Side, Side]:
+        ends = self.heads[state.edges], self.tails[state.edges]
+        joined, parted = edge_sums(order, *ends, self.twice_weights[state.edges], self.n_vertices)
+        volume, size = (running_sums(self.vertices[field], order) for field in (0, 1))
         left = Side(joined, volume, size)
         return left, Side(node.inner - parted, node.volume - volume, node.size - size)
 
-    def entries(self, state: EdgeState, n_members: int) -> int:
+    def sorted_entries(self, state: InnerEdges, n_members: int) -> int:
         return n_members + len(state.edges)
 
-    def is_pure(self, state: EdgeState) -> bool:
-        return False
+    # Bins.
+
+    @staticmethod
+    def fields_of(cells: Array, starts: Array, node: Side) -> Ints:
+        """Return the fields at the borders of bins with these cells, `starts` left of the first.
+
+        A cell holds twice the weight of the edges inside the node by their upper end, the same by
+        their lower end, the volume and the number of rows.
+        """
+        joined, parted, volume, rows = np.moveaxis(border_cells(cells, starts), 2, 0)
+        return np.stack([joined, node.inner - parted, volume, rows, rows, rows], axis=1)
+
+    def border_fields(self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats) -> None:
+        from spexplain.kernels.edges import scan_edges
+
+        state, rows, table = node
+        first, last = int(ranges.features[0]), int(ranges.features[-1]) + 1
+        inside: InnerNeighbors = state
+        most = 127 if self._is_small else 2**62
+        scan_edges(
+            table.codes.T, table.shift, first, last, rows, *inside, most, self.vertices, fields
+        )
+
+    def _number_of(self, rows: Array) -> Array:
+        """Return the place of every vertex among the rows of a node."""
+        known = self._numbers
+        if known is None or known[0] is not rows:
+            number_of = np.zeros(self.n_vertices, dtype=np.int32)
+            number_of[rows] = np.arange(len(rows), dtype=np.int32)
+            known = self._numbers = rows, number_of
+        return known[1]
+
+    def gaps(self, node: NodeBins, wanted: WantedBins, gaps: Gaps) -> int:
+        from spexplain.kernels.edges import sweep_edges
+
+        state, rows, table = node
+        features, bins, start = wanted
+        inside: InnerNeighbors = state
+        n_chosen = np.full(len(features), len(rows))
+        if not bins.all():
+            n_chosen = np.sum(np.diff(start[:, -2], axis=1), axis=1, where=bins)
+        return sweep_edges(
+            table.columns,
+            table.extra,
+            table.codes.T,
+            table.shift,
+            features,
+            bins,
+            rows,
+            self._number_of(rows),
+            *inside,
+            self.vertices,
+            np.append(0, np.cumsum(n_chosen)),
+            start,
+            *gaps,
+        )
+
+
+def edge_sums(
+    order: Ints, heads: Ints, tails: Ints, weights: Ints, n_vertices: int
+) -> tuple[Ints, Ints]:
+    """Return, left of every gap of every order, the weight of edges with both ends and with any end there."""
+    place = np.empty((len(order), n_vertices), dtype=np.int64)
+    # Counting places through all orders at once lets one flat scatter serve every feature.
+    np.put_along_axis(place, order, np.arange(order.size).reshape(order.shape), axis=1)
+    head, tail = place[:, heads], place[:, tails]
+    spread = np.broadcast_to(weights, head.shape)
+    return (
+        _scattered(np.maximum(head, tail), spread, order.shape),
+        _scattered(np.minimum(head, tail), spread, order.shape),
+    )
 
 
 def _scattered(places: Ints, weights: Ints, shape: tuple[int, ...]) -> Ints:

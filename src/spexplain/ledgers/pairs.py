@@ -1,89 +1,116 @@
-"""Sums of two graphs at once, and of the clique whose edges weigh the product of their ends."""
+"""Sums of two graphs over the same vertices."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from spexplain.aliases import Bools, Ints
-from spexplain.graphs import PairGraph, ProductGraph
-from spexplain.ledgers.base import running_sums, sweep_of
+from spexplain.aliases import Array, Bools, Floats, Ints
+from spexplain.graphs import PairGraph
+from spexplain.ledgers.base import Ledger, ledger_of
+from spexplain.ledgers.bins import BinRanges, Gaps, NodeBins, WantedBins
 from spexplain.records import Cut, Pair, Side
+from spexplain.threads import Threads
 
 
-@sweep_of.register(PairGraph)
-class PairSweep:
-    """Both graphs swept side by side. State: the states of both."""
+@ledger_of.register(PairGraph)
+class PairLedger(Ledger):
+    """The ledgers of two graphs side by side: the fields of the first, then those of the second.
 
-    def __init__(self, graph: PairGraph) -> None:
-        self.sweeps = sweep_of(graph.graph), sweep_of(graph.against)
+    State: the states of both.
+    """
 
-    def root(self) -> tuple[Any, Any]:
-        first, second = self.sweeps
-        return first.root(), second.root()
+    def __init__(self, graph: PairGraph, trend: Any = None) -> None:
+        super().__init__(graph, trend)
+        first, second = self.both = ledger_of(graph.graph), ledger_of(graph.against)
+        self.has_bins = first.has_bins and second.has_bins
+        if self.has_bins:
+            self.n_fields = first.n_fields + second.n_fields
+            self.most_bins = min(first.most_bins, second.most_bins)
+            self.rows_per_bin = max(first.rows_per_bin, second.rows_per_bin)
+            self.row_cost = first.row_cost + second.row_cost
+            self.row_major = first.row_major or second.row_major
+
+    def root(self, *, for_bins: bool = False) -> tuple[Any, Any]:
+        first, second = self.both
+        return first.root(for_bins=for_bins), second.root(for_bins=for_bins)
 
     def split(
-        self, state: tuple[Any, Any], members: Ints, goes_left: Bools, cut: Cut
+        self, state: tuple[Any, Any], members: Array, is_left: Bools, cut: Cut
     ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         (left, right), (other_left, other_right) = (
-            sweep.split(each, members, goes_left, cut)
-            for sweep, each in zip(self.sweeps, state, strict=True)
+            ledger.split(each, members, is_left, cut)
+            for ledger, each in zip(self.both, state, strict=True)
         )
         return (left, other_left), (right, other_right)
 
-    def node(self, state: tuple[Any, Any], members: Ints) -> Pair:
-        first, second = self.sweeps
+    def node(self, state: tuple[Any, Any], members: Array) -> Pair:
+        first, second = self.both
         return Pair(first.node(state[0], members), second.node(state[1], members))
 
-    def sides(
+    def leaf_sums(self, leaves: Array, n_leaves: int) -> Ints:
+        """Return the sums of the first graph: leaves are valued by it alone."""
+        return self.both[0].leaf_sums(leaves, n_leaves)
+
+    def record(self, sums: Array) -> Pair:
+        """Return the sums of the first graph; those of the second are not followed."""
+        unknown = np.full(sums.shape[1:], np.nan)
+        return Pair(self.both[0].record(sums), Side(unknown, unknown, unknown))
+
+    def sorted_sides(
         self, state: tuple[Any, Any], node: Pair, order: Ints, features: Ints
     ) -> tuple[Pair, Pair]:
         (left, right), (other_left, other_right) = (
-            sweep.sides(each, side, order, features)
-            for sweep, each, side in zip(self.sweeps, state, node, strict=True)
+            ledger.sorted_sides(each, record, order, features)
+            for ledger, each, record in zip(self.both, state, node, strict=True)
         )
         return Pair(left, other_left), Pair(right, other_right)
 
-    def entries(self, state: tuple[Any, Any], n_members: int) -> int:
+    def sorted_entries(self, state: tuple[Any, Any], n_members: int) -> int:
         return max(
-            sweep.entries(each, n_members) for sweep, each in zip(self.sweeps, state, strict=True)
+            ledger.sorted_entries(each, n_members)
+            for ledger, each in zip(self.both, state, strict=True)
         )
 
-    def is_pure(self, state: tuple[Any, Any]) -> bool:
-        return False
+    def _parts(self, fields: Ints) -> tuple[Ints, Ints]:
+        """Return the fields of either graph."""
+        n_first = self.both[0].n_fields
+        return fields[..., :n_first, :], fields[..., n_first:, :]
 
+    def empty_fields(self, node: Pair) -> Ints:
+        first, second = self.both
+        return np.concatenate([first.empty_fields(node.graph), second.empty_fields(node.against)])
 
-@sweep_of.register(ProductGraph)
-class ProductSweep:
-    """Edge weights d(x)·d(y): inner weight is the square of a sum. No state."""
-
-    def __init__(self, graph: ProductGraph) -> None:
-        self.masses, self.squares = graph.masses, graph.masses**2
-        self.degrees, self.sizes = graph.degrees, graph.sizes
-
-    def root(self) -> None:
-        return
-
-    def split(self, state: None, members: Ints, goes_left: Bools, cut: Cut) -> tuple[None, None]:
-        return None, None
-
-    def node(self, state: None, members: Ints) -> Side:
-        mass, squares = np.sum(self.masses[members]), np.sum(self.squares[members])
-        return Side(
-            mass * mass - squares, np.sum(self.degrees[members]), np.sum(self.sizes[members])
+    def sides(self, state: tuple[Any, Any], node: Pair, fields: Ints) -> tuple[Pair, Pair]:
+        (left, right), (other_left, other_right) = (
+            ledger.sides(*each)
+            for ledger, *each in zip(self.both, state, node, self._parts(fields), strict=True)
         )
+        return Pair(left, other_left), Pair(right, other_right)
 
-    def sides(self, state: None, node: Side, order: Ints, features: Ints) -> tuple[Side, Side]:
-        members = order[0]
-        mass, squares = running_sums(self.masses, order), running_sums(self.squares, order)
-        other_mass = np.sum(self.masses[members]) - mass
-        other_squares = np.sum(self.squares[members]) - squares
-        volume, size = running_sums(self.degrees, order), running_sums(self.sizes, order)
-        left = Side(mass * mass - squares, volume, size)
-        right_inner = other_mass * other_mass - other_squares
-        return left, Side(right_inner, node.volume - volume, node.size - size)
+    def n_cells(self, state: tuple[Any, Any]) -> int:
+        return max(ledger.n_cells(each) for ledger, each in zip(self.both, state, strict=True))
 
-    def entries(self, state: None, n_members: int) -> int:
-        return n_members
+    def prepare(self, nodes: Sequence[NodeBins], threads: Threads) -> None:
+        for i, ledger in enumerate(self.both):
+            ledger.prepare([node._replace(state=node.state[i]) for node in nodes], threads)
 
-    def is_pure(self, state: None) -> bool:
-        return False
+    def count(self, node: NodeBins, threads: Threads) -> None:
+        for ledger, each in zip(self.both, node.state, strict=True):
+            ledger.count(node._replace(state=each), threads)
+
+    def border_fields(self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats) -> None:
+        for ledger, each, part in zip(self.both, node.state, self._parts(fields), strict=True):
+            room = np.empty(part.shape, dtype=np.int64)
+            ledger.border_fields(node._replace(state=each), ranges, room, caps)
+            part[:] = room
+
+    def gaps(self, node: NodeBins, wanted: WantedBins, gaps: Gaps) -> int:
+        n_gaps, starts = 0, self._parts(wanted.start)
+        parts = zip(self.both, node.state, starts, self._parts(gaps.fields), strict=True)
+        for ledger, each, begin, fields in parts:
+            # Both find the same gaps: these follow from the values alone.
+            part = Gaps(fields, gaps.around, gaps.which)
+            own = wanted._replace(start=np.ascontiguousarray(begin))
+            n_gaps = ledger.gaps(node._replace(state=each), own, part)
+        return n_gaps

@@ -5,7 +5,7 @@ better. A formula answers NaN or infinity where a cut is inadmissible; engines i
 silence the divisions by zero that mark them.
 """
 
-from spexplain.objectives.base import Objective, on_columns
+from spexplain.objectives.base import Objective, compilable, on_columns
 from spexplain.objectives.cart import gini_cart, volume_cart
 from spexplain.objectives.crossing import Denominator, crossing, emn, imm, non_uniform_cut
 from spexplain.objectives.service import exkmc, greedy_service, shallow_service
@@ -14,6 +14,7 @@ from spexplain.objectives.spex import conductance, spex
 __all__ = [
     "Denominator",
     "Objective",
+    "compilable",
     "conductance",
     "crossing",
     "emn",

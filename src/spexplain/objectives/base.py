@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
 
 from spexplain.aliases import Ints
 from spexplain.graphs import Graph
@@ -11,6 +13,21 @@ from spexplain.records import Costs, Pair, Side
 CutScore: TypeAlias = Callable[[Any, Any, Any], Any]  # (left, right, node) → score of the cut
 LeafPriority: TypeAlias = Callable[[Any, Any], Any]  # (score of its best cut, node) → its turn
 LeafValue: TypeAlias = Callable[[Any], Any]  # node → its share of the tree's objective as a leaf
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+COMPILABLE: list[Callable[..., Any]] = []  # in the order of their declaration
+
+
+def compilable(function: _Function) -> _Function:
+    """Declare a formula to be plain arithmetic on records and numbers, so that engines may compile it.
+
+    Works for functions of a module that call nothing but NumPy's functions and other such formulas. The
+    same lines run over arrays of many cuts and, compiled, for one cut at a time.
+    """
+    COMPILABLE.append(function)
+    return function
 
 
 def _score_itself(score: Any, node: Any) -> Any:
@@ -28,7 +45,7 @@ class Objective:
     graph : Graph
         The graph whose sums the formula reads.
     score : callable (left, right, node) -> score
-        Ranks the cuts of one node.
+        Ranks the cuts of one node; declare it `compilable` if it is.
     value : callable (node) -> float
         What a leaf adds to the objective of the whole tree.
     priority : callable (score, node) -> float
@@ -55,6 +72,12 @@ class Objective:
     flat_if_pure: bool = False
     trend: Side | Pair | Costs | None = None
     start: "Objective | None" = None
+
+    def leaf_value(self, node: Any) -> float:
+        """Return what one leaf adds; nothing if its value is undefined, as that of isolated vertices may be."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(self.value(node))
+        return 0.0 if np.isnan(value) else value
 
 
 def on_columns(objective: Objective, columns: Ints) -> Objective:

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Bools, Floats, Ints
-from spexplain.objectives import Objective
-from spexplain.records import Costs, Pair, Side
+from spexplain.objectives.base import Objective, compilable
+from spexplain.records import Costs, Pair, Promise, Side
 
 MARGIN = 1e-12  # relative; far above what rounding does to a bound
+_PRIORITY_MARGIN = 1e-10  # relative; far above what is rounded away from priorities
 
 
-class Sums(NamedTuple):
+class CutSums(NamedTuple):
     """Both sides of many cuts, and how many members and samples of the node lie left of each."""
 
     left: Any
@@ -26,7 +27,7 @@ def both_sides(fields: Ints, node: Side) -> tuple[Side, Side]:
     return Side(joined, volume, size), Side(rest, node.volume - volume, node.size - size)
 
 
-class Bins(NamedTuple):
+class BinSides(NamedTuple):
     """The sets between which the sides of a cut inside a bin lie, for many bins.
 
     The caps are the most inner weight that a set within the larger one has per volume (or size,
@@ -39,7 +40,7 @@ class Bins(NamedTuple):
     right_cap: Floats | None
 
     @classmethod
-    def between(cls, borders: Sums, caps: Floats | None) -> "Bins":
+    def between(cls, borders: CutSums, caps: Floats | None) -> "BinSides":
         """Return all bins between neighbouring borders, from caps of shape (n_features, 2, n_borders)."""
         before, after = slice(None, -1), slice(1, None)
         left = _at(borders.left, before), _at(borders.left, after)
@@ -49,7 +50,7 @@ class Bins(NamedTuple):
         return cls(left, right, caps[:, 0, 1:], caps[:, 1, :-1])
 
 
-def admissible_scores(objective: Objective, sums: Sums, node: Any, valid: Bools) -> Floats:
+def admissible_scores(objective: Objective, sums: CutSums, node: Any, valid: Bools) -> Floats:
     """Return the scores of the cuts; infinity where a cut is invalid or inadmissible."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = np.asarray(objective.score(sums.left, sums.right, node), dtype=np.float64)
@@ -61,7 +62,30 @@ def has_enough(samples_left: Ints, n_samples: int, min_samples: int) -> Bools:
     return np.asarray((samples_left >= min_samples) & (samples_left <= n_samples - min_samples))
 
 
-def lower_bounds(objective: Objective, bins: Bins, node: Any) -> Floats:
+def holds_cuts(borders: CutSums, n_samples: int, min_samples: int) -> Bools:
+    """Return which bins between neighbouring borders hold enough vertices for a valid cut inside them."""
+    n_left, samples = borders.n_left, borders.samples_left
+    holds = n_left[:, 1:] > n_left[:, :-1] + 1
+    if min_samples > 1:
+        holds &= samples[:, 1:] >= min_samples
+        holds &= samples[:, :-1] <= n_samples - min_samples
+    return np.asarray(holds)
+
+
+def is_concave(trend: Any) -> bool:
+    """Whether a score with this trend is concave in the samples of one cluster that a cut moves; see `Objective`."""
+    return isinstance(trend, Side) and trend.inner < 0 and max(trend.volume, trend.size) > 0
+
+
+def promise_after(objective: Objective, score: float, node: Any, rival: float) -> Promise | None:
+    """Return the promise of a cut that scores no less than this, if it is sure to come after the rival."""
+    priority = float(objective.priority(score, node))
+    # The builder compares priorities without their last digits.
+    priority -= _PRIORITY_MARGIN * (abs(score) + abs(priority))
+    return Promise(priority) if priority > rival else None
+
+
+def lower_bounds(objective: Objective, bins: BinSides, node: Any) -> Floats:
     """Return what no cut strictly inside a bin can fall below, less a margin for rounding.
 
     Without a declared trend nothing is known, and everything is possible.
@@ -93,14 +117,14 @@ def corner_bounds(
     corners : array of shape (n_bins, 2, 4, n_corners)
         Without and with the remaining clusters: inner left, inner right, volume left and size left.
     caps : pair of arrays of shape (n_bins,)
-        Caps of the inner weight left and right, as in `Bins`.
+        Caps of the inner weight left and right, as in `BinSides`.
     node : Side
         Sums over the node.
     """
     (left, left_after), (right, right_after) = zip(
         *(both_sides(corners[:, i], node) for i in range(2)), strict=True
     )
-    part = Bins((left, left_after), (right_after, right), caps[0][:, None], caps[1][:, None])
+    part = BinSides((left, left_after), (right_after, right), caps[0][:, None], caps[1][:, None])
     return np.asarray(lower_bounds(objective, part, node).min(axis=1))
 
 
@@ -117,29 +141,36 @@ def _optimistic(smaller: Any, larger: Any, trend: Any, cap: Floats | None) -> An
     """Return each field from whichever of two nested sets lowers the score."""
     if isinstance(trend, Pair):
         return Pair(*map(_optimistic, smaller, larger, trend, (None, None)))
-    fields = [
-        high if direction < 0 else low
-        for low, high, direction in zip(smaller, larger, trend, strict=True)
-    ]
-    if not isinstance(trend, Side):
-        return Costs(*fields)
-    inner, volume, size = fields
+    if isinstance(trend, Costs):
+        return Costs(larger.total if trend.total < 0 else smaller.total)
+    side = optimistic_side(smaller, larger, trend)
+    return side if cap is None else capped_side(side, trend, cap)
+
+
+@compilable
+def optimistic_side(smaller: Side, larger: Side, trend: Side) -> Side:
+    """Return each field from whichever of two nested sides lowers the score."""
+    inner = larger.inner if trend.inner < 0 else smaller.inner
+    volume = larger.volume if trend.volume < 0 else smaller.volume
+    size = larger.size if trend.size < 0 else smaller.size
     if trend.inner < 0 and trend.volume > 0:
         # An edge that comes to lie inside has an end among the vertices that were added.
         volume = volume + (larger.inner - smaller.inner + 1) // 2
-    return _capped(Side(inner, volume, size), trend, cap)
-
-
-def _capped(side: Side, trend: Side, cap: Floats | None) -> Side:
-    """Return an optimistic side with no more inner weight than its volume (or size) allows."""
-    inner, volume, size = side
+        inner = np.minimum(inner, volume)
     # A side without volume (or size) is inadmissible where it would be best.
     if trend.volume > 0:
         volume = np.maximum(volume, 1)
     if trend.size > 0:
         size = np.maximum(size, 1)
-    if trend.inner < 0 and trend.volume > 0:
-        inner = np.minimum(inner, volume if cap is None else cap * volume)
-    elif trend.inner < 0 and trend.size > 0 and cap is not None:
-        inner = np.minimum(inner, cap * size)
     return Side(inner, volume, size)
+
+
+@compilable
+def capped_side(side: Side, trend: Side, cap: Any) -> Side:
+    """Return an optimistic side with no more inner weight than its volume (or size) allows."""
+    most = 1.0 * side.inner  # caps are fractions
+    if trend.inner < 0 and trend.volume > 0:
+        most = np.minimum(most, cap * side.volume)
+    elif trend.inner < 0 and trend.size > 0:
+        most = np.minimum(most, cap * side.size)
+    return Side(most, side.volume, side.size)

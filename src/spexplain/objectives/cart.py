@@ -4,15 +4,17 @@ from typing import Any
 
 from spexplain.aliases import LeafWeight
 from spexplain.graphs import CliqueGraph
-from spexplain.objectives.base import Objective
+from spexplain.objectives.base import Objective, compilable
 from spexplain.records import Side
 
 
+@compilable
 def mean_impurity(left: Side, right: Side, node: Side) -> Any:
     """Score of a cut: the mean Gini impurity of both sides."""
     return (impurity(left) + impurity(right)) / node.size
 
 
+@compilable
 def associations(left: Side, right: Side, node: Side) -> Any:
     """Score of a cut in the independent-set graph: the shares of edge ends that stay inside, added."""
     return association(left, right, node) + association(right, left, node)
@@ -57,21 +59,25 @@ def volume_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "size") -> Objecti
     return Objective("volume", graph, associations, gini.value, priority, trend=trend)
 
 
+@compilable
 def squares(side: Side) -> Any:
     """Σ a_i², from unit cliques: inner = Σ a_i (a_i − 1)."""
     return side.inner + side.size
 
 
+@compilable
 def impurity(side: Side) -> Any:
     """Size × Gini impurity = (s² − Σ a_i²) / s."""
     return differing(side) / side.size
 
 
+@compilable
 def differing(side: Side) -> Any:
     """2α(S) = s² − Σ a_i²: ordered pairs of samples of different clusters."""
     return side.size * side.size - squares(side)
 
 
+@compilable
 def association(side: Side, other: Side, node: Side) -> Any:
     """2α(S) / vol(S) in the independent-set graph of the node.
 

@@ -6,12 +6,13 @@ import numpy as np
 
 from spexplain.graphs import PairGraph, StarGraph
 from spexplain.graphs.kernel import SurrogateStar
-from spexplain.objectives.base import Objective
+from spexplain.objectives.base import Objective, compilable
 from spexplain.records import Pair, Side
 
 Denominator: TypeAlias = Literal["min", "product"]
 
 
+@compilable
 def crossing(left: Side, right: Side, node: Side) -> Any:
     """Weight of the edges of the node that a cut parts."""
     return (node.inner - left.inner - right.inner) // 2
@@ -26,16 +27,19 @@ def half_boundary(node: Side) -> Any:
     return (node.volume - node.inner) / 2
 
 
+@compilable
 def parted_samples(left: Side, right: Side, node: Side) -> Any:
     """Score of a cut that parts centres: the samples it parts from theirs."""
     return crossing(left, right, node) / np.minimum(np.minimum(left.size, right.size), 1)
 
 
+@compilable
 def parted_per_center(left: Side, right: Side, node: Side) -> Any:
     """Score of a cut: parted samples over the smaller number of centres."""
     return crossing(left, right, node) / np.minimum(left.size, right.size)
 
 
+@compilable
 def parted_per_pair(left: Side, right: Side, node: Side) -> Any:
     """Score of a cut: parted samples over the parted pairs of centres."""
     return crossing(left, right, node) / (left.size * right.size)

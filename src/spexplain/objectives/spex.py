@@ -3,15 +3,17 @@
 from typing import Any
 
 from spexplain.graphs import Graph
-from spexplain.objectives.base import Objective
+from spexplain.objectives.base import Objective, compilable
 from spexplain.records import Side
 
 
+@compilable
 def conductance(side: Side) -> Any:
     """ψ(S) = e(S) / vol(S): the share of edge ends in S whose other end lies outside."""
     return (side.volume - side.inner) / side.volume
 
 
+@compilable
 def conductances(left: Side, right: Side, node: Side) -> Any:
     """Score of a cut: the conductances of both sides, added."""
     return conductance(left) + conductance(right)

@@ -6,8 +6,8 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
-from spexplain.engines.histogram.counts import Coded
-from spexplain.engines.histogram.tally import Tallies
+from spexplain.ledgers.bins import BinnedTable
+from spexplain.ledgers.labels import CountingLedger
 from spexplain.refine.routes import Test
 from spexplain.refine.rows import PairMoveTable, index_of
 from spexplain.table.coding import bin_table
@@ -45,14 +45,11 @@ class BinnedRows:
         Share the features.
     """
 
-    most_bins = Tallies.most_bins
-    rows_per_bin = Tallies.rows_per_bin
-
     def __init__(self, X: Matrix, threads: Threads) -> None:
         self.columns, self.threads = X.T, threads
         none = np.empty((X.shape[1], 0))
         self.codes, self.solid = bin_table(self.columns, none, _N_BINS, threads, row_major=False)
-        self.table = Coded(self.columns, none, self.codes, _N_BINS)
+        self.table = BinnedTable(self.columns, none, self.codes, _N_BINS)
         self.restart()
 
     def restart(self) -> None:
@@ -72,7 +69,9 @@ class BinnedRows:
     def best_move(self, start: int, stop: int, moving: PairMoveTable) -> tuple[float, Test | None]:
         """Return the best index of all cuts of a node that move its rows, and the cut."""
         rows = self.now[start:stop]
-        binned = self.table.to_bound(len(rows), self)
+        binned = self.table.to_bound(
+            len(rows), CountingLedger.most_bins, CountingLedger.rows_per_bin
+        )
         search = _NodeSearch(self, rows, moving, binned.n_bins, binned.shift)
         found = search.best()
         if found is None:

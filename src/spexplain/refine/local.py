@@ -9,7 +9,7 @@ import numpy as np
 from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice
 from spexplain.engines.base import SMALL_TABLE
-from spexplain.ledgers import sweep_of
+from spexplain.ledgers import ledger_of
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.refine.goals import AgreementGoal, ObjectiveGoal
@@ -190,24 +190,22 @@ def revalued(tree: Tree, X: Matrix, objective: Objective) -> Tree:
     objective : Objective
         The graph and the formulas.
     """
-    sweep, extra = sweep_of(objective.graph), objective.graph.extra
+    ledger, extra = ledger_of(objective.graph), objective.graph.extra
     table = X if extra is None else np.concatenate([X, extra])
-    states = {0: (sweep.root(), np.arange(len(table)))}
+    states = {0: (ledger.root(), np.arange(len(table)))}
     size, score, value = tree.size.copy(), tree.score.copy(), tree.value.copy()
     sides = {}
     for node in range(tree.n_nodes):
         state, members = states.pop(node)
         size[node] = np.count_nonzero(members < len(X))
-        sides[node] = sweep.node(state, members)
-        with np.errstate(all="ignore"):
-            value[node] = np.nan_to_num(float(objective.value(sides[node])), nan=0.0)
+        sides[node] = ledger.node(state, members)
+        value[node] = objective.leaf_value(sides[node])
         if tree.feature[node] == LEAF:
             continue
         cut = Cut(int(tree.feature[node]), float(tree.threshold[node]), 0.0, 0.0, tree.lower[node])
         x = table[:, cut.feature].astype(np.float64)
-        goes_left = (cut.lower < x) & (x <= cut.threshold)
-        parts = sweep.split(state, members, goes_left, cut)
-        is_left = goes_left[members]
+        is_left = ((cut.lower < x) & (x <= cut.threshold))[members]
+        parts = ledger.split(state, members, is_left, cut)
         states[int(tree.left[node])] = parts[0], members[is_left]
         states[int(tree.right[node])] = parts[1], members[~is_left]
     with np.errstate(all="ignore"):

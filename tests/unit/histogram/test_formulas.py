@@ -8,9 +8,19 @@ import pytest
 from binned import ON_LABELS, ON_STARS, check, heavy_tailed, star
 from growing import grown
 from spexplain.engines import NumpyEngine
-from spexplain.engines.histogram import HistogramEngine, counts_of, tally
-from spexplain.graphs import CenterCosts, CliqueGraph, PairGraph, ProductGraph, SparseGraph
-from spexplain.objectives import Objective, exkmc, non_uniform_cut, spex
+from spexplain.engines.exhaustive import NumpySearch
+from spexplain.engines.histogram import HistogramEngine, HistogramSearch
+from spexplain.graphs import (
+    CenterCosts,
+    CliqueGraph,
+    PairGraph,
+    ProductGraph,
+    ServingCenters,
+    SparseGraph,
+)
+from spexplain.ledgers import labels as ledger_labels
+from spexplain.ledgers import ledger_of
+from spexplain.objectives import Objective, exkmc, greedy_service, non_uniform_cut, spex
 
 
 @pytest.mark.parametrize(
@@ -50,7 +60,7 @@ def test_every_way_to_count(path, monkeypatch):
     objective = spex(CliqueGraph.from_labels(labels))
     expected = grown(NumpyEngine(), X, objective, max_leaves=12)
     for rows_per_kept_cell in (0.1, 1.0, 9e9):
-        monkeypatch.setattr(tally, "_ROWS_PER_KEPT_CELL", rows_per_kept_cell)
+        monkeypatch.setattr(ledger_labels, "_ROWS_PER_KEPT_CELL", rows_per_kept_cell)
         for max_bins in (16, 255):
             assert (
                 grown(HistogramEngine(max_bins=max_bins), X, objective, max_leaves=12) == expected
@@ -93,11 +103,17 @@ def test_nodes_may_be_asked_for_one_by_one_and_again():
         node, other = max(zip(parts, others, strict=True), key=lambda pair: search.size(pair[0]))
 
 
-def test_graphs_without_counts_are_left_to_the_exhaustive_engine():
+def test_graphs_without_bins_are_left_to_the_exhaustive_engine():
     class Other(CliqueGraph):
         """A graph type that the engine has not met: it knows its base class."""
 
-    _, labels = heavy_tailed(n_rows=50)
+    X, labels = heavy_tailed(n_rows=50)
     other = Other.from_labels(labels)
-    assert counts_of(other, None) is not None
-    assert counts_of(object(), None) is None
+    assert ledger_of(other).has_bins
+    assert isinstance(HistogramEngine().bind(X, spex(other)), HistogramSearch)
+    served = ServingCenters.from_centers(X, star(X, labels).centers)
+    for without in (served, PairGraph(other, served)):
+        assert not ledger_of(without).has_bins
+    assert isinstance(HistogramEngine().bind(X, greedy_service(served)), NumpySearch)
+    with pytest.raises(TypeError, match=r"No ledger is known for graphs of type object; register"):
+        HistogramEngine().bind(X, spex(object()))

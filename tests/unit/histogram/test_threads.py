@@ -8,7 +8,7 @@ import pytest
 
 from binned import heavy_tailed
 from growing import grown
-from spexplain.engines.histogram import HistogramEngine, compiled, node
+from spexplain.engines.histogram import HistogramEngine, scores, search
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import spex
 from spexplain.table import coding as binning
@@ -27,9 +27,9 @@ def test_interrupts_leave_no_threads(stage, monkeypatch):
         if in_main != (stage == "helper") and len(has_waited) > 1:
             raise KeyboardInterrupt
 
-    where = "code_features" if stage == "bin" else "bound_bins"
-    module = binning if stage == "bin" else compiled
-    monkeypatch.setattr(node, "_BLOCK", 20)  # several blocks: threads have work to share
+    where = "code_features" if stage == "bin" else "bound"
+    module = binning if stage == "bin" else scores.CompiledScores
+    monkeypatch.setattr(search, "_BLOCK", 20)  # several blocks: threads have work to share
     real = getattr(module, where)
     monkeypatch.setattr(module, where, lambda *each: (interrupted(), real(*each))[1])
 

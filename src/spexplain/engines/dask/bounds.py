@@ -8,13 +8,13 @@ from spexplain.engines.dask.slopes import Falls, path_bounds
 from spexplain.engines.dask.sums import Sums
 from spexplain.objectives import Objective
 from spexplain.objectives.bounds import (
-    Bins,
+    BinSides,
     admissible_scores,
     corner_bounds,
     has_enough,
     lower_bounds,
 )
-from spexplain.objectives.bounds import Sums as Cuts
+from spexplain.objectives.bounds import CutSums as Cuts
 
 _N_TOP = (1, 3)  # largest clusters of a bin that are looked at one by one, in turn
 
@@ -37,7 +37,7 @@ class Scorer:
         fields = self.sums.fields(self.node, segments)
         n_left, samples = fields.sums[:, -2], fields.sums[:, -1]
         borders = self._borders(fields.sums)
-        bins = Bins.between(borders, fields.caps)
+        bins = BinSides.between(borders, fields.caps)
         lowest = lower_bounds(self.objective, bins, self.record)
         if self.is_flat:
             lowest = np.where(lowest < np.inf, 0.0, np.inf)

@@ -9,9 +9,9 @@ from spexplain.aliases import Bools, Ints
 from spexplain.engines.dask.records import Fields, Node, Segments
 from spexplain.engines.dask.slopes import Falls, clique_falls
 from spexplain.engines.dask.tallies import AmountTally, LabelTally, Tally
-from spexplain.engines.histogram.labels import LabelCounts
 from spexplain.graphs import CenterCosts, CliqueGraph, StarGraph
 from spexplain.kernels.labels import corner_sums, scan_histograms
+from spexplain.ledgers import LabelLedger
 from spexplain.objectives import Objective
 from spexplain.objectives.bounds import both_sides
 from spexplain.records import Costs, Side
@@ -74,14 +74,14 @@ class LabelSums:
 
     def __init__(self, graph: CliqueGraph, trend: Side | None) -> None:
         self.labels, self.n_clusters = graph.labels, graph.n_clusters
-        self.counts = LabelCounts(replace(graph, labels=np.zeros(0, dtype=np.int64)), trend)
+        self.counts = LabelLedger(graph, trend)
         self.tally = LabelTally(graph.n_clusters + 1, _count_type(graph.n_samples))
 
     def marks(self, table: DaskTable) -> list[Any]:
         return _label_marks(table, self.labels, self.n_clusters)
 
     def _clusters(self, node: Node) -> Ints:
-        return np.concatenate([node.totals[None], self.counts.clusters])
+        return np.concatenate([node.totals[None], self.counts.per_cluster])
 
     def record(self, node: Node) -> Side:
         totals, weights, degrees, counted = self._clusters(node)

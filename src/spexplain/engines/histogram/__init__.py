@@ -1,5 +1,6 @@
-"""The exact engine at histogram speed: one file per step, and one per kind of graph."""
+"""The exact engine at histogram speed: `HistogramEngine`."""
 
-from spexplain.engines.histogram.engine import HistogramEngine, HistogramSearch, counts_of
+from spexplain.engines.histogram.engine import HistogramEngine
+from spexplain.engines.histogram.search import HistogramSearch
 
-__all__ = ["HistogramEngine", "HistogramSearch", "counts_of"]
+__all__ = ["HistogramEngine", "HistogramSearch"]

@@ -10,7 +10,7 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
 from spexplain.graphs import CliqueGraph, EdgeGraph, Graph
 from spexplain.graphs.sparse import graph_of
-from spexplain.ledgers import sweep_of
+from spexplain.ledgers import ledger_of
 from spexplain.metrics.inputs import table_of
 from spexplain.records import Side
 
@@ -180,15 +180,15 @@ def best_coordinate_cuts(
 
     None if no feature parts the vertices into two sides of positive volume.
     """
-    sweep = sweep_of(graph)
-    state = sweep.root()
-    node = sweep.node(state, np.arange(len(table)))
+    ledger = ledger_of(graph)
+    state = ledger.root()
+    node = ledger.node(state, np.arange(len(table)))
     best: list[CoordinateCut | None] = [None, None]
     for block in feature_blocks(graph, len(features)):
         columns = np.ascontiguousarray(table[:, features[block]].T)
         order = np.argsort(columns, axis=1, kind="stable")
         values = np.take_along_axis(columns, order, axis=1)
-        left, right = sweep.sides(state, node, order, features[block])
+        left, right = ledger.sorted_sides(state, node, order, features[block])
         valid = (values[:, :-1] < values[:, 1:]) & (left.volume > 0) & (right.volume > 0)
         for which, scores in enumerate(_scores(left, right)):
             cut = _least(np.where(valid, scores, np.inf), values, features[block])
