@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.graphs import CliqueGraph, EdgeGraph, SparseGraph, StarGraph
+from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.ledgers import ledger_of
 
 
 def conductance(graph: Any, subset: Array) -> float:
@@ -93,37 +94,11 @@ def part_sums(graph: Any, codes: Ints) -> PartSums:
         if isinstance(graph, CliqueGraph | SparseGraph | StarGraph)
         else SparseGraph.from_adjacency(graph)
     )
-    degrees = known.degrees
-    if len(codes) != len(degrees):
+    ledger = ledger_of(known)
+    if len(codes) != ledger.n_vertices:
         raise ValueError(
-            f"The clustering has {len(codes)} entries, but the graph has {len(degrees)} vertices."
+            f"The clustering has {len(codes)} entries, but the graph has {ledger.n_vertices} vertices."
         )
-    n_parts = int(codes.max(initial=-1)) + 1
-    volume = np.zeros(n_parts, dtype=np.int64)
-    np.add.at(volume, codes, degrees)
-    outer = (
-        _outer_of_cliques(known, codes, n_parts)
-        if isinstance(known, CliqueGraph)
-        else _outer_of_edges(known, codes, n_parts)
-    )
+    inner, volume, _ = ledger.leaf_sums(codes, int(codes.max(initial=-1)) + 1)
     unit = np.float64(known.unit)
-    return PartSums(volume * unit, outer * unit)
-
-
-def _outer_of_cliques(graph: CliqueGraph, codes: Ints, n_parts: int) -> Ints:
-    """Return the same for cliques: a part with a of the N samples of a cluster cuts a(N - a) edges."""
-    counts = np.zeros((n_parts, graph.n_clusters), dtype=np.int64)
-    clustered = graph.labels >= 0
-    np.add.at(counts, (codes[clustered], graph.labels[clustered]), 1)
-    cut: Ints = (counts * (graph.cluster_sizes - counts)) @ graph.weights
-    return cut
-
-
-def _outer_of_edges(graph: EdgeGraph, codes: Ints, n_parts: int) -> Ints:
-    """Return the weight of the edges with one end in each part."""
-    heads, tails = codes[graph.heads], codes[graph.tails]
-    crossing = heads != tails
-    outer = np.zeros(n_parts, dtype=np.int64)
-    np.add.at(outer, heads[crossing], graph.weights[crossing])
-    np.add.at(outer, tails[crossing], graph.weights[crossing])
-    return outer
+    return PartSums(volume * unit, (volume - inner) * unit)
