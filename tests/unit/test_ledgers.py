@@ -118,6 +118,18 @@ def test_vertices_of_no_leaf_are_left_out(kind, data):
     assert np.array_equal(ledger.leaf_sums(leaves, 2), ledger.leaf_sums(kept, 3)[:, :2])
 
 
+@pytest.mark.parametrize("kind", ["edges", "star"])
+@given(data=st.data())
+def test_neighbors(kind, data):
+    graph, adjacency = drawn_graph(data, kind)
+    ledger = ledger_of(graph)
+    indptr, neighbors, weights = ledger.neighbors
+    listed = np.zeros(adjacency.shape)
+    listed[np.repeat(np.arange(len(adjacency)), np.diff(indptr)), neighbors] = weights * graph.unit
+    assert np.array_equal(listed, adjacency)
+    assert ledger.vertices[:2].tolist() == [graph.degrees.tolist(), graph.sizes.tolist()]
+
+
 def test_every_vertex_weighs_one():
     star = StarGraph(np.array([0, 1, 1]), np.array([[0.0], [5.0]]))
     for graph, n_vertices in [(star, 5), (CliqueGraph.from_labels([0, 0, 1]), 3)]:

@@ -4,9 +4,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.graphs import SparseGraph
+from spexplain.graphs import EdgeGraph, SparseGraph
 from spexplain.ledgers.base import (
     SideLedger,
     border_cells,
@@ -68,6 +69,11 @@ class EdgeLedger(SideLedger):
     def vertices(self) -> Ints:
         is_sample = (np.arange(self.n_vertices) < self.graph.n_samples).astype(np.int64)
         return np.stack([self.graph.degrees, self.graph.sizes * self.weights, is_sample])
+
+    @cached_property
+    def neighbors(self) -> InnerNeighbors:
+        """The neighbours of all vertices, without compiled code."""
+        return neighbor_lists(self.graph)
 
     # Nodes.
 
@@ -195,6 +201,16 @@ class EdgeLedger(SideLedger):
             start,
             *gaps,
         )
+
+
+def neighbor_lists(graph: EdgeGraph) -> InnerNeighbors:
+    """Return the neighbours of all vertices of a graph."""
+    n_vertices = graph.n_samples + (0 if graph.extra is None else len(graph.extra))
+    ends = np.r_[graph.heads, graph.tails], np.r_[graph.tails, graph.heads]
+    both = sparse.csr_array((np.tile(graph.weights, 2), ends), shape=(n_vertices, n_vertices))
+    return InnerNeighbors(
+        both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data.astype(np.int64)
+    )
 
 
 def edge_sums(

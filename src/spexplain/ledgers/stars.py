@@ -11,7 +11,7 @@ from spexplain.graphs import StarGraph
 from spexplain.graphs.kernel import SurrogateStar
 from spexplain.ledgers.base import Ledger, ledger_of, running_sums, sums_by_leaf
 from spexplain.ledgers.bins import BinRanges, Gaps, NodeBins, WantedBins
-from spexplain.ledgers.edges import edge_sums
+from spexplain.ledgers.edges import InnerNeighbors, edge_sums, neighbor_lists
 from spexplain.ledgers.labels import CountingLedger, LabelCounts, label_type
 from spexplain.records import Cut, Side
 
@@ -65,10 +65,17 @@ class StarLedger(CountingLedger):
         self._center_degrees = degrees
 
     @cached_property
-    def degrees(self) -> Ints:
-        """Degree of every vertex."""
+    def vertices(self) -> Ints:
+        """Degree of every vertex, what it adds to the size, and whether it is a sample; shape (3, n_vertices)."""
+        is_sample = (np.arange(self.n_vertices) < self.graph.n_samples).astype(np.int64)
         of_samples = (self.labels[: self.graph.n_samples] < self.n_labels - 1).astype(np.int64)
-        return np.concatenate([of_samples, self.center_degrees])
+        degrees = np.concatenate([of_samples, self.center_degrees])
+        return np.stack([degrees, self.graph.sizes * self.weights, is_sample])
+
+    @cached_property
+    def neighbors(self) -> InnerNeighbors:
+        """The neighbours of all vertices."""
+        return neighbor_lists(self.graph)
 
     # From counts.
 
@@ -143,8 +150,7 @@ class StarLedger(CountingLedger):
         own = of_centers[self.labels[:n_samples]]
         inside = np.where(of_samples == own, own, -1)
         inner = sums_by_leaf(inside, np.full((1, n_samples), 2), n_leaves)
-        per_vertex = np.stack([self.degrees, self.graph.sizes])
-        return np.concatenate([inner, sums_by_leaf(leaves, per_vertex, n_leaves)])
+        return np.concatenate([inner, sums_by_leaf(leaves, self.vertices[:2], n_leaves)])
 
     def sorted_sides(
         self, state: StarCounts, node: Side, order: Ints, features: Ints
@@ -160,7 +166,7 @@ class StarLedger(CountingLedger):
         )
         sizes = np.zeros(self.n_vertices, dtype=np.int64)
         sizes[n_samples + state.centers] = self.graph.center_sizes(state.centers)
-        volume, size = running_sums(self.degrees, order), running_sums(sizes, order)
+        volume, size = running_sums(self.vertices[0], order), running_sums(sizes, order)
         left = Side(joined, volume, size)
         return left, Side(node.inner - parted, node.volume - volume, node.size - size)
 

@@ -10,6 +10,7 @@ from growing import grown
 from spexplain.engines import NumpyEngine
 from spexplain.engines.exhaustive import NumpySearch
 from spexplain.engines.histogram import HistogramEngine, HistogramSearch
+from spexplain.engines.histogram.scores import CompiledScores, scores_of
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,
@@ -20,7 +21,15 @@ from spexplain.graphs import (
 )
 from spexplain.ledgers import labels as ledger_labels
 from spexplain.ledgers import ledger_of
-from spexplain.objectives import Objective, exkmc, greedy_service, non_uniform_cut, spex
+from spexplain.objectives import (
+    Objective,
+    compilable,
+    exkmc,
+    greedy_service,
+    non_uniform_cut,
+    spex,
+)
+from spexplain.records import Side
 
 
 @pytest.mark.parametrize(
@@ -84,6 +93,25 @@ def test_a_formula_of_somebody_else_is_scored_by_arrays(max_bins):
     for objective in objectives:
         strange = replace(objective, score=lambda *sides, known=objective.score: known(*sides))
         check(X, strange, max_bins, min_samples_leaf=2)
+
+
+@compilable
+def parted_weight(left, right, node):
+    return (node.inner - left.inner - right.inner) // 2
+
+
+@compilable
+def sparsest_cut(left, right, node):
+    return parted_weight(left, right, node) / np.minimum(left.size, right.size)
+
+
+def test_a_formula_of_somebody_else_may_be_compiled(max_bins):
+    X, labels = heavy_tailed(n_rows=200)
+    graph = CliqueGraph.from_labels(labels)
+    trend = Side(inner=-1, volume=0, size=-1)
+    objective = Objective("sparsest cut", graph, sparsest_cut, lambda node: 0.0, trend=trend)
+    assert isinstance(scores_of(objective, ledger_of(graph, trend)), CompiledScores)
+    check(X, objective, max_bins, min_samples_leaf=2)
 
 
 def test_nodes_may_be_asked_for_one_by_one_and_again():

@@ -159,16 +159,16 @@ class HistogramSearch:
     ) -> Cut | Promise | None:
         if len(node.rows) < 2:
             return None
-        search = NodeSearch(self, node, min_samples)
+        cuts = NodeCuts(self, node, min_samples)
         best: CandidateCut | Promise
         if self.objective.flat_if_pure and self.ledger.is_pure(node.state):
-            best = search.first_of_all()
+            best = cuts.first_of_all()
         elif len(node.rows) <= _N_SMALL:
-            best = search.best_of_all()
+            best = cuts.best_of_all()
         else:
-            best = search.best_by_bounds(rival)
-            self.n_bounded += search.n_bounded
-            self.n_refined += search.n_refined
+            best = cuts.best_by_bounds(rival)
+            self.n_bounded += cuts.n_bounded
+            self.n_refined += cuts.n_refined
         if isinstance(best, Promise):
             return best
         if best.score == np.inf:
@@ -183,7 +183,7 @@ class HistogramSearch:
         return Cut(best.feature, midpoint(low, high), best.score, priority)
 
 
-class NodeSearch:
+class NodeCuts:
     """The cuts of one node that leave enough samples on both sides.
 
     Parameters
