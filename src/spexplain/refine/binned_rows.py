@@ -45,6 +45,9 @@ class BinnedRows:
         Share the features.
     """
 
+    most_bins = CountingLedger.most_bins
+    rows_per_bin = CountingLedger.rows_per_bin
+
     def __init__(self, X: Matrix, threads: Threads) -> None:
         self.columns, self.threads = X.T, threads
         none = np.empty((X.shape[1], 0))
@@ -69,9 +72,7 @@ class BinnedRows:
     def best_move(self, start: int, stop: int, moving: PairMoveTable) -> tuple[float, Test | None]:
         """Return the best index of all cuts of a node that move its rows, and the cut."""
         rows = self.now[start:stop]
-        binned = self.table.to_bound(
-            len(rows), CountingLedger.most_bins, CountingLedger.rows_per_bin
-        )
+        binned = self.table.to_bound(len(rows), self.most_bins, self.rows_per_bin)
         search = _NodeSearch(self, rows, moving, binned.n_bins, binned.shift)
         found = search.best()
         if found is None:
