@@ -144,7 +144,8 @@ def score_kernels(score: CutScore) -> ScoreKernels:
     for function in COMPILABLE:
         if function not in _callable_when_compiled:
             _callable_when_compiled.add(function)
-            register_jitable(function)
+            # Called by compiled code alone: no wrappers for Python and C, whose compilation takes longer.
+            register_jitable(no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
     return ScoreKernels(_best_gap(score), _bound_bins(score), _bound_corners(score))
 
 
@@ -196,24 +197,28 @@ def _bound_bins(score: CutScore) -> Callable[..., tuple[float, int, int]]:
         n_borders = fields.shape[2]
         best, best_range, best_border = np.inf, 0, 0
         for j in range(len(fields)):
-            part = fields[j]
-            left_before = Side(part[0, 0], part[2, 0], part[3, 0])
-            right_before = Side(part[1, 0], node.volume - part[2, 0], node.size - part[3, 0])
+            left_before = Side(fields[j, 0, 0], fields[j, 2, 0], fields[j, 3, 0])
+            right_before = Side(
+                fields[j, 1, 0], node.volume - fields[j, 2, 0], node.size - fields[j, 3, 0]
+            )
             for b in range(n_borders):
-                volume, size = part[2, b], part[3, b]
-                left = Side(part[0, b], volume, size)
-                right = Side(part[1, b], node.volume - volume, node.size - size)
-                if 0 < part[4, b] < n_rows and min_samples <= part[5, b] <= n_samples - min_samples:
+                volume, size = fields[j, 2, b], fields[j, 3, b]
+                left = Side(fields[j, 0, b], volume, size)
+                right = Side(fields[j, 1, b], node.volume - volume, node.size - size)
+                if (
+                    0 < fields[j, 4, b] < n_rows
+                    and min_samples <= fields[j, 5, b] <= n_samples - min_samples
+                ):
                     value = score(left, right, node)
                     if value < best:
                         best, best_range, best_border = value, j, b
                 if b == 0:
                     continue
                 bounds[j, b - 1] = np.inf
-                is_open = part[4, b] > part[4, b - 1] + 1
+                is_open = fields[j, 4, b] > fields[j, 4, b - 1] + 1
                 if min_samples > 1:
-                    is_open &= part[5, b] >= min_samples
-                    is_open &= part[5, b - 1] <= n_samples - min_samples
+                    is_open &= fields[j, 5, b] >= min_samples
+                    is_open &= fields[j, 5, b - 1] <= n_samples - min_samples
                 if is_open:
                     at_left = optimistic_side(left_before, left, trend)
                     at_right = optimistic_side(right, right_before, trend)
@@ -248,13 +253,16 @@ def _bound_corners(score: CutScore) -> Callable[..., None]:
                     continue
                 lowest = np.inf
                 for c in range(corners.shape[3]):
-                    low, high = corners[w, 0, :, c], corners[w, 1, :, c]
+                    volume, more_volume = corners[w, 0, 2, c], corners[w, 1, 2, c]
+                    size, more_size = corners[w, 0, 3, c], corners[w, 1, 3, c]
                     left = optimistic_side(
-                        Side(low[0], low[2], low[3]), Side(high[0], high[2], high[3]), trend
+                        Side(corners[w, 0, 0, c], volume, size),
+                        Side(corners[w, 1, 0, c], more_volume, more_size),
+                        trend,
                     )
                     right = optimistic_side(
-                        Side(high[1], node.volume - high[2], node.size - high[3]),
-                        Side(low[1], node.volume - low[2], node.size - low[3]),
+                        Side(corners[w, 1, 1, c], node.volume - more_volume, node.size - more_size),
+                        Side(corners[w, 0, 1, c], node.volume - volume, node.size - size),
                         trend,
                     )
                     capped_left = capped_side(left, trend, caps[j, 0, b + 1])
