@@ -30,7 +30,7 @@ Output = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output."),
 ]
-Written = Annotated[
+OutputFormat = Annotated[
     TableFormat | None,
     typer.Option("--format", help="Instead of what the output's name says."),
 ]
@@ -48,7 +48,7 @@ def predict(
     reading: ReadingOptions,
     messages: MessageOptions,
     output: Output = STDOUT,
-    format: Written = None,
+    format: OutputFormat = None,
     keep: Keep = None,
     force: Force = False,
 ) -> None:
@@ -59,7 +59,7 @@ def predict(
     test asks for get neither. Only the columns that the tree tests need to be there. Texts of a CSV
     file that a spreadsheet would run as formulas get an apostrophe in front.
     """
-    from spexplain.cli.read import clear_errors, opened
+    from spexplain.cli.read import opened, user_errors
     from spexplain.cli.terminal import Terminal
     from spexplain.cli.write import Outputs, format_of_output, write_batches
 
@@ -71,7 +71,7 @@ def predict(
     tree = _read_model(model)
     with outputs, opened(data, reading) as file:
         kept = _kept(keep, file)
-        with terminal.bar("Labelling", file.n_rows()) as advance, clear_errors(file):
+        with terminal.bar("Labelling", file.n_rows()) as advance, user_errors(file):
             labeller = _Labeller(file, tree, kept, advance)
             with outputs.target("--output") as target:
                 write_batches(labeller.batches(), labeller.written, target, written)

@@ -110,7 +110,7 @@ class TableFile:
             _check_size(self, frame, columns)
             return (frame if columns is None else frame.select(cs.by_name(*columns))).collect()
 
-        with clear_errors(self):
+        with user_errors(self):
             try:
                 return collected(_N_GUESSED)
             except pl.exceptions.ComputeError:
@@ -139,7 +139,7 @@ class TableFile:
 
         if self.format not in ("parquet", "arrow"):
             return None
-        with clear_errors(self):
+        with user_errors(self):
             return int(self.scan().select(pl.len()).collect().item())
 
     def batches(self, schema: "pl.Schema", columns: list[str]) -> Iterator["pl.DataFrame"]:
@@ -186,7 +186,7 @@ class TableFile:
 
     def names(self) -> list[str]:
         """Return the names of the columns; refuse tables without, and names that occur twice."""
-        with clear_errors(self):
+        with user_errors(self):
             names = self.scan().collect_schema().names()
             if self.is_text and not self.reading.no_header:
                 names = self._header()
@@ -339,7 +339,7 @@ def _format_of(path: Path) -> TableFormat:
 
 
 @contextmanager
-def clear_errors(source: TableFile) -> Iterator[None]:
+def user_errors(source: TableFile) -> Iterator[None]:
     """Turn what polars says about a broken file into one sentence."""
     import polars as pl
 

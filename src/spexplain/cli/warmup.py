@@ -22,7 +22,7 @@ def warmup() -> None:
             estimator.fit(X, y)
             advance(1)
     seconds = time.perf_counter() - start
-    typer.echo(f"Compiled in {seconds:.1f} s; kept in {cache_folder()}")
+    typer.echo(f"Compiled in {seconds:.1f} s; kept in {compiled_code_folder()}")
 
 
 def small_fits() -> Iterator[tuple[Any, Any, Any]]:
@@ -60,7 +60,7 @@ def small_fits() -> Iterator[tuple[Any, Any, Any]]:
         yield spexplain.SpexClique(3, n_jobs=2), large.astype(dtype), large_y
 
 
-def cache_folder() -> str:
+def compiled_code_folder() -> str:
     """Return where compiled code is kept."""
     from spexplain.kernels import labels
 
