@@ -180,10 +180,10 @@ def _program() -> Any:
 
     fit = fitting.estimator_of
 
-    def rarely(method: Any, task: Any, *others: Any) -> Any:
-        if len(task.table.X) % 4:
+    def rarely(method: Any, table: Any, *others: Any) -> Any:
+        if len(table.X) % 4:
             raise UserError("The table was read, which is all that was asked for.")
-        return fit(method, task, *others)
+        return fit(method, table, *others)
 
     fitting.estimator_of = rarely
     return typer.main.get_command(app)

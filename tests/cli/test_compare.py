@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import spexplain
-from spexplain.cli import commands
+from spexplain.cli import warmup
 from spexplain.cli.fitting import METHODS
 
 
@@ -69,8 +69,8 @@ def test_demo(run):
 
 def test_warmup(run, monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 2))
-    steps = [(spexplain.CART(2, engine="histogram"), X, (X[:, 0] > 0).astype(int))]
-    monkeypatch.setattr(commands, "_steps", lambda: steps)
+    fits = [(spexplain.CART(2, engine="histogram"), X, (X[:, 0] > 0).astype(int))]
+    monkeypatch.setattr(warmup, "small_fits", lambda: fits)
     result = run("warmup")
     assert result.exit_code == 0, result.stderr
     assert "Compiled in" in result.stdout
@@ -78,6 +78,6 @@ def test_warmup(run, monkeypatch):
 
 
 def test_warmup_meets_every_method():
-    names = {type(estimator).__name__ for estimator, _, _ in commands._steps()}
+    names = {type(estimator).__name__ for estimator, _, _ in warmup.small_fits()}
     # Random cuts are drawn without compiled code; a given graph is searched as that of neighbours.
     assert names == set(METHODS.values()) - {"RandomCuts", "SpexGraph"}

@@ -293,3 +293,11 @@ def test_float32_stays_float32(run, tmp_path):
     run("explain", tmp_path / "t.parquet", "-l", "y", "-m", "cart", "--json", tmp_path / "m.json")
     same = spexplain.CART().fit(X, y).tree_
     assert export.from_json((tmp_path / "m.json").read_bytes()).tree_ == same
+
+
+def test_encoded_columns_of_one_name_are_refused(run, tmp_path):
+    frame = pl.DataFrame({"a": ["b=c", "d"] * 3, "a=b": ["c", "e"] * 3, "y": [0, 1] * 3})
+    frame.write_csv(tmp_path / "t.csv")
+    result = run("explain", tmp_path / "t.csv", "-l", "y", "--text", "onehot")
+    assert result.exit_code == 1
+    assert "--text onehot would make a second column a=b=c; rename the column." in result.stderr

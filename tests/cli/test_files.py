@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spexplain.cli.errors import UserError
-from spexplain.cli.files import Outputs
+from spexplain.cli.write import Outputs
 
 # Stands in for `python -m spexplain`: the second of two files takes long to make.
 SLOW = """
@@ -27,7 +27,7 @@ sys.exit(cli.main())
 def test_an_existing_file_is_refused_before_the_work(run, files, tmp_path, monkeypatch):
     old = tmp_path / "m.json"
     old.write_text("old")
-    monkeypatch.setattr("spexplain.cli.fitting.read_task", None)  # would fail if it were reached
+    monkeypatch.setattr("spexplain.cli.columns.read_table", None)  # would fail if it were reached
     result = run("explain", files["csv"], "-k", 3, "--json", old)
     assert result.exit_code == 1
     assert f"{old} exists; pass --force to overwrite it" in result.stderr
@@ -79,7 +79,7 @@ def test_a_failure_leaves_everything_as_it_was(tmp_path):
         with Outputs({"--json": old, "--sql": new}, force=True) as outputs:
             outputs.write("--json", "half")
             with outputs.target("--sql") as target:
-                target.write_text("half")
+                target.write(b"half")
                 raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import spexplain
-from spexplain.cli import batches
-from spexplain.cli.predict import leaves_of_rows
+from spexplain.cli import read
+from spexplain.cli.columns import leaves_of_rows
 
 FORMATS = ["csv", "tsv", "parquet", "arrow", "jsonl", "csv.gz", "jsonl.gz"]
 READERS = {
@@ -59,15 +59,15 @@ def test_every_output(run, files, model, expected, tmp_path, format, how):
 
 
 def test_many_batches(run, files, model, expected, monkeypatch):
-    monkeypatch.setattr(batches, "_N_ROWS", 7)
-    monkeypatch.setattr(batches, "_N_BYTES", 100)
+    monkeypatch.setattr(read, "_N_BATCH_ROWS", 7)
+    monkeypatch.setattr(read, "_N_BATCH_BYTES", 100)
     for format in ("csv", "parquet", "jsonl", "arrow"):
         result = run("predict", model, files[format], "-q", "--keep", "all")
         np.testing.assert_array_equal(pl.read_csv(result.stdout_bytes)["leaf"], expected[0])
 
 
 def test_line_breaks_in_cells(run, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "_N_BYTES", 50)
+    monkeypatch.setattr(read, "_N_BATCH_BYTES", 50)
     frame = pl.DataFrame(
         {
             "note": ['a\nb"c"\n\n', "plain", "\n", 'x,"y"', None] * 20,
@@ -200,8 +200,8 @@ def test_pipes(files, model, expected, process):
 # Small batches, so that tables of a size for tests have many.
 MEASURED = """
 import runpy, sys
-from spexplain.cli import batches
-batches._N_ROWS, batches._N_BYTES = 1 << 15, 1 << 20
+from spexplain.cli import read
+read._N_BATCH_ROWS, read._N_BATCH_BYTES = 1 << 15, 1 << 20
 try:
     runpy.run_module("spexplain", run_name="__main__")
 except SystemExit as end:
@@ -232,3 +232,48 @@ def test_memory_does_not_grow_with_the_table(run, model, tmp_path, format, envir
     more_in_the_table = 5 * n_small * 7 * 8
     assert peaks[1] - peaks[0] < 0.25 * more_in_the_table
     assert len(READERS[format](tmp_path / f"out8.{format}")) == 8 * n_small
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "jsonl", "arrow"])
+@pytest.mark.parametrize("name", ["^a.*$", "*", "^.*$", "a.b|c"])
+def test_names_that_look_like_patterns(run, tmp_path, format, name):
+    """Columns are taken by their exact names, whatever polars would make of them."""
+    random = np.random.default_rng(0)
+    frame = pl.DataFrame({name: random.normal(size=60), "ab": random.normal(size=60)})
+    frame = frame.with_columns(
+        pl.Series("abc", ["u", "v", None] * 20),
+        pl.Series("^y.*$", (frame[name] > 0.1).cast(pl.Int8) + (frame["ab"] > 0)),
+        yes=pl.lit(7.0),
+    )
+    path, model, labels = tmp_path / f"t.{format}", tmp_path / "m.json", tmp_path / "labels.csv"
+    write = {"csv": "csv", "parquet": "parquet", "jsonl": "ndjson", "arrow": "ipc"}[format]
+    getattr(frame, f"write_{write}")(path)
+    options = ("-m", "cart", "--ignore", "yes", "--text", "onehot", "--json", model, "-o", labels)
+    result = run("explain", path, "-l", "^y.*$", *options, "--features", f"{name},ab")
+    assert result.exit_code == 0, result.stderr
+    names = spexplain.export.from_json(model.read_bytes()).feature_names_in_
+    assert list(names) == [name, "ab", "abc=u", "abc=v"]
+    result = run("predict", model, path)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == labels.read_text()
+    result = run("predict", model, path, "--keep", name, "--format", "jsonl")
+    kept = pl.read_ndjson(result.stdout_bytes)
+    assert kept.columns == [name, "leaf", "cluster"]
+    assert kept[name].cast(pl.Float64).to_list() == frame[name].to_list()
+    kept = pl.read_csv(run("predict", model, path, "--keep", "all").stdout_bytes)
+    assert kept.columns == [*frame.columns, "leaf", "cluster"]
+    assert run("explain", path, "-k", 2, "-m", "cart", "--ignore", f"{name},^y.*$").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["^a.*$", "*"])
+def test_text_in_columns_whose_names_look_like_patterns(run, tmp_path, name):
+    frame = pl.DataFrame(
+        {"ab": ["u", "v"] * 10, name: ["p", "p", "q", "q"] * 5, "y": [0, 0, 1, 1] * 5}
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    model, labels = tmp_path / "m.json", tmp_path / "labels.csv"
+    options = ("-m", "cart", "--text", "onehot", "--json", model, "-o", labels)
+    result = run("explain", tmp_path / "t.csv", "-l", "y", *options)
+    assert result.exit_code == 0, result.stderr
+    assert f"{name}=p" in result.stdout
+    assert run("predict", model, tmp_path / "t.csv").stdout == labels.read_text()

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from spexplain import __version__, cli
-from spexplain.cli.drawing import clipped
+from spexplain.cli.terminal import clipped
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

@@ -194,13 +194,13 @@ PREDICT = ["predict", "model.json", "table.csv", "--keep", "all"]
 PAPER = ["paper", "--tables", "leaves", "--datasets", "Cancer", "--out", "tmp/out"]
 MOMENTS = {
     "start": ("", EXPLAIN),
-    "reading": ("spexplain.cli.sources:Source.read", EXPLAIN),
+    "reading": ("spexplain.cli.read:TableFile.read", EXPLAIN),
     "growing": ("spexplain.grow.grow", EXPLAIN),
-    "rendering": ("spexplain.cli.fitting.report_html", EXPLAIN),
+    "rendering": ("spexplain.cli.explain.report_html", EXPLAIN),
     "between files": ("spexplain.export.to_json", EXPLAIN),
-    "written, not renamed": ("spexplain.cli.labels.write_labels", EXPLAIN),
-    "labelling": ("spexplain.cli.predict.leaves_of_rows", [*PREDICT, "-o", "old.csv", "--force"]),
-    "streaming": ("spexplain.cli.batches.without_formulas", [*PREDICT, "-o", "-"]),
+    "written, not renamed": ("spexplain.cli.write.write_labels", EXPLAIN),
+    "labelling": ("spexplain.cli.columns.leaves_of_rows", [*PREDICT, "-o", "old.csv", "--force"]),
+    "streaming": ("spexplain.cli.write.without_formulas", [*PREDICT, "-o", "-"]),
     "comparing": ("spexplain.cli.compare._measures", ["compare", "table.csv", "-l", "kind", "--methods", "cart"]),
     "paper": ("spexplain.paper.results.compute", PAPER),
 }  # fmt: skip

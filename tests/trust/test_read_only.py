@@ -26,8 +26,8 @@ X = np.random.default_rng(0).normal(size=(2000, 3))
 y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
 model = spexplain.SpexClique(3, engine="histogram", n_jobs=2).fit(X, y)
 assert spexplain.from_json(model.to_json()).predict(X).tolist() == model.labels_.tolist()
-from spexplain.cli.commands import cache_folder
-print(model.n_leaves_, cache_folder())
+from spexplain.cli.warmup import compiled_code_folder
+print(model.n_leaves_, compiled_code_folder())
 """
 CLI = "import sys; from spexplain.cli import main; sys.exit(main())"
 

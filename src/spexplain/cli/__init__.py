@@ -16,12 +16,12 @@ def main() -> int | None:
         with the exit status of the command: 0 for success, 1 for a failure, 2 for wrong usage, 130
         after Ctrl-C.
     """
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        sentence = f"The command line needs {', '.join(missing)}"
-        print(f'{sentence}: pip install "spexplain[cli]"', file=sys.stderr)
-        return 1
     try:
+        missing = [name for name in _NEEDED if find_spec(name) is None]
+        if missing:
+            sentence = f"The command line needs {', '.join(missing)}"
+            print(f'{sentence}: pip install "spexplain[cli]"', file=sys.stderr)
+            return 1
         from spexplain.cli.app import run
 
         run()

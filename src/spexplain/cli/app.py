@@ -1,4 +1,4 @@
-"""The commands of ``spexplain``, and what they share."""
+"""The program ``spexplain``: its commands, its version, its signals."""
 
 import contextlib
 import signal
@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from spexplain._version import __version__
-from spexplain.cli.commands import demo, warmup
 from spexplain.cli.compare import compare
 from spexplain.cli.errors import Commands
 from spexplain.cli.explain import explain
-from spexplain.cli.groups import grouped
+from spexplain.cli.options import grouped
 from spexplain.cli.paper import paper
 from spexplain.cli.predict import predict
+from spexplain.cli.warmup import warmup
 
 app = typer.Typer(
     cls=Commands,
@@ -46,11 +46,15 @@ def _start(
     """Explain any clustering of a table with a small decision tree."""
 
 
-for _command in (explain, predict, compare):
+def demo() -> None:
+    """Explain the clusters of a small table that comes along."""
+    from spexplain.demo import main
+
+    main()
+
+
+for _command in (explain, predict, compare, demo, paper, warmup):
     app.command()(grouped(_command))
-app.command()(demo)
-app.command()(grouped(paper))
-app.command()(warmup)
 
 
 def run() -> None:

@@ -4,27 +4,30 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from spexplain.cli.errors import UserError, closest, printable, usage_error
+from spexplain.cli.errors import UserError, usage_error
 from spexplain.cli.options import (
-    Clustering,
-    Columns,
+    ClusteringOptions,
+    ColumnOptions,
     Data,
     Format,
-    Manner,
+    MessageOptions,
     MethodName,
-    Reading,
-    Size,
+    ReadingOptions,
+    TreeOptions,
 )
+from spexplain.messages import closest, counted, one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from spexplain.cli.fitting import Task
+    from spexplain.cli.columns import InputTable
     from spexplain.cli.terminal import Terminal
+    from spexplain.facts import Summary
 
 Methods = Annotated[
     str | None,
@@ -48,19 +51,19 @@ TimeLimit = Annotated[
 
 
 class _TimeOutError(Exception):
-    """A method took too long."""
+    """A method took longer than --time-limit."""
 
 
 def compare(
     data: Data,
     *,
-    clustering: Clustering,
+    clustering: ClusteringOptions,
     methods: Methods = None,
     time_limit: TimeLimit = 60.0,
-    size: Size,
-    columns: Columns,
-    reading: Reading,
-    manner: Manner,
+    tree: TreeOptions,
+    columns: ColumnOptions,
+    reading: ReadingOptions,
+    messages: MessageOptions,
     format: Format = "text",
 ) -> None:
     """Compare all methods on one clustering of a table.
@@ -70,39 +73,47 @@ def compare(
     much of the clusters the leaves cut apart, the sum of conductances that SpEx minimises.
     """
     from spexplain.cli import fitting
-    from spexplain.cli.sources import opened
-    from spexplain.cli.terminal import Terminal, write_json
+    from spexplain.cli.columns import read_table
+    from spexplain.cli.read import opened
+    from spexplain.cli.terminal import Terminal, data_title, write_json
 
     fitting.check_clustering(clustering)
-    fitting.leaves_of(size)
+    fitting.n_leaves_of(tree)
     names = _chosen(methods)
-    terminal = Terminal(quiet=manner.quiet, is_taken=format == "json")
-    with opened(data, reading) as source:
-        task = fitting.read_task(source, columns, clustering, terminal)
-    labels, seconds = _labels(task, clustering, size, terminal)
+    terminal = Terminal(quiet=messages.quiet, is_taken=format == "json")
+    with opened(data, reading) as file:
+        table = _in_one_block(read_table(file, columns, clustering, terminal))
+    table, seconds = _with_labels(table, clustering, tree, terminal)
     measured = []
     with terminal.bar("Comparing", len(names)) as advance:
         for name in names:
-            measured.append(_measured(name, task, labels, clustering, size, time_limit))
+            measured.append(_measured(name, table, clustering, tree, time_limit))
             advance(1)
     failures = [each for each in measured if "reason" in each]
     records = [each for each in measured if "reason" not in each]
     records.sort(key=lambda each: (-each["ari"], each["price"] or 0.0, each["leaves"]))
     if format == "json":
         found = {"reference_seconds": seconds, "methods": records, "failed": failures}
-        write_json(_head(data, task, terminal) | found)
+        write_json(_head(data, table, terminal) | found)
     else:
-        _show(records, failures, fitting.file_name(data), task, terminal)
+        _show(records, failures, data_title(data), table, terminal)
 
 
-def _head(data: str, task: "Task", terminal: "Terminal") -> dict[str, Any]:
+def _in_one_block(table: "InputTable") -> "InputTable":
+    """Return the table with its columns side by side in memory: no method has to copy them again."""
+    import polars as pl
+
+    return replace(table, X=pl.DataFrame(table.X.to_numpy(), schema=table.X.columns))
+
+
+def _head(data: str, table: "InputTable", terminal: "Terminal") -> dict[str, Any]:
     """Return what JSON says about the table."""
     return {
         "format": "spexplain.compare",
         "version": 1,
         "data": data,
-        "rows": task.table.n_rows,
-        "rows_used": len(task.table.X),
+        "rows": table.n_rows,
+        "rows_used": len(table.X),
         "notes": terminal.notes,
     }
 
@@ -120,45 +131,44 @@ def _chosen(methods: str | None) -> list[MethodName]:
     return [name for name in known if name in names]
 
 
-def _labels(
-    task: "Task", clustering: Clustering, size: Size, terminal: "Terminal"
-) -> tuple[Any, float]:
-    """Return the clusters that all methods explain, and the seconds to find them."""
+def _with_labels(
+    table: "InputTable", clustering: ClusteringOptions, tree: TreeOptions, terminal: "Terminal"
+) -> tuple["InputTable", float]:
+    """Return the table with the clusters that all methods explain, and the seconds to find them."""
+    import numpy as np
+
     from spexplain.cli.fitting import note_origin, reference_labels
 
+    if table.labels is not None:
+        return table, 0.0
     start = time.perf_counter()
-    if task.labels is not None:
-        return task.labels, 0.0
     name = clustering.reference or "spectral"
     with terminal.stage(f"Clustering ({name})"), terminal.warnings_as_notes():
-        labels = reference_labels(name, task, clustering, size.seed)
+        labels = reference_labels(name, table, clustering, tree.seed)
     seconds = time.perf_counter() - start
     note_origin(name, terminal)
-    return labels, seconds
+    n_found = len(np.unique(labels))
+    return replace(table, labels=labels, n_labels=n_found, n_clusters=n_found), seconds
 
 
 def _measured(
     name: MethodName,
-    task: "Task",
-    labels: Any,
-    clustering: Clustering,
-    size: Size,
+    table: "InputTable",
+    clustering: ClusteringOptions,
+    tree: TreeOptions,
     time_limit: float,
 ) -> dict[str, Any]:
     """Return the measures of one method, or the reason why there are none."""
     import warnings
 
-    import numpy as np
-
     from spexplain.cli.fitting import estimator_of
 
-    estimator = estimator_of(name, task, clustering, size)
-    estimator.set_params(n_clusters=len(np.unique(labels)))
+    estimator = estimator_of(name, table, clustering, tree)
     start = time.perf_counter()
     try:
         with _limited(time_limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            estimator.fit(task.table.X, labels)
+            estimator.fit(table.X, table.labels)
     except _TimeOutError:
         return {"method": name, "reason": f"took longer than {time_limit:g} s and was given up."}
     except (
@@ -169,7 +179,7 @@ def _measured(
         UserError,
         NotImplementedError,
     ) as error:
-        return {"method": name, "reason": printable(str(error) or type(error).__name__)}
+        return {"method": name, "reason": one_line(str(error) or type(error).__name__)}
     return {"method": name, **_measures(estimator, time.perf_counter() - start)}
 
 
@@ -184,22 +194,26 @@ def _measures(estimator: Any, seconds: float) -> dict[str, Any]:
         "price": summary["price"],
         "leaves": summary["n_leaves"],
         "depth": summary["depth"],
-        "cut": _cut(estimator),
+        "cut": _cut(summary),
         "objective": summary["objective"],
         "seconds": seconds,
     }
 
 
-def _cut(estimator: Any) -> float:
-    """Return the conductances of the leaves in the clique graph of the clusters, summed."""
-    from spexplain.graphs import CliqueGraph
-    from spexplain.metrics import multiway_cut
-    from spexplain.table.reference import Reference
+def _cut(summary: "Summary") -> float:
+    """Return the conductances of the leaves in the clique graph of the clusters, summed.
 
-    codes = Reference.from_labels(
-        estimator.reference_labels_, n_samples=len(estimator.labels_), noise=estimator.noise
-    ).codes
-    return multiway_cut(CliqueGraph.from_labels(codes), estimator.labels_)
+    A leaf with a of the N rows of a cluster holds a(N - 1) ends of its edges, and cuts a(N - a) edges.
+    """
+    import numpy as np
+
+    assert summary["confusion"] is not None
+    counts = np.array(summary["confusion"]["counts"], dtype=np.int64)
+    sizes = counts.sum(axis=0)
+    volume = (counts * (sizes - 1)).sum(axis=1)
+    outer = (counts * (sizes - counts)).sum(axis=1)
+    has_edges = volume > 0
+    return float(np.sum(outer[has_edges] / volume[has_edges]))
 
 
 @contextmanager
@@ -225,26 +239,25 @@ def _show(
     records: list[dict[str, Any]],
     failures: list[dict[str, Any]],
     name: str,
-    task: "Task",
+    table: "InputTable",
     terminal: "Terminal",
 ) -> None:
     from rich.text import Text
 
-    from spexplain.cli.drawing import clipped
-    from spexplain.cli.errors import counted
+    from spexplain.cli.terminal import clipped
 
-    n_rows, n_columns = task.table.X.shape
+    n_rows, n_columns = table.X.shape
     sizes = f"{counted(n_rows, 'row')} × {counted(n_columns, 'column')}"
     if records:
         terminal.show(Text(f"{clipped(name, 40)} · {sizes}", style="bold"), "")
-        terminal.show(_table(records))
+        terminal.show(_table_of(records))
     for each in failures:
         terminal.show(f"{each['method']}: {each['reason']}")
     if not records:
         raise UserError("No method could explain this clustering.")
 
 
-def _table(records: list[dict[str, Any]]) -> "Table":
+def _table_of(records: list[dict[str, Any]]) -> "Table":
     """Return the measures side by side, the best of each column in bold."""
     from rich import box
     from rich.table import Table

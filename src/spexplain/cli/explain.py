@@ -5,24 +5,26 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from spexplain.cli.errors import listed, usage_error
-from spexplain.cli.files import STDOUT, Outputs
+from spexplain.cli.errors import UserError, usage_error
 from spexplain.cli.options import (
-    Clustering,
-    Columns,
+    STDOUT,
+    ClusteringOptions,
+    ColumnOptions,
     Data,
-    Exports,
+    FileOptions,
     Force,
     Format,
-    Manner,
+    MessageOptions,
     MethodName,
-    Reading,
-    Size,
+    ReadingOptions,
+    TreeOptions,
 )
+from spexplain.messages import listed
 
 if TYPE_CHECKING:
-    from spexplain.cli.fitting import Task
+    from spexplain.cli.columns import InputTable
     from spexplain.cli.terminal import Terminal
+    from spexplain.cli.write import Outputs
     from spexplain.facts import Summary
 
 Method = Annotated[
@@ -40,14 +42,14 @@ Method = Annotated[
 def explain(
     data: Data,
     *,
-    clustering: Clustering,
+    clustering: ClusteringOptions,
     method: Method = "best",
-    size: Size,
-    columns: Columns,
-    exports: Exports,
+    tree: TreeOptions,
+    columns: ColumnOptions,
+    files: FileOptions,
     force: Force = False,
-    reading: Reading,
-    manner: Manner,
+    reading: ReadingOptions,
+    messages: MessageOptions,
     format: Format = "text",
 ) -> None:
     """Explain the clusters of a table with a small decision tree.
@@ -57,22 +59,24 @@ def explain(
     [dim]Explain your own:[/dim]   spexplain explain customers.parquet --labels segment
     """
     from spexplain.cli import fitting
-    from spexplain.cli.sources import opened
+    from spexplain.cli.columns import read_table
+    from spexplain.cli.read import opened
     from spexplain.cli.terminal import Terminal, write_json
 
     fitting.check_clustering(clustering)
-    fitting.leaves_of(size)
-    outputs = _checked_outputs(exports, data, force=force, is_json=format == "json")
-    terminal = Terminal(quiet=manner.quiet, is_taken=outputs.use_stdout or format == "json")
-    with outputs, opened(data, reading) as source:
-        task = fitting.read_task(source, columns, clustering, terminal)
-        unfitted = fitting.estimator_of(method, task, clustering, size)
-        estimator, seconds = fitting.fit(unfitted, task, clustering, terminal)
+    fitting.n_leaves_of(tree)
+    outputs = _checked_outputs(files, data, force=force, is_json=format == "json")
+    terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout or format == "json")
+    with outputs, opened(data, reading) as file:
+        table = read_table(file, columns, clustering, terminal)
+        unfitted = fitting.estimator_of(method, table, clustering, tree)
+        estimator, seconds = fitting.fit(unfitted, table, clustering, terminal)
         summary = estimator.outline()
-        with terminal.stage("Writing"):
-            _write(outputs, exports, estimator, task, terminal)
+        if outputs.paths:
+            with terminal.stage("Writing"):
+                _write(outputs, files, estimator, table, terminal)
     if format == "json":
-        write_json(_document(data, summary, task, seconds, outputs, terminal))
+        write_json(_document(data, summary, table, seconds, outputs, terminal))
     else:
         _show(summary, data, clustering, terminal)
     for path in outputs.paths.values():
@@ -80,81 +84,97 @@ def explain(
             terminal.say(f"Wrote {path}")
 
 
-def _checked_outputs(exports: Exports, data: str, *, force: bool, is_json: bool) -> Outputs:
+def _checked_outputs(files: FileOptions, data: str, *, force: bool, is_json: bool) -> "Outputs":
     """Return the files to write; what stands in their way is said before any work is done."""
-    outputs = Outputs(_paths(exports), force=force, source=data)
+    from spexplain.cli.write import Outputs
+
+    outputs = Outputs(_paths(files), force=force, source=data)
     if outputs.use_stdout and is_json:
         usage_error("--format json and a file called - both write to standard output.")
-    _check_packages(exports)
+    _check_packages(files)
     return outputs
 
 
-def _paths(exports: Exports) -> dict[str, Path | None]:
+def _paths(files: FileOptions) -> dict[str, Path | None]:
     return {
-        "--report": exports.report,
-        "--sql": exports.sql,
-        "--json": exports.json,
-        "--python": exports.python,
-        "--onnx": exports.onnx,
-        "--output": exports.output,
+        "--report": files.report,
+        "--sql": files.sql,
+        "--json": files.json,
+        "--python": files.python,
+        "--onnx": files.onnx,
+        "--output": files.output,
     }
 
 
-def _check_packages(exports: Exports) -> None:
+def _check_packages(files: FileOptions) -> None:
     """Say what is missing for a file before the work is done, not after."""
     from importlib.util import find_spec
 
-    from spexplain.cli.labels import format_of_output
+    from spexplain.cli.write import format_of_output
 
     for path, package, extra in (
-        (exports.onnx, "onnx", "onnx"),
-        (exports.report, "jinja2", "report"),
+        (files.onnx, "onnx", "onnx"),
+        (files.report, "jinja2", "report"),
     ):
         if path is not None and find_spec(package) is None:
             raise ImportError(f'{path} needs {package}: pip install "spexplain[{extra}]".')
-    if exports.output is not None:
-        format_of_output(exports.output, None)
+    if files.output is not None:
+        format_of_output(files.output, None)
 
 
 def _write(
-    outputs: Outputs, exports: Exports, estimator: Any, task: "Task", terminal: "Terminal"
+    outputs: "Outputs",
+    files: FileOptions,
+    estimator: Any,
+    table: "InputTable",
+    terminal: "Terminal",
 ) -> None:
     """Write the files that were asked for."""
     from spexplain import export
-    from spexplain.cli.fitting import report_html
-    from spexplain.cli.labels import write_labels
+    from spexplain.cli.write import write_labels
 
     model = export.Model.of(estimator)
-    has_clusters = model.leaf_reference is not None and exports.export_label == "cluster"
+    has_clusters = model.leaf_reference is not None and files.export_label == "cluster"
     label: export.LabelKind = "reference" if has_clusters else "leaf"
-    if exports.report is not None:
+    if files.report is not None:
         outputs.write("--report", report_html(estimator))
-    if exports.sql is not None:
-        sql = export.to_sql(model, dialect=exports.dialect, table=exports.table, label=label)
+    if files.sql is not None:
+        sql = export.to_sql(model, dialect=files.dialect, table=files.table, label=label)
         outputs.write("--sql", sql.rstrip("\n") + "\n")
-    if exports.json is not None:
+    if files.json is not None:
         outputs.write("--json", export.to_json(model))
-    if exports.python is not None:
+    if files.python is not None:
         outputs.write("--python", export.to_python(model, label=label))
-    if exports.onnx is not None:
+    if files.onnx is not None:
         outputs.write("--onnx", export.to_onnx(model, label=label).SerializeToString())
-    if exports.output is not None:
-        write_labels(outputs, exports.output, estimator, task.table)
-    used = {model.names[column].partition("=")[0] for column in model.used}
-    made = [name for name in task.table.encoded if name in used]
-    if made and (exports.sql or exports.python or exports.onnx):
+    if files.output is not None:
+        write_labels(outputs, files.output, estimator, table)
+    used = {model.names[column] for column in model.used}
+    made = [name for name, columns in table.encoded.items() if used.intersection(columns)]
+    if made and (files.sql or files.python or files.onnx):
         terminal.note(
             f"SQL, Python and ONNX expect the 0/1 columns made from {listed(made)}, named like {made[0]}=value."
         )
 
 
-def _show(summary: "Summary", data: str, clustering: Clustering, terminal: "Terminal") -> None:
+def report_html(estimator: Any) -> str:
+    """Return the report of a fitted estimator."""
+    from spexplain.show.report import render
+
+    try:
+        return render(estimator.summary())
+    except ImportError as error:
+        raise UserError(f"--report cannot be written: {error}") from None
+
+
+def _show(
+    summary: "Summary", data: str, clustering: ClusteringOptions, terminal: "Terminal"
+) -> None:
     """Print tree, rules and agreement."""
-    from spexplain.cli.drawing import agreement_line, headline, rules_table, tree_lines
-    from spexplain.cli.fitting import file_name
+    from spexplain.cli.terminal import agreement_line, data_title, headline, rules_table, tree_lines
 
     width = terminal.out.width
-    terminal.show(headline(summary, file_name(data)), "")
+    terminal.show(headline(summary, data_title(data)), "")
     terminal.show(*tree_lines(summary, width), "")
     terminal.show(rules_table(summary, width))
     found = agreement_line(summary, clustering.labels or "the clusters")
@@ -165,13 +185,12 @@ def _show(summary: "Summary", data: str, clustering: Clustering, terminal: "Term
 def _document(
     data: str,
     summary: "Summary",
-    task: "Task",
+    table: "InputTable",
     seconds: float,
-    outputs: Outputs,
+    outputs: "Outputs",
     terminal: "Terminal",
 ) -> dict[str, Any]:
     """Return everything that is known, for programs."""
-    table = task.table
     return {
         "format": "spexplain.explain",
         "version": 1,
@@ -180,7 +199,7 @@ def _document(
         "rows_used": len(table.X),
         "columns": table.X.columns,
         "columns_left_out": table.left_out,
-        "columns_encoded": table.encoded,
+        "columns_encoded": list(table.encoded),
         "seconds": seconds,
         "files": {option.lstrip("-"): str(path) for option, path in outputs.paths.items()},
         "notes": terminal.notes,

@@ -1,22 +1,25 @@
-"""The options of all commands, in groups."""
+"""The options of all commands: a command takes a few groups of them, its command line all their fields."""
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
 from spexplain.cli.errors import DEBUG
+from spexplain.files import TableFormat
 
-InputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
-OutputFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
 ReferenceName: TypeAlias = Literal["kmeans", "spectral", "kmedians", "kernel_kmeans"]
 MethodName: TypeAlias = Literal[
     "best", "spex-clique", "spex-knn", "spex-graph", "imm", "emn", "cart", "exkmc", "kernel-imm",
     "random-cuts", "exgreedy", "exshallow", "non-uniform-cut",
 ]  # fmt: skip
 DialectName: TypeAlias = Literal["duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"]
+
+STDOUT = Path("-")  # a file of this name is standard output
 
 Data = Annotated[
     str,
@@ -48,11 +51,11 @@ def _remember_debug(ctx: typer.Context, asked: bool) -> bool:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """How the file is read."""
 
     input_format: Annotated[
-        InputFormat | None,
+        TableFormat | None,
         _reading(
             "--input-format",
             metavar="NAME",
@@ -89,7 +92,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnOptions:
     """Which columns the tree may use, and what becomes of text and missing values."""
 
     features: Annotated[
@@ -133,8 +136,8 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Clustering:
-    """What is explained."""
+class ClusteringOptions:
+    """Which clusters are explained."""
 
     labels: Annotated[
         str | None,
@@ -164,8 +167,8 @@ class Clustering:
 
 
 @dataclass(frozen=True)
-class Size:
-    """How large the tree may be."""
+class TreeOptions:
+    """How large the tree may be, and how it is searched."""
 
     leaves: Annotated[
         str | None,
@@ -214,7 +217,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Exports:
+class FileOptions:
     """Files that `explain` writes."""
 
     report: Annotated[
@@ -279,8 +282,8 @@ Force = Annotated[bool, _files("--force", "-f", help="Overwrite files that exist
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How the program speaks."""
+class MessageOptions:
+    """What is said beside the results."""
 
     quiet: Annotated[bool, _messages("--quiet", "-q", help="No notes and no progress.")] = False
     debug: Annotated[
@@ -293,3 +296,67 @@ Format = Annotated[
     Literal["text", "json"],
     _messages("--format", show_default=True, help="What is printed: text for people, or JSON."),
 ]
+
+
+def grouped(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose dataclass parameters are spread out into their fields.
+
+    Parameters
+    ----------
+    function : callable
+        A command. The fields of its dataclass parameters need names that occur once.
+
+    Returns
+    -------
+    command : callable
+        The same for typer, which reads options from a signature.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from spexplain.cli.options import grouped
+    >>> @dataclass(frozen=True)
+    ... class Size:
+    ...     width: int = 3
+    >>> @grouped
+    ... def show(name: str, size: Size) -> None:
+    ...     print(name, size.width)
+    >>> show(name="box", width=4)
+    box 4
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(function).parameters.items():
+        if name in groups:
+            parameters += _spread(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        for name, group in groups.items():
+            own = {field.name: given.pop(field.name) for field in fields(group)}
+            given[name] = group(**own)  # type: ignore[operator]
+        function(**given)
+
+    keyword = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
+    command.__signature__ = Signature(keyword)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in keyword}
+    # typer would follow it back to the signature of the function itself.
+    del command.__wrapped__
+    return command
+
+
+def _spread(group: Any) -> list[Parameter]:
+    """Return the fields of a dataclass as parameters."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]

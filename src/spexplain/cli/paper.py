@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spexplain.cli.errors import UserError, closest, counted, usage_error
-from spexplain.cli.options import Manner
+from spexplain.cli.errors import UserError, usage_error
+from spexplain.cli.options import MessageOptions
+from spexplain.messages import closest, counted
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from spexplain.cli.terminal import Terminal
     from spexplain.paper import Results
+    from spexplain.paper.layout import Section
+
+_STYLES = {"": "", "equal": "green", "close": "yellow", "far": "red", "foreign": "dim"}
+_TEXTS = {"method", "neighbours", "phase", "step", "why", "leaves"}
+_SCORES = {"ARI", "AMI", "REF"}
+_MANY = 8  # columns from which they stand close together
 
 _PANEL = "What to compute"
 Tables = Annotated[
@@ -91,14 +100,13 @@ def paper(
     fresh: Fresh = False,
     embed: Embed = False,
     jobs: Jobs = -1,
-    manner: Manner,
+    messages: MessageOptions,
 ) -> None:
     """Compute the tables and figures of the SpEx paper, beside the published numbers.
 
     Every finished number is kept in DIR at once: an interrupted run goes on where it stopped.
     Datasets are those at hand; the variable SPEXPLAIN_DATA names the folder of their files.
     """
-    from spexplain.cli.paper_view import show
     from spexplain.cli.terminal import Terminal
     from spexplain.paper import DATASETS, TABLES, Store, run
 
@@ -107,7 +115,7 @@ def paper(
     names = _chosen("--datasets", datasets, aliases)
     _check_jobs(jobs)
     _check_places(out, docs)
-    terminal = Terminal(quiet=manner.quiet)
+    terminal = Terminal(quiet=messages.quiet)
     store = Store(out / "cells")
     if fresh:
         store.clear(names)
@@ -116,7 +124,7 @@ def paper(
     if not results.rows:
         raise UserError(_nothing(results))
     written = _write(results, out, docs, terminal)
-    show(results, terminal)
+    _show(results, terminal)
     kept = len(results.records) - results.n_computed
     terminal.say(
         f"{counted(results.n_computed, 'cell')} computed, {kept:,} kept from before. "
@@ -229,3 +237,85 @@ def _illustrations(out: Path) -> list[Path]:
     from spexplain.paper.figures import draw_illustrations
 
     return draw_illustrations(out)
+
+
+def _show(results: "Results", terminal: "Terminal") -> None:
+    """Print all tables for a terminal of 80 columns, what they measure, and why numbers differ."""
+    from rich.text import Text
+
+    from spexplain.paper.layout import (
+        ABOUT,
+        FOREIGN,
+        Notes,
+        absent_sentence,
+        busy,
+        sections,
+        tally,
+    )
+    from spexplain.paper.tables import TABLES
+
+    notes = Notes()
+    for table in results.tables:
+        found = sections(results, table, notes)
+        if not found:
+            continue
+        terminal.show(Text(TABLES[table].title, style="bold"))
+        for sentence in (*ABOUT[table], *(busy(results) if table == "runtime" else ())):
+            _paragraph(terminal, sentence, "dim")
+        for section in found:
+            terminal.show("", _grid(section, table))
+        equal, known = tally(results, table)
+        if known and table != "runtime":
+            counts = f"{equal} of {known} comparable numbers equal to the third decimal"
+            terminal.show(Text(counts, style="green" if equal == known else ""))
+        terminal.show("")
+    if notes.texts:
+        terminal.show(Text("Why numbers differ", style="bold"))
+        for number, text in enumerate(notes.texts, 1):
+            _paragraph(terminal, f"{number}. {text}")
+    if results.foreign:
+        names = ", ".join(name + FOREIGN for name in results.foreign)
+        sentence = f"{names}: another embedding than the paper's, whose numbers are not comparable (n. c.)."
+        _paragraph(terminal, sentence)
+    if results.absent:
+        _paragraph(terminal, f"Not at hand: {absent_sentence(results)}")
+    for sentence in results.failed:
+        terminal.note(sentence)
+
+
+def _paragraph(terminal: "Terminal", text: str, style: str = "") -> None:
+    """Print a paragraph; rich would leave blanks at the ends of its lines."""
+    from textwrap import wrap
+
+    from rich.text import Text
+
+    for line in wrap(text, terminal.out.width):
+        terminal.show(Text(line, style=style))
+
+
+def _grid(section: "Section", table: str) -> "Table":
+    """Return a section; the names of datasets stand as headings between its rows."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    padding = (0, 0) if len(section.header) > _MANY else (0, 1, 0, 0)
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding)
+    texts = _TEXTS | ({"reference"} if table == "leaves" else set())
+    for at, name in enumerate(section.header):
+        title = section.title if at == 0 and section.title else name
+        is_first = name in _SCORES and table not in ("price", "runtime")
+        grid.add_column(
+            title,
+            justify="left" if name in texts else "right",
+            no_wrap=True,
+            min_width=6 if is_first else None,  # keeps the three numbers of a measure together
+        )
+    before = None
+    for line in section.lines:
+        if line.dataset != before:
+            grid.add_row(Text(line.dataset, style="bold"))
+            before = line.dataset
+        first, *others = (Text(cell.text, style=_STYLES[cell.tone]) for cell in line.cells)
+        grid.add_row(Text("  ").append(first), *others)
+    return grid

@@ -1,26 +1,26 @@
 """``spexplain predict``: label the rows of a table with a model from JSON, in constant memory."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
-from spexplain.cli.errors import UserError, closest, counted, listed, usage_error
-from spexplain.cli.files import STDOUT, Outputs
-from spexplain.cli.options import Data, Force, Manner, Reading
+from spexplain.cli.errors import UserError, usage_error
+from spexplain.cli.options import STDOUT, Data, Force, MessageOptions, ReadingOptions
+from spexplain.files import TableFormat
+from spexplain.messages import counted, listed
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from spexplain.aliases import Ints, Matrix
-    from spexplain.cli.sources import Source
-    from spexplain.cli.terminal import Terminal
+    from spexplain.cli.read import TableFile
     from spexplain.export import Model
-    from spexplain.tree import Tree
+
 
 ModelFile = Annotated[
     str,
@@ -30,8 +30,8 @@ Output = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output."),
 ]
-Written = Annotated[
-    Literal["csv", "tsv", "parquet", "arrow", "jsonl"] | None,
+OutputFormat = Annotated[
+    TableFormat | None,
     typer.Option("--format", help="Instead of what the output's name says."),
 ]
 Keep = Annotated[
@@ -45,10 +45,10 @@ Keep = Annotated[
 def predict(
     model: ModelFile,
     data: Data,
-    reading: Reading,
-    manner: Manner,
+    reading: ReadingOptions,
+    messages: MessageOptions,
     output: Output = STDOUT,
-    format: Written = None,
+    format: OutputFormat = None,
     keep: Keep = None,
     force: Force = False,
 ) -> None:
@@ -59,39 +59,33 @@ def predict(
     test asks for get neither. Only the columns that the tree tests need to be there. Texts of a CSV
     file that a spreadsheet would run as formulas get an apostrophe in front.
     """
-    from spexplain.cli.batches import write_batches
-    from spexplain.cli.labels import format_of_output
-    from spexplain.cli.sources import clear_errors, opened
+    from spexplain.cli.read import opened, user_errors
     from spexplain.cli.terminal import Terminal
+    from spexplain.cli.write import Outputs, format_of_output, write_batches
 
     if model == "-" and data == "-":
         usage_error("MODEL and DATA cannot both be standard input.")
     written = format_of_output(output, format)
     outputs = Outputs({"--output": output}, force=force, source=data)
-    terminal = Terminal(quiet=manner.quiet, is_taken=outputs.use_stdout)
+    terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout)
     tree = _read_model(model)
-    with outputs, opened(data, reading) as source:
-        kept = _kept(keep, source)
-        with terminal.bar("Labelling", _n_rows(source)) as advance, clear_errors(source):
-            labeller = _Labeller(source, tree, kept, advance)
+    with outputs, opened(data, reading) as file:
+        kept = _kept(keep, file)
+        with terminal.bar("Labelling", file.n_rows()) as advance, user_errors(file):
+            labeller = _Labeller(file, tree, kept, advance)
             with outputs.target("--output") as target:
                 write_batches(labeller.batches(), labeller.written, target, written)
-    _report(labeller, outputs, output, terminal)
-
-
-def _report(counter: "_Labeller", outputs: Outputs, output: Path, terminal: "Terminal") -> None:
-    if counter.n_missing:
+    if labeller.n_missing:
         terminal.note(
-            f"{counter.n_missing:,} of {counted(counter.n_rows, 'row')} got no label: a value that "
+            f"{labeller.n_missing:,} of {counted(labeller.n_rows, 'row')} got no label: a value that "
             "a test needs is missing."
         )
     if not outputs.use_stdout:
-        terminal.say(f"Wrote {output}: {counted(counter.n_rows, 'row')}")
+        terminal.say(f"Wrote {output}: {counted(labeller.n_rows, 'row')}")
 
 
 def _read_model(path: str) -> "Model":
-    import sys
-
+    """Read a model from JSON; refuse anything else in one sentence."""
     from spexplain.export.serialize import MAX_CHARACTERS, model_from_json
 
     if path != "-" and Path(path).is_dir():
@@ -105,13 +99,13 @@ def _read_model(path: str) -> "Model":
         raise UserError(f"{path} is no model that explain --json wrote: {error}") from None
 
 
-def _kept(keep: list[str] | None, source: "Source") -> list[str]:
+def _kept(keep: list[str] | None, file: "TableFile") -> list[str]:
     """Return the columns to copy."""
     from spexplain.cli.columns import named_columns
 
     if not keep:
         return []
-    names = source.names()
+    names = file.names()
     wanted = (
         names if keep == ["all"] and "all" not in names else named_columns(keep, names, "--keep")
     )
@@ -121,64 +115,52 @@ def _kept(keep: list[str] | None, source: "Source") -> list[str]:
     return wanted
 
 
-def _n_rows(source: "Source") -> int | None:
-    """Return the number of rows where the file says it at once."""
-    import polars as pl
-
-    if source.format not in ("parquet", "arrow"):
-        return None
-    from spexplain.cli.sources import clear_errors
-
-    with clear_errors(source):
-        return int(source.scan().select(pl.len()).collect().item())
-
-
 class _Labeller:
-    """Labels a table batch by batch, and counts.
+    """Labels a table batch by batch, and counts its rows.
 
     Parameters
     ----------
-    source : Source
+    file : TableFile
         The table.
     model : Model
-        What labels it.
+        The tree and the clusters of its leaves.
     kept : list of str
         Columns to copy.
     advance : callable
-        Told the rows of every batch.
+        Told the number of rows of every batch.
     """
 
     def __init__(
-        self, source: "Source", model: "Model", kept: list[str], advance: Callable[[int], None]
+        self, file: "TableFile", model: "Model", kept: list[str], advance: Callable[[int], None]
     ) -> None:
         import polars as pl
 
-        from spexplain.cli.batches import schema_of
+        from spexplain.cli.columns import number_column
+        from spexplain.cli.write import leaf_clusters
 
-        source.names()
-        self.source, self.kept, self.advance = source, kept, advance
+        file.names()  # refuses a damaged header
+        self.file, self.kept, self.advance = file, kept, advance
         self.n_rows = self.n_missing = 0
         names = [model.names[column] for column in model.used]
-        self.schema = schema_of(source, set(names))
-        self.numbers = [_number(name, self.schema, source) for name in names]
-        place = {column: number for number, column in enumerate(model.used)}
+        self.schema = file.schema(set(names))
+        found = [number_column(name, self.schema, file) for name in names]
+        # Only the columns that are tested or copied are read.
+        asked = {*kept, *(source for source, _ in found)}
+        self.columns = [name for name in self.schema if name in asked]
+        self.numbers = [number.alias(str(at)) for at, (_, number) in enumerate(found)]
+        place = {column: at for at, column in enumerate(model.used)}
         feature = [place.get(int(each), -1) for each in model.tree.feature]
-        # Rows are read without the columns that no test asks for.
         self.tree = replace(
             model.tree, n_features=max(len(names), 1), feature=np.array(feature, dtype=np.int64)
         )
-        self.labels = None
+        self.clusters = None
         if model.leaf_reference is not None:
-            self.labels = pl.Series("cluster", model.labels("reference"))
+            self.clusters = leaf_clusters(model.labels("reference"))
         self.written = self._labelled(pl.DataFrame(schema=self.schema)).schema
 
     def batches(self) -> Iterator["pl.DataFrame"]:
-        """Give the columns to write."""
-        from spexplain.cli.batches import read_batches
-
-        asked = {name for each in self.numbers for name in each.meta.root_names()}
-        columns = [name for name in self.schema if name in asked or name in self.kept]
-        for batch in read_batches(self.source, self.schema, columns):
+        """Yield the columns to write, some rows at a time."""
+        for batch in self.file.batches(self.schema, self.columns):
             labelled = self._labelled(batch)
             self.n_rows += len(batch)
             self.n_missing += labelled["leaf"].null_count()
@@ -186,53 +168,15 @@ class _Labeller:
             yield labelled
 
     def _labelled(self, batch: "pl.DataFrame") -> "pl.DataFrame":
+        """Return what is written of some rows: copied columns, leaf and cluster."""
         import polars as pl
 
-        X = np.zeros((len(batch), 1))
-        if self.numbers:
-            X = batch.select(each.alias(str(at)) for at, each in enumerate(self.numbers)).to_numpy()
+        from spexplain.cli.columns import leaves_of_rows
+
+        X = batch.select(self.numbers).to_numpy() if self.numbers else np.zeros((len(batch), 1))
         leaves = pl.DataFrame({"leaf": leaves_of_rows(self.tree, X)})
         leaves = leaves.select(pl.when(pl.col("leaf") >= 0).then(pl.col("leaf")))
         found = batch[self.kept].hstack(leaves) if self.kept else leaves
-        if self.labels is None:
+        if self.clusters is None:
             return found
-        return found.with_columns(self.labels.gather(found["leaf"]).alias("cluster"))
-
-
-def leaves_of_rows(tree: "Tree", X: "Matrix") -> "Ints":
-    """Return the leaf of every row; -1 where a test on the row's way asks for a missing value."""
-    found = tree.apply(X)
-    holed = np.flatnonzero(np.isnan(X).any(axis=1))
-    if len(holed):
-        rows, nodes = tree.decision_path(X[holed]).nonzero()
-        feature = tree.feature[nodes]
-        is_lost = (feature >= 0) & np.isnan(X[holed[rows], feature])
-        found[holed[rows[is_lost]]] = -1
-    return found
-
-
-def _number(name: str, schema: "pl.Schema", source: "Source") -> "pl.Expr":
-    """Return a column of the model as floats, missing values as NaN."""
-    import polars as pl
-
-    from spexplain.export.spreadsheets import disarmed
-
-    if name not in schema and disarmed(name) in schema:  # a CSV file that was written here
-        name = disarmed(name)
-    if name in schema:
-        column = pl.col(name)
-        if schema[name] == pl.String:
-            text = column.str.strip_chars()
-            if source.reading.decimal_comma:
-                text = text.str.replace(",", ".", literal=True)
-            truth = text.replace_strict({"true": 1.0, "false": 0.0}, default=None)
-            column = pl.coalesce(text.cast(pl.Float64, strict=False), truth)
-        return column.cast(pl.Float64).fill_null(float("nan"))
-    for at in (place for place, sign in enumerate(name) if sign == "="):
-        if name[:at] in schema:  # a text column that explain encoded
-            column = pl.col(name[:at]).cast(pl.String)
-            value = name[at + 1 :]
-            return column.is_in([value, disarmed(value)]).fill_null(False).cast(pl.Float64)
-    raise UserError(
-        f"{source.name} has no column {name}, which the model tests{closest(name, schema)}"
-    )
+        return found.hstack([self.clusters.gather(found["leaf"])])

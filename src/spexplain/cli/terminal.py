@@ -1,20 +1,33 @@
-"""What is said where: results on standard output, notes and progress on standard error."""
+"""The terminal: results on standard output, notes and progress on standard error, trees as text."""
 
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from spexplain.cli.errors import printable
+from spexplain.messages import counted, one_line
+
+if TYPE_CHECKING:
+    from spexplain.facts import Summary
+    from spexplain.facts.schema import Leaf, Node
+
+_LONGEST_LABEL = 16
+_SHORTEST_NAME = 8
+_BAR = 8  # cells of the bar that shows purity
+_NARROW = 72  # terminals below this width get no bars
 
 
 class Terminal:
-    """Where a command prints.
+    """Prints results, notes and progress of a command.
 
     Parameters
     ----------
@@ -33,7 +46,7 @@ class Terminal:
 
     def note(self, sentence: str) -> None:
         """Say something that the user should know, and remember it."""
-        text = printable(sentence)
+        text = one_line(sentence)
         self.notes.append(text)
         if not self.quiet:
             self.err.print(Text("Note: ", style="yellow"), Text(text), sep="")
@@ -41,7 +54,7 @@ class Terminal:
     def say(self, text: str) -> None:
         """Say what was done."""
         if not self.quiet:
-            self.err.print(Text(printable(text), style="dim"))
+            self.err.print(Text(one_line(text), style="dim"))
 
     def show(self, *parts: Any, wrap: bool = False) -> None:
         """Print a result for people; lines that are too long end in an ellipsis unless they wrap."""
@@ -50,7 +63,7 @@ class Terminal:
         for part in parts:
             if isinstance(part, str | Text) or self.out.is_terminal:
                 # Brackets in a sentence may come from the table: they are no markup.
-                shown = Text(printable(part)) if isinstance(part, str) else part
+                shown = Text(one_line(part)) if isinstance(part, str) else part
                 no_wrap = isinstance(part, Text) and not wrap
                 self.out.print(shown, no_wrap=no_wrap, overflow="ellipsis")
                 continue
@@ -66,7 +79,7 @@ class Terminal:
         if self.quiet or not self.err.is_terminal:
             yield
             return
-        with self.err.status(Text(f"{printable(text)} ...")):
+        with self.err.status(Text(f"{one_line(text)} ...")):
             yield
 
     @contextmanager
@@ -122,3 +135,194 @@ def _escape(found: re.Match[str]) -> str:
     """Return a character, or how JSON writes it in ASCII if it is not shown."""
     sign = found.group()
     return sign if sign.isprintable() else f"\\u{ord(sign):04x}"
+
+
+def clipped(text: str, width: int) -> str:
+    """Return a text of at most so many cells, the middle left out of a longer one.
+
+    Examples
+    --------
+    >>> from spexplain.cli.terminal import clipped
+    >>> clipped("average temperature of the day", 16)
+    'average…the day'
+    """
+    text = one_line(text)
+    if cell_len(text) <= width:
+        return text
+    head = set_cell_size(text, width // 2).rstrip()
+    tail = text
+    while cell_len(tail) > width - width // 2 - 1:
+        tail = tail[1:]
+    return f"{head}…{tail.lstrip()}"
+
+
+def data_title(data: str) -> str:
+    """Return what titles call the table: the last part of its path."""
+    return "standard input" if data == "-" else Path(data).name
+
+
+def interval(name: str, lower: float | None, upper: float | None, width: int) -> str:
+    """Return what an interval says about a feature; its name, not the numbers, is shortened.
+
+    Examples
+    --------
+    >>> from spexplain.cli.terminal import interval
+    >>> interval("petal length", 2.45, 4.75, 40)
+    '2.45 < petal length ≤ 4.75'
+    """
+    from spexplain.tree.words import number
+
+    before = "" if lower is None or upper is None else f"{number(lower)} < "
+    after = f" ≤ {number(upper)}" if upper is not None else ""
+    if upper is None and lower is not None:
+        after = f" > {number(lower)}"
+    room = max(width - cell_len(before + after), _SHORTEST_NAME)
+    return f"{before}{clipped(name, room)}{after}"
+
+
+def headline(summary: "Summary", name: str) -> Text:
+    """Return the first line: method, file, sizes."""
+    sizes = ", ".join(
+        [
+            f"{counted(summary['n_rows'], 'row')} × {counted(summary['n_features'], 'column')}",
+            counted(summary["n_leaves"], "leaf", "leaves"),
+            f"depth {summary['depth']}",
+        ]
+    )
+    line = Text(f"{summary['method']}", style="bold")
+    return line.append(f" · {clipped(name, 30)} · {sizes}", style="not bold")
+
+
+def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
+    """Give the tree, one line a node, without recursion: paths may be long."""
+    nodes, stack = summary["nodes"], [(0, "", "")]
+    while stack:
+        at, before, below = stack.pop()
+        node = nodes[at]
+        yield _node_line(summary, node, before, width)
+        left, right = node["left"], node["right"]
+        if left is not None and right is not None:
+            stack.append((right, f"{below}└─ no  ", f"{below}   "))
+            stack.append((left, f"{below}├─ yes ", f"{below}│  "))
+
+
+def _node_line(summary: "Summary", node: "Node", before: str, width: int) -> Text:
+    line = Text(before, style="dim")
+    if node["leaf"] is None:
+        test = interval(str(node["name"]), node["lower"], node["threshold"], width - len(before))
+        return line.append(test, style="not dim")
+    leaf = summary["leaves"][node["leaf"]]
+    line.append("● ", style=f"not dim {_color(summary, leaf)}")
+    line.append(f"leaf {leaf['leaf']}", style="not dim")
+    if leaf["label"] is not None:
+        is_number = isinstance(leaf["label"], int | float) and not _is_noise(leaf)
+        kind = "cluster " if is_number else ""
+        line.append(f": {kind}{_label(leaf)}", style="not dim bold")
+    return line.append(f"  {counted(leaf['size'], 'row')}")
+
+
+def _label(leaf: "Leaf") -> str:
+    return "noise" if _is_noise(leaf) else clipped(str(leaf["label"]), _LONGEST_LABEL)
+
+
+def _is_noise(leaf: "Leaf") -> bool:
+    """Whether a leaf holds rows of no cluster only."""
+    from spexplain.table.reference import NOISE
+
+    return leaf["code"] == NOISE
+
+
+def _color(summary: "Summary", leaf: "Leaf") -> str:
+    from spexplain.facts.palette import colors
+
+    reference = summary["reference"]
+    if reference is None or leaf["code"] is None:
+        return colors(summary["n_leaves"])[leaf["leaf"]]
+    return colors(len(reference["labels"]))[leaf["code"]]
+
+
+def rules_table(summary: "Summary", width: int) -> Table:
+    """Return one row per leaf: what it stands for, its size and purity, its rule."""
+    from spexplain.facts.text import percent
+
+    has_labels = summary["reference"] is not None
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("leaf", justify="right")
+    if has_labels:
+        table.add_column("cluster", no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    if has_labels:
+        table.add_column("purity", no_wrap=True)
+    table.add_column("rule", no_wrap=True, overflow="ellipsis")
+    room = max(width - _width_before_rules(summary, width), 2 * _SHORTEST_NAME)
+    for leaf in summary["leaves"]:
+        cells: list[Any] = [str(leaf["leaf"])]
+        if has_labels:
+            cells.append(Text(_label(leaf), style="bold"))
+        cells += [f"{leaf['size']:,}", percent(leaf["share"])]
+        if has_labels:
+            cells.append(_purity(summary, leaf, width))
+        table.add_row(*cells, Text("\n".join(rule_lines(leaf, room))))
+    return table
+
+
+def _width_before_rules(summary: "Summary", width: int) -> int:
+    """Return the cells that the other columns take."""
+    leaves = summary["leaves"]
+    taken = max(4, len(str(len(leaves)))) + 2
+    taken += max(4, *(len(f"{leaf['size']:,}") for leaf in leaves)) + 2 + 5 + 2
+    if summary["reference"] is not None:
+        bar = 0 if width < _NARROW else _BAR
+        taken += max(7, *(cell_len(_label(leaf)) for leaf in leaves)) + 2 + max(bar + 5, 6) + 2
+    return taken
+
+
+def _purity(summary: "Summary", leaf: "Leaf", width: int) -> Text:
+    from spexplain.facts.text import percent
+
+    if leaf["purity"] is None:
+        return Text("–")
+    if width < _NARROW:
+        return Text(percent(leaf["purity"]), justify="right")
+    filled = min(int(leaf["purity"] * _BAR), _BAR)
+    bar = Text("█" * filled, style=_color(summary, leaf))
+    bar.append("░" * (_BAR - filled), style="dim")
+    return bar.append(f"{percent(leaf['purity']):>5}", style="default")
+
+
+def rule_lines(leaf: "Leaf", width: int) -> list[str]:
+    """Return a rule in lines of at most `width` cells, broken between its conditions."""
+    conditions: list[str] = []
+    for each in leaf["conditions"]:
+        name, pieces, room = each["name"], each["intervals"], width - len("and ")
+        texts = [interval(name, low, high, room) for low, high in pieces]
+        if len(pieces) == 1 and None not in pieces[0] and cell_len(texts[0]) > room:
+            # Two short lines, rather than one whose last number is cut off.
+            low, high = pieces[0]
+            conditions += [interval(name, low, None, room), interval(name, None, high, room)]
+        else:
+            conditions.append(" or ".join(texts))
+    lines: list[str] = []
+    for condition in conditions or ["all rows"]:
+        if lines and cell_len(f"{lines[-1]} and {condition}") <= width:
+            lines[-1] += f" and {condition}"
+        else:
+            lines.append(condition if not lines else f"and {condition}")
+    return lines
+
+
+def agreement_line(summary: "Summary", with_what: str) -> Text | None:
+    """Return how well leaves and clusters match."""
+    from spexplain.facts.text import percent
+
+    found = summary["agreement"]
+    if found is None:
+        return None
+    line = Text("Agreement").append(f" with {clipped(with_what, 24)}: ", style="dim")
+    line.append(f"ARI {found['ari']:.3f}", style="bold").append(f" · AMI {found['ami']:.3f}")
+    if summary["fidelity"] is not None:
+        line.append(f" · fidelity {percent(summary['fidelity'])}")
+    if summary["price"] is not None:
+        line.append(f" · price {summary['price']:.3g}")
+    return line

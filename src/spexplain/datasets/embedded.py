@@ -29,6 +29,7 @@ from spexplain.datasets.download import (
 from spexplain.datasets.encoders import ClipEncoder, Encoder, SbertEncoder
 from spexplain.datasets.readers import RawData, make_bunch, open_folder, read_archive
 from spexplain.datasets.registry import Embedding
+from spexplain.files import write_file
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -274,7 +275,7 @@ def _fill(part: Path, raw: RawData, encoder: Encoder, batch_size: int) -> None:
             encoder.name,
         )
         data.flush()
-        _note(part / "done", stop)
+        write_file(part / "done", str(stop))
         _LOG.info("%s: %d of %d embedded", part.stem, stop, len(data))
 
 
@@ -285,10 +286,3 @@ def _checked(vectors: Any, shape: tuple[int, int], name: str) -> NDArray[np.floa
     if not np.isfinite(array).all():
         raise ValueError(f"The encoder {name!r} gave vectors that are not finite.")
     return array
-
-
-def _note(path: Path, done: int) -> None:
-    """Write how many samples are done, in one step."""
-    new = path.with_name("done.new")
-    new.write_text(str(done), encoding="utf-8")
-    new.replace(path)

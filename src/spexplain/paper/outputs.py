@@ -3,15 +3,13 @@
 import csv
 import io
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from spexplain._version import __version__
 from spexplain.export.spreadsheets import disarmed
+from spexplain.files import replacing, write_file
 from spexplain.paper.compute import describe_machine
 from spexplain.paper.layout import (
     ABOUT,
@@ -26,7 +24,6 @@ from spexplain.paper.layout import (
 from spexplain.paper.published_numbers import SOURCE
 from spexplain.paper.results import Results
 from spexplain.paper.tables import TABLES
-from spexplain.show.report.files import write
 
 FIGURE = "paper-scores"
 _COLUMNS = (
@@ -126,9 +123,11 @@ def write_tables(results: Results, folder: Path, *, pictures: Sequence[Path] = (
         "numbers": found,
     }
     return [
-        write(folder / "paper.md", page(results, pictures=[path.name for path in pictures])),
-        write(folder / "paper.csv", text.getvalue()),
-        write(folder / "paper.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"),
+        write_file(folder / "paper.md", page(results, pictures=[path.name for path in pictures])),
+        write_file(folder / "paper.csv", text.getvalue()),
+        write_file(
+            folder / "paper.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        ),
     ]
 
 
@@ -154,9 +153,9 @@ def write_page(results: Results, path: Path, *, pictures: Sequence[Path] = ()) -
         images.mkdir(parents=True, exist_ok=True)
     copies = [images / _named(picture) for picture in pictures]
     for picture, copy in zip(pictures, copies, strict=True):
-        _place(copy, partial(shutil.copyfile, picture))
+        write_file(copy, picture.read_bytes())
     shown = [f"images/{copy.name}" for copy in copies]
-    return [write(path, page(results, pictures=shown)), *copies]
+    return [write_file(path, page(results, pictures=shown)), *copies]
 
 
 def _named(picture: Path) -> str:
@@ -189,21 +188,13 @@ def write_figure(results: Results, folder: Path) -> list[Path]:
     try:
         # No dates and chance names in the files: the same results give the same bytes.
         with pyplot().rc_context({"svg.hashsalt": FIGURE, "svg.fonttype": "none"}):
-            _place(png, lambda path: figure.savefig(path, dpi=160))
-            _place(svg, lambda path: figure.savefig(path, metadata={"Date": None}))
+            with replacing(png) as file:
+                figure.savefig(file, format="png", dpi=160)
+            with replacing(svg) as file:
+                figure.savefig(file, format="svg", metadata={"Date": None})
     finally:
         pyplot().close(figure)
     return [png, svg]
-
-
-def _place(path: Path, write_to: Callable[[Path], Any]) -> None:
-    """Write a file under another name, then rename it."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        write_to(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def page(results: Results, *, pictures: Sequence[str] = ()) -> str:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from spexplain._version import __version__
+from spexplain.files import write_file
 from spexplain.paper.compute import LoadedDataset, Record, compute, describe_machine
 from spexplain.paper.protocol import DATASETS, Dataset
 from spexplain.paper.published_numbers import published
 from spexplain.paper.tables import TABLES, PaperRow, PaperTask, rows_of, tasks_of
-from spexplain.show.report.files import write
 
 _LIBRARIES = ("numpy", "scikit-learn", "pyamg")
 
@@ -126,7 +126,7 @@ class Store:
     def put(self, task: PaperTask, digest: str, record: dict[str, Any]) -> None:
         """Keep the record of a task."""
         kept = {"of": _identity(task, digest), "record": record}
-        write(self._path(task, digest), json.dumps(kept, allow_nan=True))
+        write_file(self._path(task, digest), json.dumps(kept, allow_nan=True))
 
     def clear(self, names: Iterable[str]) -> None:
         """Forget everything about some datasets."""

@@ -1,8 +1,9 @@
-"""Writing a file in one step: readers meet the old file or the new one, never half of it."""
+"""Writing a report to a file."""
 
 import os
-import secrets
 from pathlib import Path
+
+from spexplain.files import write_file
 
 
 def write(path: str | os.PathLike[str], html: str, *, force: bool = True) -> Path:
@@ -37,47 +38,8 @@ def write(path: str | os.PathLike[str], html: str, *, force: bool = True) -> Pat
         raise IsADirectoryError(
             f"The report's path {str(target)!r} is a folder; name a file in it."
         )
-    if not force and target.exists():
-        raise _taken(target)
-    # What a symbolic link points to is replaced, not the link.
-    place = Path(os.path.realpath(target))
-    if not place.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(place.parent)!r} to write the report to.")
-    # Named before it is made: whenever Ctrl-C comes, it is known what to remove.
-    temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(html.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(_mode(place))
-        if force:
-            temporary.replace(place)
-        else:
-            _place_new(temporary, place)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return target
-
-
-def _mode(place: Path) -> int:
-    """Return the permissions of the old file, or those that new files get."""
-    if place.exists():
-        return place.stat().st_mode & 0o777
-    mask = os.umask(0)  # can only be read by setting it
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _place_new(temporary: Path, place: Path) -> None:
-    """Rename, but refuse a file that somebody else has put there meanwhile."""
-    try:
-        os.link(temporary, place)
-    except FileExistsError:
-        raise _taken(place) from None
-    except OSError:  # a file system without links
-        temporary.replace(place)
-
-
-def _taken(path: Path) -> FileExistsError:
-    return FileExistsError(f"The file {str(path)!r} exists already and was left as it is.")
+    # What a symbolic link points to is replaced, so its folder is what counts.
+    folder = Path(os.path.realpath(target)).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the report to.")
+    return write_file(target, html, force=force)

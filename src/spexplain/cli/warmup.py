@@ -1,17 +1,10 @@
-"""The small commands: ``demo`` and ``warmup``."""
+"""``spexplain warmup``: compile everything that is compiled on first use."""
 
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import typer
-
-
-def demo() -> None:
-    """Explain the clusters of a small table that comes along."""
-    from spexplain.demo import main
-
-    main()
 
 
 def warmup() -> None:
@@ -21,19 +14,19 @@ def warmup() -> None:
     from spexplain.cli.terminal import Terminal
 
     terminal = Terminal()
-    steps = list(_steps())
+    fits = list(small_fits())
     start = time.perf_counter()
-    with terminal.bar("Compiling", len(steps)) as advance, warnings.catch_warnings():
+    with terminal.bar("Compiling", len(fits)) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for estimator, X, y in steps:
+        for estimator, X, y in fits:
             estimator.fit(X, y)
             advance(1)
     seconds = time.perf_counter() - start
-    typer.echo(f"Compiled in {seconds:.1f} s; kept in {cache_folder()}")
+    typer.echo(f"Compiled in {seconds:.1f} s; kept in {compiled_code_folder()}")
 
 
-def _steps() -> Iterator[tuple[Any, Any, Any]]:
-    """Give small fits that together meet all kernels, on float32 and float64."""
+def small_fits() -> Iterator[tuple[Any, Any, Any]]:
+    """Yield estimators with small tables and labels; fitting all of them compiles every kernel."""
     import numpy as np
 
     import spexplain
@@ -46,7 +39,7 @@ def _steps() -> Iterator[tuple[Any, Any, Any]]:
     large_y = (large[:, 0] > 0).astype(int) + (large[:, 1] > 0)
     for dtype in (np.float64, np.float32):
         X = narrow.astype(dtype)
-        fits: list[tuple[str, dict[str, Any]]] = [
+        methods: list[tuple[str, dict[str, Any]]] = [
             ("SpexClique", {"refine": "objective"}),
             ("SpexClique", {"refine": "agreement", "clique_weights": "inverse_size"}),
             ("CART", {}),
@@ -60,14 +53,14 @@ def _steps() -> Iterator[tuple[Any, Any, Any]]:
             ("ExShallow", {}),
             ("BestTree", {"n_leaves": 6}),
         ]
-        for name, options in fits:
+        for name, options in methods:
             estimator = getattr(spexplain, name)(3, engine="histogram", n_jobs=2, **options)
             yield estimator, X, y
         yield spexplain.KernelIMM(3, n_leaves=5, max_anchors=100), X, y
         yield spexplain.SpexClique(3, n_jobs=2), large.astype(dtype), large_y
 
 
-def cache_folder() -> str:
+def compiled_code_folder() -> str:
     """Return where compiled code is kept."""
     from spexplain.kernels import labels
 

@@ -1,4 +1,4 @@
-"""Reading tables: which format a file has, how it is scanned, and what may be wrong with it."""
+"""Reading tables from files, at once or batch by batch; what is wrong with a file is said in one sentence."""
 
 import gzip
 import shutil
@@ -10,37 +10,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
-from spexplain.cli.errors import UserError, closest, listed, printable, usage_error
-from spexplain.cli.options import InputFormat, Reading
+import numpy as np
+
+from spexplain.cli.errors import UserError, usage_error
+from spexplain.cli.options import ReadingOptions
+from spexplain.files import FORMATS, READ_ONLY_FORMATS, TableFormat
 from spexplain.memory import check_memory
+from spexplain.messages import closest, listed, one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
-_FORMATS: dict[str, InputFormat] = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-}
 _TITLES = {
     "csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "arrow": "Arrow", "jsonl": "JSON lines"
 }  # fmt: skip
 # Types are guessed from so many rows; where a later row does not fit, from all of them.
 _N_GUESSED = 10_000
 _LONGEST_HEADER = 1 << 24  # bytes
+_N_BATCH_ROWS = 1 << 18  # rows of a batch of a columnar file
+_N_BATCH_BYTES = 1 << 23  # bytes of a batch of a text file
+_QUOTE, _NEWLINE = ord('"'), ord("\n")
 _DELIMITERS = {";": "';'", "\t": "a tab", "|": "'|'", ",": "','", ":": "':'"}
 
 
 @dataclass(frozen=True)
-class Source:
+class TableFile:
     """A table in a file that polars can scan.
 
     Parameters
@@ -50,15 +44,15 @@ class Source:
     path : Path
         The file itself, or a temporary copy of standard input or of what was gzipped.
     format : str
-        One of the input formats.
-    reading : Reading
+        How it is written.
+    reading : ReadingOptions
         Options for CSV.
     """
 
     name: str
     path: Path
-    format: InputFormat
-    reading: Reading
+    format: TableFormat
+    reading: ReadingOptions
 
     @property
     def is_text(self) -> bool:
@@ -101,20 +95,6 @@ class Source:
             frame = frame.rename({name: f"x{place}" for place, name in enumerate(names)})
         return frame
 
-    def parse_block(self, block: bytes, schema: "pl.Schema", *, has_header: bool) -> "pl.DataFrame":
-        """Return some rows of a CSV file, cells as text; the first block starts with the header."""
-        import polars as pl
-
-        return pl.read_csv(
-            block,
-            separator=self.separator,
-            has_header=False,
-            skip_rows=int(has_header and not self.reading.no_header),
-            schema=schema,
-            null_values=self._null_words,
-            raise_if_empty=False,  # a block may hold the header alone
-        )
-
     @property
     def _null_words(self) -> list[str] | None:
         words = self.reading.null
@@ -130,7 +110,7 @@ class Source:
             _check_size(self, frame, columns)
             return (frame if columns is None else frame.select(cs.by_name(*columns))).collect()
 
-        with clear_errors(self):
+        with user_errors(self):
             try:
                 return collected(_N_GUESSED)
             except pl.exceptions.ComputeError:
@@ -138,9 +118,75 @@ class Source:
                     raise
                 return collected(None)
 
+    def schema(self, numbers: set[str]) -> "pl.Schema":
+        """Return names and types of the columns; cells of CSV files are text, `numbers` floats."""
+        import polars as pl
+
+        schema = self.scan(as_text=True).collect_schema()
+        if self.format != "jsonl":
+            return schema
+        # A column whose first rows are whole may have fractions further down.
+        return pl.Schema(
+            {
+                name: pl.Float64() if name in numbers and dtype.is_numeric() else dtype
+                for name, dtype in schema.items()
+            }
+        )
+
+    def n_rows(self) -> int | None:
+        """Return the number of rows where the file says it at once."""
+        import polars as pl
+
+        if self.format not in ("parquet", "arrow"):
+            return None
+        with user_errors(self):
+            return int(self.scan().select(pl.len()).collect().item())
+
+    def batches(self, schema: "pl.Schema", columns: list[str]) -> Iterator["pl.DataFrame"]:
+        """Yield some columns of the table, some rows at a time, in constant memory.
+
+        A scan of polars that feeds a Python function runs ahead of it without bound, so batches are
+        cut here.
+        """
+        import polars as pl
+        import polars.selectors as cs
+
+        if self.format in ("parquet", "arrow"):
+            frame = self.scan()
+            n_rows = int(frame.select(pl.len()).collect().item())
+            # A table of none of its columns still has rows to label.
+            wanted = frame.select(cs.by_name(*(columns or schema.names()[:1])))
+            for start in range(0, n_rows, _N_BATCH_ROWS):
+                yield wanted.slice(start, _N_BATCH_ROWS).collect()
+            return
+        with self.path.open("rb") as file:
+            is_first = True
+            for block in _blocks(file, quoted=self.is_text):
+                if self.format == "jsonl":
+                    yield pl.read_ndjson(block, schema=schema)
+                else:
+                    yield self._parse_block(block, schema, has_header=is_first)
+                is_first = False
+
+    def _parse_block(
+        self, block: bytes, schema: "pl.Schema", *, has_header: bool
+    ) -> "pl.DataFrame":
+        """Return some rows of a CSV file, cells as text; the first block starts with the header."""
+        import polars as pl
+
+        return pl.read_csv(
+            block,
+            separator=self.separator,
+            has_header=False,
+            skip_rows=int(has_header and not self.reading.no_header),
+            schema=schema,
+            null_values=self._null_words,
+            raise_if_empty=False,  # a block may hold the header alone
+        )
+
     def names(self) -> list[str]:
         """Return the names of the columns; refuse tables without, and names that occur twice."""
-        with clear_errors(self):
+        with user_errors(self):
             names = self.scan().collect_schema().names()
             if self.is_text and not self.reading.no_header:
                 names = self._header()
@@ -180,7 +226,7 @@ class Source:
             )
 
 
-def _check_size(source: Source, frame: "pl.LazyFrame", columns: list[str] | None) -> None:
+def _check_size(source: TableFile, frame: "pl.LazyFrame", columns: list[str] | None) -> None:
     """Refuse a table that does not fit into memory twice, as it is read and as numbers."""
     import polars as pl
 
@@ -211,25 +257,51 @@ def _scan_arrow(path: Path) -> "pl.LazyFrame":
     return pl.scan_ipc(path) if is_file else pl.read_ipc_stream(path).lazy()
 
 
+def _blocks(file: BinaryIO, *, quoted: bool) -> Iterator[bytes]:
+    """Yield a text file in blocks of whole rows; a line break between quotes ends no row."""
+    rest = b""
+    while True:
+        more = file.read(_N_BATCH_BYTES)
+        block = rest + more
+        if not more:
+            if block:
+                yield block
+            return
+        end = _last_row_end(block, quoted)
+        if end:
+            yield block[:end]
+        rest = block[end:]
+
+
+def _last_row_end(block: bytes, quoted: bool) -> int:
+    """Return the length of the whole rows in a block; 0 if there is none."""
+    if not quoted or _QUOTE not in block:
+        return block.rfind(b"\n") + 1
+    codes = np.frombuffer(block, dtype=np.uint8)
+    is_outside = np.cumsum(codes == _QUOTE, dtype=np.int64) % 2 == 0
+    ends = np.flatnonzero((codes == _NEWLINE) & is_outside)
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
 @contextmanager
-def opened(data: str, reading: Reading) -> Iterator[Source]:
+def opened(data: str, reading: ReadingOptions) -> Iterator[TableFile]:
     """Yield a table; standard input and gzip are copied to a temporary file of constant memory."""
     given = reading.delimiter
     if given not in (None, "tab", "\\t") and len(given) != 1:
         usage_error(f"--delimiter must be one character or tab, not {given!r}.")
     if data == "-":
         with _copied(sys.stdin.buffer) as path:
-            yield Source("standard input", path, reading.input_format or "csv", reading)
+            yield TableFile("standard input", path, reading.input_format or "csv", reading)
         return
     path = Path(data)
     _check_file(path)
     is_zipped = path.suffix.lower() == ".gz"
     format = reading.input_format or _format_of(path.with_suffix("") if is_zipped else path)
     if not is_zipped:
-        yield Source(data, path, format, reading)
+        yield TableFile(data, path, format, reading)
         return
     with gzip.open(path) as file, _copied(file, name=data) as copy:  # type: ignore[arg-type]
-        yield Source(data, copy, format, reading)
+        yield TableFile(data, copy, format, reading)
 
 
 @contextmanager
@@ -253,12 +325,13 @@ def _check_file(path: Path) -> None:
         raise UserError(f"There is no file {path}{end if end.startswith(';') else '.'}")
 
 
-def _format_of(path: Path) -> InputFormat:
+def _format_of(path: Path) -> TableFormat:
     """Return the format that the name of a file says."""
     suffix = path.suffix.lower()
-    if suffix in _FORMATS:
-        return _FORMATS[suffix]
-    known = ", ".join(get_args(InputFormat))
+    known_endings = FORMATS | READ_ONLY_FORMATS
+    if suffix in known_endings:
+        return known_endings[suffix]
+    known = ", ".join(get_args(TableFormat))
     hint = " (for JSON, one object per line)" if suffix == ".json" else ""
     raise UserError(
         f"The name {path.name} does not say what format it has; pass --input-format, one of {known}{hint}."
@@ -266,7 +339,7 @@ def _format_of(path: Path) -> InputFormat:
 
 
 @contextmanager
-def clear_errors(source: Source) -> Iterator[None]:
+def user_errors(source: TableFile) -> Iterator[None]:
     """Turn what polars says about a broken file into one sentence."""
     import polars as pl
 
@@ -295,4 +368,4 @@ def clear_errors(source: Source) -> Iterator[None]:
 
 def _first(error: Exception) -> str:
     """Return the first line of an error."""
-    return printable((str(error).strip() or type(error).__name__).splitlines()[0])
+    return one_line((str(error).strip() or type(error).__name__).splitlines()[0])
