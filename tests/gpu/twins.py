@@ -16,6 +16,8 @@ from spexplain.kernels.cuda.records import (
     JobRows,
     NeighborLists,
 )
+from spexplain.objectives.bounds import capped_side, optimistic_side
+from spexplain.records import Side
 
 
 class TwinKernels:
@@ -194,17 +196,8 @@ class TwinKernels:
             return left, np.stack([sums[1], total[2] - sums[2], total[3] - sums[3]])
 
         def best(low, high, cap):
-            inner, volume, size = (high[i] if trend[i] < 0 else low[i] for i in range(3))
-            if trend.inner < 0 and trend.volume > 0:
-                volume = volume + (high[0] - low[0] + 1) // 2
-            volume = np.maximum(volume, 1) if trend.volume > 0 else volume
-            size = np.maximum(size, 1) if trend.size > 0 else size
-            if trend.inner < 0 and trend.volume > 0:
-                most = volume if cap is None else cap * volume
-                inner = np.minimum(inner, most)
-            elif trend.inner < 0 and trend.size > 0 and cap is not None:
-                inner = np.minimum(inner, cap * size)
-            return np.stack([inner, volume, size])
+            side = optimistic_side(Side(*low), Side(*high), trend)
+            return np.stack(side if cap is None else capped_side(side, trend, cap))
 
         variants = [np.concatenate(both(now))]
         cap_left = cap_right = None

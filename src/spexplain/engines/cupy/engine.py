@@ -8,6 +8,7 @@ import numpy as np
 from spexplain.aliases import Matrix
 from spexplain.engines.base import Search
 from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.ledgers import LabelLedger, StarLedger, ledger_of
 from spexplain.objectives import Objective
 
 
@@ -64,14 +65,15 @@ def search_with(
     from spexplain.engines.cupy.sums import CliqueSums, EdgeSums, StarSums
     from spexplain.engines.cupy.table import DeviceBins
 
-    graph, trend = objective.graph, objective.trend
+    graph = objective.graph
+    ledger = ledger_of(graph, objective.trend)
     room = MemoryShares.beside(X.nbytes, memory, lists_edges=isinstance(graph, SparseGraph))
     kept, n_borders = KeptHistograms(room.kept), n_bins + 1
     counts: Any
-    if isinstance(graph, CliqueGraph):
-        counts = CliqueSums(kernels, graph, trend, n_borders, kept)
-    elif isinstance(graph, StarGraph):
-        counts = StarSums(kernels, graph, n_borders, kept)
+    if isinstance(ledger, LabelLedger):
+        counts = CliqueSums(kernels, ledger, n_borders, kept)
+    elif isinstance(ledger, StarLedger):
+        counts = StarSums(kernels, ledger, n_borders, kept)
     else:
         assert isinstance(graph, SparseGraph)
         counts = EdgeSums(kernels, graph, n_borders, kept)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Bools
+from spexplain.engines.base import searches_empty_sides
 from spexplain.engines.cupy.table import DeviceBins
 from spexplain.engines.exhaustive import midpoint
 from spexplain.kernels.cuda.records import (
@@ -63,10 +64,7 @@ class CupySearch:
         return node.n_samples
 
     def value(self, node: DeviceNode) -> float:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(self.objective.value(node.side))
-        # Nothing to cut (isolated vertices only): such a leaf adds nothing.
-        return 0.0 if np.isnan(value) else value
+        return self.objective.leaf_value(node.side)
 
     def split(self, node: DeviceNode, cut: Cut) -> tuple[DeviceNode, DeviceNode]:
         block, feature = self.table.column(cut.feature)
@@ -129,11 +127,9 @@ class CupySearch:
     def _cuts_of(self, nodes: Sequence[DeviceNode]) -> list[Cut | None]:
         """Return the best cuts of a node, or of siblings."""
         found = self._best_with(nodes, self.min_samples_leaf)
-        if self.min_samples_leaf == 1:
+        if searches_empty_sides(self.objective, self.min_samples_leaf):
             for place, node in enumerate(nodes):
-                n_centers = 0 if node.centers is None else len(node.centers)
-                if found[place].score == np.inf and n_centers > 1:
-                    # Centres without samples between them: part the centres all the same.
+                if found[place].score == np.inf:
                     found[place] = self._best_with([node], 0)[0]
         return [self._cut(node, best) for node, best in zip(nodes, found, strict=True)]
 

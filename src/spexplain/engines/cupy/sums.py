@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Ints
 from spexplain.engines.cupy.memory import KeptHistograms
-from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.graphs import SparseGraph
 from spexplain.graphs.device import device_edges, keep_lists, known_lists
 from spexplain.kernels.cuda.kernels import EdgeTypes
 from spexplain.kernels.cuda.records import (
@@ -19,6 +19,7 @@ from spexplain.kernels.cuda.records import (
     JobRows,
     NeighborLists,
 )
+from spexplain.ledgers import LabelLedger, StarLedger
 from spexplain.records import Side
 
 _MOST_LABELS = 40_000  # whose counters fit shared memory
@@ -73,26 +74,16 @@ class CliqueSums(LabelSums):
     """Cliques: a sample adds to the inner weight with every earlier one of its cluster."""
 
     def __init__(
-        self, kernels: Any, graph: CliqueGraph, trend: Any, n_borders: int, kept: KeptHistograms
+        self, kernels: Any, ledger: LabelLedger, n_borders: int, kept: KeptHistograms
     ) -> None:
-        n_clusters = graph.n_clusters
-        super().__init__(kernels, graph.labels, n_clusters + 1, n_borders, kept)
-        self.graph = graph
-        degrees = graph.weights * (graph.cluster_sizes - 1)
-        self.is_wide = float(np.sum(degrees * graph.cluster_sizes)) >= 2.0**52
-        of_clusters = np.zeros((3, n_clusters + 1), dtype=np.int64)
-        of_clusters[:, :-1] = graph.weights, degrees, np.ones_like(degrees)
-        rates = graph.weights.astype(np.float64)
-        if trend is not None and trend.volume > 0:
-            rates = 1 / np.maximum(graph.cluster_sizes - 1, 1)
+        super().__init__(kernels, ledger.graph.labels, ledger.n_labels, n_borders, kept)
+        self.ledger = ledger
+        self.is_wide = float(self.root_side().volume) >= 2.0**52
         # Where the score is concave in the samples of one cluster, bins are bounded with their
         # largest cluster wholly on either side.
-        self.with_moves = (
-            trend is not None and trend.inner < 0 and max(trend.volume, trend.size) > 0
-        )
-        self.clusters = kernels.xp.asarray(of_clusters)
-        # Enlarged by more than rounding can take away.
-        self.rates = kernels.xp.asarray(np.append(rates, 0.0) * (1 + 1e-12))
+        self.with_moves = ledger.is_concave
+        self.clusters = kernels.xp.asarray(ledger.per_cluster)
+        self.rates = kernels.xp.asarray(ledger.rates)
 
     @property
     def work(self) -> int:
@@ -100,9 +91,7 @@ class CliqueSums(LabelSums):
         return self.n_borders * (2 * 8 * (48 if self.with_moves else 24) + 8 * self.n_labels)
 
     def root_side(self) -> Side:
-        sizes, weights = self.graph.cluster_sizes, self.graph.weights
-        degrees = weights * (sizes - 1)
-        return Side(np.sum(degrees * sizes), np.sum(degrees * sizes), np.sum(sizes))
+        return Side(*self.ledger.sums(np.append(self.ledger.graph.cluster_sizes, 0)))
 
     def borders(
         self, nodes: Sequence[DeviceNode], block: FeatureBlock, counters: Any, *, keep: bool
@@ -144,17 +133,15 @@ class StarSums(LabelSums):
     """Stars: a sample is joined to its centre once both are on the same side."""
 
     def __init__(
-        self, kernels: Any, graph: StarGraph, n_borders: int, kept: KeptHistograms
+        self, kernels: Any, ledger: StarLedger, n_borders: int, kept: KeptHistograms
     ) -> None:
-        n_centers = len(graph.centers)
+        graph = ledger.graph
         # Centres carry a label that is never counted.
-        uncounted = np.full(n_centers, 2**16 - 2, dtype=np.uint16)
+        uncounted = np.full(len(graph.centers), 2**16 - 2, dtype=np.uint16)
         labels = np.append(graph.labels.astype(np.uint16), uncounted)
-        super().__init__(kernels, labels, n_centers + 1, n_borders, kept)
-        self.graph = graph
-        self.center_degrees = np.bincount(graph.labels + 1, minlength=n_centers + 1)[1:]
-        # The same star without its samples: tells which centres count, at no cost in samples.
-        self.bare = StarGraph(np.empty(0, dtype=np.int64), graph.centers, graph.pairs)
+        super().__init__(kernels, labels, ledger.n_labels, n_borders, kept)
+        self.ledger, self.graph = ledger, graph
+        ledger.center_degrees = np.bincount(graph.labels + 1, minlength=ledger.n_labels)[1:]
 
     @property
     def work(self) -> int:
@@ -162,18 +149,17 @@ class StarSums(LabelSums):
         return self.n_borders * (2 * 8 * 24 + 8 * self.n_labels)
 
     def root_side(self) -> Side:
-        n_edges = np.int64(self.center_degrees.sum())
-        everything = np.arange(len(self.bare.centers))
-        return Side(2 * n_edges, 2 * n_edges, np.sum(self.bare.sizes_in(everything)))
+        degrees = self.ledger.center_degrees
+        return Side(*self.ledger.sums(np.append(degrees, 0), np.arange(len(degrees))))
 
     def _centers(self, nodes: Sequence[DeviceNode]) -> Any:
         """Return, for every node, which centres are there, count, and their degrees."""
-        of_nodes = np.zeros((len(nodes), 3, len(self.bare.centers)), dtype=np.int64)
+        of_nodes = np.zeros((len(nodes), 3, len(self.graph.centers)), dtype=np.int64)
         for own, node in zip(of_nodes, nodes, strict=True):
             assert node.centers is not None
             own[0, node.centers] = 1
-            own[1, node.centers] = self.bare.sizes_in(node.centers)[node.centers]
-            own[2] = self.center_degrees
+            own[1, node.centers] = self.graph.center_sizes(node.centers)
+            own[2] = self.ledger.center_degrees
         return self.kernels.xp.asarray(of_nodes)
 
     def borders(
@@ -203,7 +189,7 @@ class StarSums(LabelSums):
     def child_side(self, side: Side, centers: Ints | None) -> Side:
         """Return the sums of a child: which of its centres count is seen only now."""
         assert centers is not None
-        return side._replace(size=np.sum(self.bare.sizes_in(centers)))
+        return side._replace(size=np.sum(self.graph.center_sizes(centers)))
 
     def is_pure(self, n_kinds: int) -> bool:
         return False

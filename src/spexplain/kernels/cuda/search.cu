@@ -17,15 +17,20 @@ __device__ __forceinline__ void write_optimistic(const i64* smaller, const i64* 
   T inner = (T)(trend.inner < 0 ? larger[0] : smaller[0]);
   T volume = (T)(trend.volume < 0 ? larger[1] : smaller[1]);
   T size = (T)(trend.size < 0 ? larger[2] : smaller[2]);
-  // An edge that comes to lie inside has an end among the vertices that were added.
-  if (trend.inner < 0 && trend.volume > 0) volume += (T)((larger[0] - smaller[0] + 1) / 2);
+  if (trend.inner < 0 && trend.volume > 0) {
+    // An edge that comes to lie inside has an end among the vertices that were added.
+    volume += (T)((larger[0] - smaller[0] + 1) / 2);
+    inner = min(inner, volume);
+  }
   // A side without volume (or size) is inadmissible where it would be best.
   if (trend.volume > 0) volume = max(volume, (T)1);
   if (trend.size > 0) size = max(size, (T)1);
-  if (trend.inner < 0 && trend.volume > 0)
-    inner = min(inner, cap ? (T)(*cap * (double)volume) : volume);
-  else if (trend.inner < 0 && trend.size > 0 && cap)
-    inner = min(inner, (T)(*cap * (double)size));
+  if (cap && trend.inner < 0) {
+    if (trend.volume > 0)
+      inner = min(inner, (T)(*cap * (double)volume));
+    else if (trend.size > 0)
+      inner = min(inner, (T)(*cap * (double)size));
+  }
   out[0] = inner;
   out[step] = volume;
   out[2 * step] = size;
