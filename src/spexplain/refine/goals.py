@@ -6,9 +6,10 @@ from math import fsum
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
+from spexplain.ledgers import ledger_of
 from spexplain.metrics.agreement import RandIndex, pair_sums
 from spexplain.objectives import Objective
-from spexplain.refine.moves import Moves, NodeMoves, moves_of, packed
+from spexplain.refine.moves import NodeMoves, check_walk, packed, walk_of
 from spexplain.refine.routes import Routes, Test
 from spexplain.refine.rows import NodeRows, PairMoveTable, SortedRows
 
@@ -101,7 +102,8 @@ class ObjectiveGoal:
 
     def __init__(self, objective: Objective, routes: Routes, min_samples_leaf: int) -> None:
         self.objective, self.routes = objective, routes
-        self.moves: Moves = moves_of(objective.graph)
+        self.ledger = ledger_of(objective.graph, objective.trend)
+        check_walk(self.ledger)
         self.n_samples = objective.graph.n_samples
         sizes = np.bincount(routes.labels[: self.n_samples], minlength=routes.n_leaves)
         self.need = np.minimum(sizes, min_samples_leaf)
@@ -109,11 +111,11 @@ class ObjectiveGoal:
         self.may_be_nan = np.isnan(self.values)
 
     def _values(self) -> Floats:
-        return self._value(self.moves.leaf_sums(self.routes.labels, self.routes.n_leaves))
+        return self._value(self.ledger.leaf_sums(self.routes.labels, self.routes.n_leaves))
 
     def _value(self, sums: Array) -> Floats:
         with np.errstate(all="ignore"):
-            values = self.objective.value(self.moves.record(sums))
+            values = self.objective.value(self.ledger.record(sums))
         return np.broadcast_to(np.asarray(values, dtype=np.float64), sums.shape[1:])
 
     def accept(self) -> bool:
@@ -137,16 +139,16 @@ class ObjectiveGoal:
             for child in self.routes.children(node)
         )
         now = self.routes.labels[members].astype(np.int64) - first
-        at = NodeMoves(members, left, right, now, last - first, self.need[first:last])
-        sweep, may_be_nan = self.moves.sweep(at), self.may_be_nan[first:last]
-        starts = self._value(sweep.start).copy()
+        moves = NodeMoves(members, left, right, now, last - first, self.need[first:last])
+        walk, may_be_nan = walk_of(self.ledger, moves), self.may_be_nan[first:last]
+        starts = self._value(walk.start).copy()
         present = _total(self.values[first:last])
         unit = 1e-11 * (abs(present) + float(np.nansum(np.abs(starts)))) or 1.0
 
         best, places = np.empty(len(orders.columns)), np.empty(len(orders.columns), dtype=np.int64)
 
         def search(features: slice) -> None:
-            moved = sweep.walk(orders.now[features, start:stop])
+            moved = walk.walk(orders.now[features, start:stop])
             best_totals(
                 moved.leaves,
                 np.ascontiguousarray(self._value(moved.sums)),

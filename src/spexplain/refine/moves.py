@@ -1,24 +1,17 @@
-"""Sums of the leaves that change when rows of one node move from their right leaf to their left leaf."""
+"""Sums of the leaves that change when rows of one node move from their right leaf to their left leaf.
+
+What the sums of a leaf are, the ledger of the graph says; here they are followed from move to move.
+"""
 
 from dataclasses import dataclass
 from functools import singledispatch
 from threading import local
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.graphs import (
-    CenterCosts,
-    CliqueGraph,
-    EdgeGraph,
-    Graph,
-    PairGraph,
-    SparseGraph,
-    StarGraph,
-)
-from spexplain.records import Costs, Pair, Side
+from spexplain.ledgers import CostLedger, EdgeLedger, LabelLedger, Ledger, PairLedger, StarLedger
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,77 +65,37 @@ class Walk(Protocol):
         """Return the sums after every move along every order."""
 
 
-class Moves(Protocol):
-    """How the sums of one kind of graph change when vertices move between leaves."""
-
-    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
-        """Return the sums of every leaf, shape (n_sums, n_leaves)."""
-
-    def record(self, sums: Array) -> Any:
-        """Return sums as the record that the objective's formulas read."""
-
-    def sweep(self, at: NodeMoves) -> Walk:
-        """Return the moves of one node."""
-
-
 @singledispatch
-def moves_of(graph: Graph) -> Moves:
-    """Return the moves for a graph's type; register further types with ``@moves_of.register``."""
+def walk_of(ledger: Ledger, moves: NodeMoves) -> Walk:
+    """Return the moves of one node by the kind of its ledger; register further kinds with ``@walk_of.register``."""
     raise TypeError(
-        f'Refining the objective of a {type(graph).__name__} is not supported; use refine="agreement" instead.'
+        f'Refining the objective of a {type(ledger.graph).__name__} is not supported; use refine="agreement" instead.'
     )
 
 
-class LabelMoves:
+def check_walk(ledger: Ledger) -> None:
+    """Refuse a ledger whose moves nobody can follow, before anything is summed up."""
+    if walk_of.dispatch(type(ledger)) is walk_of.dispatch(object):
+        walk_of(
+            ledger, NodeMoves(*(np.zeros(0, dtype=np.int64),) * 4, 0, np.zeros(0, dtype=np.int64))
+        )
+
+
+@walk_of.register(LabelLedger)
+class LabelWalk:
     """Cliques: the sums follow from the table of leaves × clusters."""
 
-    def __init__(self, graph: CliqueGraph) -> None:
-        k = graph.n_clusters
-        self.codes = np.where(graph.labels < 0, k, graph.labels)
-        # Rows of no cluster fill one more column, whose edges weigh nothing.
-        self.per_cluster = np.zeros((3, k + 1), dtype=np.int64)
-        self.per_cluster[0, :k] = graph.weights
-        self.per_cluster[1, :k] = graph.weights * (graph.cluster_sizes - 1)
-        self.per_cluster[2, :k] = 1
-
-    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
-        """Return the sums of every leaf."""
-        return self.table_sums(self.table(labels, self.codes, n_leaves))
-
-    def table(self, labels: Array, codes: Ints, n_leaves: int) -> Ints:
-        """Return the table of leaves × clusters of some rows."""
-        n_columns = self.per_cluster.shape[1]
-        counts = np.bincount(labels * n_columns + codes, minlength=n_leaves * n_columns)
-        return counts.reshape(n_leaves, n_columns)
-
-    def table_sums(self, table: Ints) -> Ints:
-        """Return inner, volume and size of the leaves of a table."""
-        weight, degree, size = self.per_cluster
-        return np.stack([table * (table - 1) @ weight, table @ degree, table @ size])
-
-    def record(self, sums: Array) -> Side:
-        """Return inner, volume and size."""
-        return Side(*sums)
-
-    def sweep(self, at: NodeMoves) -> "LabelWalk":
-        """Return the moves of one node."""
-        return LabelWalk(self, at)
-
-
-class LabelWalk:
-    """The moves of one node, by counting labels."""
-
-    def __init__(self, moves: LabelMoves, at: NodeMoves) -> None:
-        n_columns = moves.per_cluster.shape[1]
-        codes = moves.codes[at.members]
-        self.table = moves.table(at.right, codes, at.n_leaves)
-        self.start = moves.table_sums(self.table)
-        left, right = (way * n_columns + codes for way in (at.left, at.right))
-        n_cells = at.n_leaves * n_columns
-        self.cells = packed(len(moves.codes), at.members, left, right, n_cells)
-        self.leaf_of_cell = np.repeat(np.arange(at.n_leaves, dtype=np.int32), n_columns)
-        self.per_cell = np.tile(moves.per_cluster, (1, at.n_leaves))
-        self.need = at.need
+    def __init__(self, ledger: LabelLedger, moves: NodeMoves) -> None:
+        n_columns = ledger.n_labels
+        codes = ledger.labels[moves.members].astype(np.int64)
+        self.table = ledger.counts_by_leaf(moves.right, codes, moves.n_leaves)
+        self.start = ledger.sums(self.table)
+        left, right = (way * n_columns + codes for way in (moves.left, moves.right))
+        n_cells = moves.n_leaves * n_columns
+        self.cells = packed(len(ledger.labels), moves.members, left, right, n_cells)
+        self.leaf_of_cell = np.repeat(np.arange(moves.n_leaves, dtype=np.int32), n_columns)
+        self.per_cell = np.tile(ledger.per_cluster, (1, moves.n_leaves))
+        self.need = moves.need
 
     def walk(self, orders: Array) -> MoveSums:
         """Return the sums after every move along every order."""
@@ -166,36 +119,6 @@ class LabelWalk:
         return moved
 
 
-class PairMoves:
-    """Two graphs: leaves are valued by the first alone."""
-
-    def __init__(self, graph: PairGraph) -> None:
-        self.first = moves_of(graph.graph)
-
-    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
-        """Return the sums of the first graph for every leaf."""
-        return self.first.leaf_sums(labels, n_leaves)
-
-    def record(self, sums: Array) -> Pair:
-        """Return the sums of the first graph; those of the second are not followed."""
-        nothing = np.full(sums.shape[1:], np.nan)
-        return Pair(self.first.record(sums), Side(nothing, nothing, nothing))
-
-    def sweep(self, at: NodeMoves) -> Walk:
-        """Return the moves of one node."""
-        return self.first.sweep(at)
-
-
-@moves_of.register
-def _(graph: CliqueGraph) -> Moves:
-    return LabelMoves(graph)
-
-
-@moves_of.register
-def _(graph: PairGraph) -> Moves:
-    return PairMoves(graph)
-
-
 def packed(n_rows: int, rows: Ints, into: Ints, out: Ints, n_cells: int) -> Array:
     """Return left and right cell of some rows in one number each, as narrow as their count allows."""
     half, dtype = (16, np.uint32) if n_cells <= 1 << 16 else (32, np.uint64)
@@ -204,57 +127,25 @@ def packed(n_rows: int, rows: Ints, into: Ints, out: Ints, n_cells: int) -> Arra
     return cells
 
 
-class EdgeMoves:
-    """Listed edges: a move changes the inner weights by the mover's edges to both leaves."""
-
-    def __init__(self, graph: EdgeGraph) -> None:
-        self.heads, self.tails, self.weights = graph.heads, graph.tails, graph.weights
-        self.n_samples = graph.n_samples
-        n_vertices = len(graph.degrees)
-        self.per_vertex = np.stack([graph.degrees, graph.sizes])
-        ends = np.r_[self.heads, self.tails], np.r_[self.tails, self.heads]
-        both = sparse.csr_array((np.tile(self.weights, 2), ends), shape=(n_vertices, n_vertices))
-        self.edges: tuple[Any, Any, Any] = (
-            both.indptr.astype(np.int64),
-            both.indices.astype(np.int32),
-            both.data.astype(np.int64),
-        )
-
-    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
-        """Return the sums of every leaf; vertices with label -1 are in none."""
-        sums = np.zeros((3, n_leaves), dtype=np.int64)
-        head, tail = labels[self.heads], labels[self.tails]
-        inside = (head == tail) & (head >= 0)
-        np.add.at(sums[0], head[inside], 2 * self.weights[inside])
-        known = labels >= 0
-        for field in (0, 1):
-            np.add.at(sums[field + 1], labels[known], self.per_vertex[field, known])
-        return sums
-
-    def record(self, sums: Array) -> Side:
-        """Return inner, volume and size."""
-        return Side(*sums)
-
-    def sweep(self, at: NodeMoves) -> "EdgeWalk":
-        """Return the moves of one node."""
-        return EdgeWalk(self, at)
-
-
+@walk_of.register(EdgeLedger)
+@walk_of.register(StarLedger)
 class EdgeWalk:
-    """The moves of one node, by walking the edges of its rows; extra vertices stay where they are."""
+    """Listed edges: a move changes the inner weights by the mover's edges to both leaves.
 
-    def __init__(self, moves: EdgeMoves, at: NodeMoves) -> None:
-        n_vertices = moves.per_vertex.shape[1]
-        self.moves, self.at = moves, at
-        self.routes = np.full((2, n_vertices), -1, dtype=np.int32)
-        self.routes[:, at.members] = at.left, at.right
-        self.places = np.full(n_vertices, -1, dtype=np.int32)
-        self.places[at.members] = at.now
-        is_sample = at.members < moves.n_samples
+    Extra vertices stay where they are.
+    """
+
+    def __init__(self, ledger: EdgeLedger | StarLedger, moves: NodeMoves) -> None:
+        self.ledger, self.moves = ledger, moves
+        self.routes = np.full((2, ledger.n_vertices), -1, dtype=np.int32)
+        self.routes[:, moves.members] = moves.left, moves.right
+        self.places = np.full(ledger.n_vertices, -1, dtype=np.int32)
+        self.places[moves.members] = moves.now
+        is_sample = moves.members < ledger.graph.n_samples
         right = self.places.copy()
-        right[at.members[is_sample]] = at.right[is_sample]
-        self.start = moves.leaf_sums(right, at.n_leaves)
-        self.rows = np.bincount(at.right[is_sample], minlength=at.n_leaves)
+        right[moves.members[is_sample]] = moves.right[is_sample]
+        self.start = ledger.leaf_sums(right, moves.n_leaves)
+        self.rows = np.bincount(moves.right[is_sample], minlength=moves.n_leaves)
 
     def walk(self, orders: Array) -> MoveSums:
         """Return the sums after every move along every order."""
@@ -265,13 +156,13 @@ class EdgeWalk:
             orders,
             self.routes,
             self.places,
-            self.moves.edges,
-            self.moves.per_vertex,
-            self.moves.n_samples,
+            self.ledger.neighbors,
+            self.ledger.vertices[:2],
+            self.ledger.graph.n_samples,
             self.start,
             self.rows,
-            self.at.need,
-            int(np.sum(self.rows < self.at.need)),
+            self.moves.need,
+            int(np.sum(self.rows < self.moves.need)),
             moved.leaves,
             moved.sums,
             moved.valid,
@@ -279,44 +170,16 @@ class EdgeWalk:
         return moved
 
 
-@moves_of.register(SparseGraph)
-@moves_of.register(StarGraph)
-def _(graph: EdgeGraph) -> Moves:
-    return EdgeMoves(graph)
-
-
-class CostMoves:
-    """Costs of serving leaves from centres: one sum per centre."""
-
-    def __init__(self, graph: CenterCosts) -> None:
-        self.costs = np.ascontiguousarray(graph.costs, dtype=np.int64)
-
-    def leaf_sums(self, labels: Array, n_leaves: int) -> Ints:
-        """Return the cost of serving every leaf from each centre."""
-        sums = np.zeros((n_leaves, self.costs.shape[1]), dtype=np.int64)
-        np.add.at(sums, labels, self.costs)
-        return sums.T
-
-    def record(self, sums: Array) -> Costs:
-        """Return the costs with the centres on the last axis."""
-        return Costs(np.moveaxis(sums, 0, -1))
-
-    def sweep(self, at: NodeMoves) -> "CostWalk":
-        """Return the moves of one node."""
-        return CostWalk(self, at)
-
-
+@walk_of.register(CostLedger)
 class CostWalk:
-    """The moves of one node, by adding up costs."""
+    """Costs of serving the leaves from every centre, added up."""
 
-    def __init__(self, moves: CostMoves, at: NodeMoves) -> None:
-        self.costs, self.need = moves.costs, at.need
-        self.routes = np.full((2, len(moves.costs)), -1, dtype=np.int32)
-        self.routes[:, at.members] = at.left, at.right
-        sums = np.zeros((at.n_leaves, self.costs.shape[1]), dtype=np.int64)
-        np.add.at(sums, at.right, self.costs[at.members])
-        self.start = np.ascontiguousarray(sums.T)
-        self.rows = np.bincount(at.right, minlength=at.n_leaves)
+    def __init__(self, ledger: CostLedger, moves: NodeMoves) -> None:
+        self.costs, self.need = np.ascontiguousarray(ledger.amounts, dtype=np.int64), moves.need
+        self.routes = np.full((2, len(self.costs)), -1, dtype=np.int32)
+        self.routes[:, moves.members] = moves.left, moves.right
+        self.start = np.ascontiguousarray(ledger.leaf_sums(self.routes[1], moves.n_leaves))
+        self.rows = np.bincount(moves.right, minlength=moves.n_leaves)
 
     def walk(self, orders: Array) -> MoveSums:
         """Return the sums after every move along every order."""
@@ -338,6 +201,7 @@ class CostWalk:
         return moved
 
 
-@moves_of.register
-def _(graph: CenterCosts) -> Moves:
-    return CostMoves(graph)
+@walk_of.register(PairLedger)
+def _(ledger: PairLedger, moves: NodeMoves) -> Walk:
+    """Two graphs: leaves are valued by the first alone."""
+    return walk_of(ledger.both[0], moves)
