@@ -108,7 +108,7 @@ def out_of_core(n_rows: int, n_columns: int, folder: Path) -> dict[str, Any]:
         spent = time.perf_counter() - start
         held = [each["metrics"]["memory"] for each in client.scheduler_info()["workers"].values()]
     print(explainer.to_text())
-    moved = explainer._table.workers.traffic
+    moved = explainer.explanation_.training.table.workers.traffic
     return {
         "rows": n_rows,
         "columns": n_columns,

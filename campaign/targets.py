@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from probe import probe
 
-from spexplain.export import Model, from_json, to_json, to_sql
+from spexplain.explanation import Explanation, from_json
+from spexplain.export import to_json, to_sql
 from spexplain.export.dialects import DIALECTS
 from spexplain.tree import Tree
 
@@ -68,12 +69,12 @@ class Bytes:
 # --- from_json ------------------------------------------------------------------------------------
 
 
-def model(names: tuple[str, ...] = ("a", "b"), labels: Any = ("x", "y", "z")) -> Model:
+def model(names: tuple[str, ...] = ("a", "b"), labels: Any = ("x", "y", "z")) -> Explanation:
     """Return a small model with an ordinary and an interval test."""
     tree = Tree.root(n_features=2, size=10, value=0.5)
     tree = tree.split(0, feature=0, threshold=0.5, sizes=(4, 6), score=0.25, values=(0.1, 0.2))
     tree = tree.split(2, feature=1, threshold=2.0, lower=-1.5, sizes=(2, 4), values=(0.0, 0.0))
-    return Model(tree, names, np.array(labels), np.array([1.0, 0.5, 0.75]), kind="CART")
+    return Explanation(tree, names, np.array(labels), np.array([1.0, 0.5, 0.75]), method="CART")
 
 
 _HOSTILE: tuple[Any, ...] = (

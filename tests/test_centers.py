@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracle_centers as oracle
 from spexplain import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
 from spexplain.engines import Engine
-from spexplain.estimators.center_based import CenterExplainer, first_of_equals
+from spexplain.estimators.centers import CenterExplainer, first_of_equals
 from spexplain.exceptions import LeafCountWarning
 from spexplain.tree import LEAF, Tree
 from strategies import labels_for, tables

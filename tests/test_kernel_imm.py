@@ -227,7 +227,9 @@ def test_best_keeps_the_cheaper_clustering():
             )
         assert prices["best"] == min(prices["kernel"], prices["taylor"])
         assert prices[fitted.surrogate_] == prices["best"]
-        assert "_table" not in fitted.__getstate__()  # pickles leave the rows out
+        assert "_table" not in fitted.__getstate__()
+        rows_kept = fitted.explanation_.training.__getstate__()["table"]
+        assert rows_kept is None  # pickles leave the rows out
 
 
 def test_features_may_name_the_surrogate_or_the_columns():

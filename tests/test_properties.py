@@ -16,7 +16,7 @@ from spexplain.engines import exhaustive as numpy_engine
 from spexplain.graphs import CliqueGraph, SparseGraph
 from spexplain.objectives import gini_cart, spex, volume_cart
 from spexplain.tree import LEAF, Tree
-from spexplain.tree.words import conditions
+from spexplain.tree.boxes import contains, leaf_box
 from strategies import graph_tables, labelled_tables, tables, trees
 
 # --- What must not change the partition -----------------------------------------------------------
@@ -161,8 +161,8 @@ def test_every_row_satisfies_the_rule_of_its_leaf_alone(tree, column):
             each
             for each in range(tree.n_leaves)
             if all(
-                (rule.lower < row[rule.feature] <= rule.upper) == rule.inside
-                for rule in conditions(tree, each)
+                contains(intervals, row[feature])
+                for feature, intervals in leaf_box(tree, each).items()
             )
         ]
         assert satisfied == [leaf]

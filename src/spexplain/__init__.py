@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         SpexGraph,
         SpexKNN,
     )
-    from spexplain.export import from_json
+    from spexplain.explanation import from_json
     from spexplain.references import KernelKMeans, KMedians
     from spexplain.tree import Tree
 
@@ -52,7 +52,7 @@ _HOMES = {
     "SpexGraph": "estimators",
     "SpexKNN": "estimators",
     "Tree": "tree",
-    "from_json": "export",
+    "from_json": "explanation",
 }
 _MODULES = ("datasets", "graphs", "metrics")
 

@@ -75,7 +75,7 @@ def test_own_centres_do_not_depend_on_partitions(case):
     ]
     assert fits[0].tree_ == fits[1].tree_
     exact = centers_of(X, labels)
-    np.testing.assert_allclose(fits[1]._explained.reference.centers, exact, rtol=1e-14)
+    np.testing.assert_allclose(fits[1].explanation_.reference.centers, exact, rtol=1e-14)
 
 
 def test_rows_belong_to_the_nearest_centre_without_labels(case):

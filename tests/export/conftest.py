@@ -18,7 +18,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from spexplain import CART
-from spexplain.export import Model, to_sql
+from spexplain.explanation import Explanation
+from spexplain.export import to_sql
 from spexplain.tree import Tree
 
 Rows = list[list[float | None]]
@@ -30,14 +31,16 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def columns_of(model: Model, real: str) -> str:
+def columns_of(model: Explanation, real: str) -> str:
     return ", ".join([f'"{ROW_ID}" INTEGER', *(f"{quoted(name)} {real}" for name in model.names)])
 
 
 class SQLite:
     dialect = "sqlite"
 
-    def labels(self, model: Model, rows: Rows, *, real: str = "float64", **options: Any) -> list:
+    def labels(
+        self, model: Explanation, rows: Rows, *, real: str = "float64", **options: Any
+    ) -> list:
         connection = sqlite3.connect(":memory:")
         connection.execute(f"CREATE TABLE t ({columns_of(model, 'REAL')})")
         marks = ", ".join("?" * (1 + model.tree.n_features))
@@ -52,7 +55,9 @@ class SQLite:
 class DuckDB:
     dialect = "duckdb"
 
-    def labels(self, model: Model, rows: Rows, *, real: str = "float64", **options: Any) -> list:
+    def labels(
+        self, model: Explanation, rows: Rows, *, real: str = "float64", **options: Any
+    ) -> list:
         import duckdb
 
         connection = duckdb.connect()
@@ -72,7 +77,9 @@ class PostgreSQL:
     def __init__(self, command: list[str]) -> None:
         self.command = command
 
-    def labels(self, model: Model, rows: Rows, *, real: str = "float64", **options: Any) -> list:
+    def labels(
+        self, model: Explanation, rows: Rows, *, real: str = "float64", **options: Any
+    ) -> list:
         type_name = {"float64": "float8", "float32": "float4"}[real]
         values = ",\n".join(
             f"({number}, "
@@ -177,17 +184,17 @@ def iris() -> Any:
 
 
 @pytest.fixture
-def interval_model() -> Model:
+def interval_model() -> Explanation:
     """Ordinary and interval tests, thresholds that need all 17 digits, labels with quotes."""
     tree = Tree.root(n_features=3, size=100)
     tree = tree.split(0, feature=0, threshold=0.1 + 0.2, lower=-1 / 3, sizes=(40, 60))
     tree = tree.split(2, feature=2, threshold=1e-7, sizes=(20, 40))
     tree = tree.split(4, feature=0, threshold=2.5, lower=1.7000000000000002, sizes=(15, 25))
-    return Model(
+    return Explanation(
         tree,
-        feature_names=("petal length", 'a "quoted" name', "höhe"),
+        columns=("petal length", 'a "quoted" name', "höhe"),
         leaf_reference=np.array(["it's", "back\\slash", "new\nline", "ü"]),
         leaf_purity=np.array([1.0, 0.5, 0.75, 0.1]),
-        kind="KernelIMM",
+        method="KernelIMM",
         version="1.0",
     )

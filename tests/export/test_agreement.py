@@ -8,9 +8,10 @@ from export.conftest import DuckDB, SQLite
 from export.edges import edge_values
 from export.test_onnx import run
 from export.test_python_source import function
-from spexplain.export import Model, from_json, to_json, to_onnx, to_python, to_sklearn
+from spexplain.explanation import Explanation, from_json
+from spexplain.export import to_json, to_onnx, to_python, to_sklearn
 from spexplain.tree import Tree
-from spexplain.tree.words import Condition, conditions
+from spexplain.tree.boxes import Box, contains, leaf_boxes
 
 N_FEATURES = 3
 NUMBERS = st.one_of(
@@ -51,24 +52,23 @@ def trees_with_rows(draw: st.DrawFn) -> tuple[Tree, np.ndarray]:
     return tree, np.array(rows, dtype=dtype)
 
 
-def holds(condition: Condition, row: np.ndarray) -> bool:
-    x = float(row[condition.feature])
-    return (condition.lower < x <= condition.upper) == condition.inside
+def holds(box: Box, row: np.ndarray) -> bool:
+    return all(contains(intervals, float(row[feature])) for feature, intervals in box.items())
 
 
 @given(trees_with_rows())
 def test_every_row_satisfies_exactly_one_rule(tree_and_rows):
     tree, rows = tree_and_rows
-    rules = [conditions(tree, leaf) for leaf in range(tree.n_leaves)]
+    boxes = leaf_boxes(tree)
     for row, leaf in zip(rows, tree.apply(rows), strict=True):
-        satisfied = [all(holds(each, row) for each in rule) for rule in rules]
+        satisfied = [holds(box, row) for box in boxes]
         assert np.flatnonzero(satisfied).tolist() == [leaf]
 
 
 @given(trees_with_rows())
 def test_all_forms_agree(tree_and_rows):
     tree, rows = tree_and_rows
-    model, expected = Model(tree), tree.apply(rows).tolist()
+    model, expected = Explanation(tree), tree.apply(rows).tolist()
     real = rows.dtype.name
     predict = function(to_python(model))
     assert [predict(row) for row in rows] == expected
@@ -84,5 +84,5 @@ def test_all_forms_agree(tree_and_rows):
 @given(trees_with_rows())
 def test_postgresql_agrees(postgresql, tree_and_rows):
     tree, rows = tree_and_rows
-    found = postgresql.labels(Model(tree), rows.tolist(), real=rows.dtype.name)
+    found = postgresql.labels(Explanation(tree), rows.tolist(), real=rows.dtype.name)
     assert found == tree.apply(rows).tolist()

@@ -9,7 +9,9 @@ import pytest
 from scipy import sparse
 
 from export.edges import edge_rows
-from spexplain.export import LoadedModel, Model, from_json, serialize, to_json
+from spexplain import CART
+from spexplain.explanation import Explanation, LoadedModel, from_json
+from spexplain.export import serialize, to_json
 from spexplain.tree import Tree
 
 
@@ -29,7 +31,7 @@ def text(interval_model):
 
 def test_round_trip_of_an_estimator(iris):
     estimator, X = iris
-    loaded = from_json(to_json(Model.of(estimator)))
+    loaded = from_json(to_json(estimator.explanation_))
     assert loaded.tree_ == estimator.tree_
     np.testing.assert_array_equal(loaded.predict(X), estimator.predict(X))
     labels = loaded.predict_reference(X)
@@ -57,9 +59,9 @@ def test_floats_are_exact(interval_model, text):
 
 def test_exports_of_a_loaded_model(interval_model, text):
     loaded = from_json(text)
-    again = Model.of(loaded)
-    assert (again.kind, again.version, again.names) == (
-        interval_model.kind,
+    again = loaded.explanation_
+    assert (again.method, again.version, again.names) == (
+        interval_model.method,
         interval_model.version,
         interval_model.names,
     )
@@ -95,7 +97,9 @@ def test_rules_under_other_names(text):
 )
 def test_labels_keep_their_type(labels, dtype):
     tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=0.5)
-    found = from_json(to_json(Model(tree, leaf_reference=labels))).predict_reference([[0], [1]])
+    found = from_json(to_json(Explanation(tree, leaf_reference=labels))).predict_reference(
+        [[0], [1]]
+    )
     assert found.dtype == np.dtype(dtype)
     assert found.tolist() == labels.tolist()
 
@@ -114,7 +118,7 @@ def test_labels_keep_their_type(labels, dtype):
 def test_other_labels_are_refused(labels):
     tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=0.5)
     with pytest.raises(ValueError, match=r"^The reference labels .* which is what JSON can hold"):
-        to_json(Model(tree, leaf_reference=labels))
+        to_json(Explanation(tree, leaf_reference=labels))
 
 
 def test_no_pickle_no_nan_only_ascii(text):
@@ -159,7 +163,7 @@ def test_other_texts_are_refused(bad, message):
         ({"tree": []}, "tree must be an object"),
         ({"tree": {}}, "This is not a tree"),
         ({"estimator": 3}, "estimator must be a string"),
-        ({"estimator": '"""; import os'}, "kind=.* must be the name of a class"),
+        ({"estimator": '"""; import os'}, "method=.* must be the name of a class"),
         ({"estimator": "x" * 101}, "must be the name of a class"),
         ({"written_by": "1\n2"}, "version=.* must be a version number"),
         ({"feature_names": "abc"}, "feature_names must be a list of strings or null"),
@@ -215,7 +219,7 @@ def test_hostile_sizes(text, monkeypatch):
     with pytest.raises(ValueError, match=r"too large for JSON"):
         from_json(changed_tree(text, feature=[-1] * 200_001))
     with pytest.raises(ValueError, match=r"too large for JSON"):
-        to_json(Model(Tree.root(n_features=10**7, size=1)))
+        to_json(Explanation(Tree.root(n_features=10**7, size=1)))
     monkeypatch.setattr(serialize, "MAX_CHARACTERS", 100)
     with pytest.raises(ValueError, match=r"longer than 100 characters"):
         from_json(text)
@@ -229,7 +233,7 @@ def test_text_must_be_text():
 @pytest.fixture
 def loaded() -> LoadedModel:
     tree = Tree.root(n_features=2, size=0).split(0, feature=1, threshold=0.5)
-    return LoadedModel(Model(tree, ("a", "b")))
+    return LoadedModel(Explanation(tree, ("a", "b")))
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
@@ -251,7 +255,7 @@ def test_frames_without_known_names(loaded):
     twice = pd.DataFrame([[0.0, 0.75, 0.0]], columns=["a", "b", "a"])
     with pytest.raises(ValueError, match=r"^X has more than one column 'a'"):
         loaded.predict(twice)
-    nameless = LoadedModel(Model(loaded.tree_))
+    nameless = LoadedModel(Explanation(loaded.tree_))
     assert nameless.predict(pd.DataFrame({"q": [0], "r": [1]})).tolist() == [1]
 
 
@@ -287,6 +291,6 @@ def test_odd_but_good_rows(loaded):
 def test_bad_models():
     tree = Tree.root(n_features=1, size=1)
     with pytest.raises(ValueError, match=r"^leaf_reference must hold one entry"):
-        Model(tree, leaf_reference=np.array([1, 2]))
-    with pytest.raises(ValueError, match=r"^This object is not fitted yet"):
-        Model.of(object())
+        Explanation(tree, leaf_reference=np.array([1, 2]))
+    with pytest.raises(ValueError, match=r"^This CART instance is not fitted yet"):
+        CART().to_json()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from export.edges import edge_rows
-from spexplain.export import Model, to_onnx
+from spexplain.explanation import Explanation
+from spexplain.export import to_onnx
 from spexplain.tree import Tree
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -28,7 +29,7 @@ def test_same_labels_as_predict(iris, dtype):
     estimator, X = iris
     X = X.to_numpy().astype(dtype)
     rows = np.concatenate([X, edge_rows(estimator.tree_, dtype=dtype)])
-    model = Model.of(estimator)
+    model = estimator.explanation_
     input_type = np.dtype(dtype).name
     leaves = run(to_onnx(model, input_type=input_type), rows)
     assert leaves.dtype == np.int64
@@ -56,7 +57,7 @@ def test_many_leaves():
         leaf = int(rng.choice(tree.leaves))
         tree = tree.split(leaf, feature=int(rng.integers(4)), threshold=threshold, lower=lower)
     rows = np.concatenate([rng.normal(size=(3000, 4)), edge_rows(tree, 3000)])
-    np.testing.assert_array_equal(run(to_onnx(Model(tree)), rows), tree.apply(rows))
+    np.testing.assert_array_equal(run(to_onnx(Explanation(tree)), rows), tree.apply(rows))
 
 
 @pytest.mark.parametrize(
@@ -71,18 +72,18 @@ def test_many_leaves():
 )
 def test_label_types(labels, expected):
     tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=0.5)
-    proto = to_onnx(Model(tree, leaf_reference=np.array(labels)), label="reference")
+    proto = to_onnx(Explanation(tree, leaf_reference=np.array(labels)), label="reference")
     found = run(proto, np.array([[0.5], [0.75]]))
     assert found.tolist() == expected
 
 
 def test_one_leaf():
-    found = run(to_onnx(Model(Tree.root(n_features=2, size=1))), np.ones((3, 2)))
+    found = run(to_onnx(Explanation(Tree.root(n_features=2, size=1))), np.ones((3, 2)))
     assert found.tolist() == [0, 0, 0]
 
 
 def test_bad_arguments():
-    model = Model(Tree.root(n_features=1, size=1), leaf_reference=np.array(["\ud800"]))
+    model = Explanation(Tree.root(n_features=1, size=1), leaf_reference=np.array(["\ud800"]))
     with pytest.raises(ValueError, match=r"^label='x' must be"):
         to_onnx(model, label="x")
     with pytest.raises(ValueError, match=r"^input_type='int' must be"):
@@ -96,4 +97,4 @@ def test_absent_onnx(monkeypatch):
     with pytest.raises(
         ImportError, match=r'^to_onnx needs onnx: pip install "spexplain\[onnx\]"\.$'
     ):
-        to_onnx(Model(Tree.root(n_features=1, size=1)))
+        to_onnx(Explanation(Tree.root(n_features=1, size=1)))

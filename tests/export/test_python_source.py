@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from export.edges import edge_rows
-from spexplain.export import Model, python_source, to_python
+from spexplain.explanation import Explanation
+from spexplain.export import python_source, to_python
 from spexplain.tree import Tree
 
 
@@ -17,14 +18,14 @@ def function(source: str):
     return space["predict"]
 
 
-def stump(name: str = "x", labels: object = None) -> Model:
+def stump(name: str = "x", labels: object = None) -> Explanation:
     tree = Tree.root(n_features=2, size=2).split(0, feature=1, threshold=0.5, sizes=(1, 1))
-    return Model(tree, ("other", name), None if labels is None else np.array(labels))
+    return Explanation(tree, ("other", name), None if labels is None else np.array(labels))
 
 
 def test_an_estimator(iris):
     estimator, X = iris
-    source = to_python(Model.of(estimator), label="reference")
+    source = to_python(estimator.explanation_, label="reference")
     predict = function(source)
     assert "import" not in source
     expected = estimator.predict_reference(X).tolist()
@@ -48,7 +49,7 @@ def test_deep_trees():
     tree = Tree.root(n_features=1, size=1)
     for level in range(300):
         tree = tree.split(0 if level == 0 else 2 * level, feature=0, threshold=level + 0.5)
-    predict = function(to_python(Model(tree)))
+    predict = function(to_python(Explanation(tree)))
     assert [predict([x]) for x in range(301)] == list(range(301))
 
 
@@ -89,7 +90,7 @@ def test_bad_rows():
 
 
 def test_one_leaf():
-    assert function(to_python(Model(Tree.root(n_features=1, size=1))))([1]) == 0
+    assert function(to_python(Explanation(Tree.root(n_features=1, size=1))))([1]) == 0
 
 
 def test_bad_arguments():

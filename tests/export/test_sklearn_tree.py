@@ -8,19 +8,20 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 
 from export.edges import edge_rows
-from spexplain.export import Model, sklearn_tree, to_sklearn
+from spexplain.explanation import Explanation
+from spexplain.export import sklearn_tree, to_sklearn
 from spexplain.tree import Tree
 
 
 @pytest.fixture
 def nameless(interval_model):
-    return Model(interval_model.tree, leaf_reference=interval_model.leaf_reference)
+    return Explanation(interval_model.tree, leaf_reference=interval_model.leaf_reference)
 
 
 @pytest.mark.parametrize("label", ["leaf", "reference"])
 def test_an_estimator(iris, label):
     estimator, X = iris
-    classifier = to_sklearn(Model.of(estimator), X, label=label)
+    classifier = to_sklearn(estimator.explanation_, X, label=label)
     assert isinstance(classifier, DecisionTreeClassifier)
     expected = estimator.predict(X) if label == "leaf" else estimator.predict_reference(X)
     found = classifier.predict(X)
@@ -48,7 +49,7 @@ def test_text_and_plot(iris):
     from matplotlib import pyplot
 
     estimator, X = iris
-    classifier = to_sklearn(Model.of(estimator), X, label="reference")
+    classifier = to_sklearn(estimator.explanation_, X, label="reference")
     text = export_text(classifier, feature_names=list(X.columns))
     assert text.count("class:") == estimator.n_leaves_
     figure, axes = pyplot.subplots()
@@ -82,7 +83,7 @@ def test_redundant_copies_are_left_out():
     for level in range(40):
         node = 0 if level == 0 else 2 * level
         tree = tree.split(node, feature=0, lower=float(level), threshold=level + 1.0)
-    classifier = to_sklearn(Model(tree))
+    classifier = to_sklearn(Explanation(tree))
     assert classifier.tree_.node_count == 2 * 42 - 1
     rows = np.arange(-1, 42, 0.5)[:, None]
     np.testing.assert_array_equal(classifier.predict(rows), tree.apply(rows))
@@ -95,7 +96,7 @@ def test_too_many_copies(monkeypatch):
         node = 0 if level == 0 else 2 * level
         tree = tree.split(node, feature=level, lower=0.0, threshold=1.0)
     with pytest.raises(ValueError, match=r"would need more than 50 nodes in scikit-learn"):
-        to_sklearn(Model(tree))
+        to_sklearn(Explanation(tree))
 
 
 @pytest.mark.parametrize("shift", [-1, 1])
@@ -110,12 +111,12 @@ def test_thresholds_move_to_fit_rounded_rows(shift):
     X = np.array([[left], [right], [nearby], [nearby], [nearby]])
     assert np.float32(nearby) == np.float32(shared)
     with pytest.warns(UserWarning, match=r"1 of 5 rows of X get another label"):
-        classifier = to_sklearn(Model(tree), X)
+        classifier = to_sklearn(Explanation(tree), X)
     assert np.sum(classifier.predict(X) != tree.apply(X)) == 1
-    assert np.sum(to_sklearn(Model(tree)).predict(X) != tree.apply(X)) == 3
+    assert np.sum(to_sklearn(Explanation(tree)).predict(X) != tree.apply(X)) == 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        to_sklearn(Model(tree), X[2:])
+        to_sklearn(Explanation(tree), X[2:])
 
 
 def test_moved_intervals_stay_intervals():
@@ -123,20 +124,22 @@ def test_moved_intervals_stay_intervals():
     tree = Tree.root(n_features=1, size=3).split(0, feature=0, lower=low, threshold=low + 1e-9)
     X = np.array([[low], [low + 5e-10], [low + 1e-9], [2.0], [low + 5e-10], [0.5]])
     with pytest.warns(UserWarning, match=r"of 6 rows of X"):
-        classifier = to_sklearn(Model(tree), X)
+        classifier = to_sklearn(Explanation(tree), X)
     assert classifier.predict([[0.5], [2.0]]).tolist() == [1, 1]
 
 
 def test_values_beyond_float32():
     tree = Tree.root(n_features=1, size=3).split(0, feature=0, threshold=1e300)
     X = np.array([[1.0], [2.0], [-5.0]])
-    assert to_sklearn(Model(tree), X).predict(X).tolist() == [0, 0, 0]
+    assert to_sklearn(Explanation(tree), X).predict(X).tolist() == [0, 0, 0]
 
 
 def test_one_leaf_and_no_sizes():
-    assert to_sklearn(Model(Tree.root(n_features=2, size=0))).predict([[1, 2]]).tolist() == [0]
+    assert to_sklearn(Explanation(Tree.root(n_features=2, size=0))).predict([[1, 2]]).tolist() == [
+        0
+    ]
     tree = Tree.root(n_features=2, size=0).split(0, feature=0, threshold=0.5)
-    classifier = to_sklearn(Model(tree))
+    classifier = to_sklearn(Explanation(tree))
     assert classifier.predict_proba([[0, 0], [1, 0]]).tolist() == [[1, 0], [0, 1]]
     assert np.isfinite(classifier.tree_.value).all()
 
@@ -144,7 +147,7 @@ def test_one_leaf_and_no_sizes():
 def test_shap(iris):
     shap = pytest.importorskip("shap")
     estimator, X = iris
-    classifier = to_sklearn(Model.of(estimator), X, label="reference")
+    classifier = to_sklearn(estimator.explanation_, X, label="reference")
     table = X.to_numpy()
     explainer = shap.TreeExplainer(classifier)
     values = np.asarray(explainer.shap_values(table[::10]))
@@ -157,7 +160,7 @@ def test_dtreeviz(iris):
     pytest.importorskip("matplotlib").use("Agg")
     dtreeviz = pytest.importorskip("dtreeviz")
     estimator, X = iris
-    classifier = to_sklearn(Model.of(estimator), X)
+    classifier = to_sklearn(estimator.explanation_, X)
     drawing = dtreeviz.model(
         classifier,
         X_train=X,

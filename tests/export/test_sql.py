@@ -7,8 +7,9 @@ import pytest
 
 from export.edges import edge_rows
 from spexplain import CART, IMM
-from spexplain.export import Model, to_sql
+from spexplain.explanation import Explanation
 from spexplain.export import sql as sql_module
+from spexplain.export import to_sql
 from spexplain.tree import Tree
 
 DIALECTS = ["duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"]
@@ -31,9 +32,9 @@ HOSTILE = [
 ]
 
 
-def stump(name: str = "x", labels: object = None) -> Model:
+def stump(name: str = "x", labels: object = None) -> Explanation:
     tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=0.5, sizes=(1, 1))
-    return Model(tree, (name,), None if labels is None else np.array(labels))
+    return Explanation(tree, (name,), None if labels is None else np.array(labels))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -43,7 +44,7 @@ def test_same_labels_as_predict(database, iris, estimator, dtype):
     X = X.to_numpy().astype(dtype) / dtype(7)  # long fractions
     estimator = estimator.fit(X)
     rows = np.concatenate([X, edge_rows(estimator.tree_, dtype=dtype)])
-    found = database.labels(Model.of(estimator), rows.tolist(), real=np.dtype(dtype).name)
+    found = database.labels(estimator.explanation_, rows.tolist(), real=np.dtype(dtype).name)
     assert found == estimator.predict(rows).tolist()
 
 
@@ -85,7 +86,7 @@ def test_deep_trees(database, depth):
     for level in range(depth):  # a chain to the left
         tree = tree.split(0 if level == 0 else 2 * level - 1, feature=0, threshold=-level - 0.5)
     rows = np.arange(-depth - 1.0, 2.0)[:, None]
-    found = database.labels(Model(tree), rows.tolist())
+    found = database.labels(Explanation(tree), rows.tolist())
     assert found == tree.apply(rows).tolist()
     assert len(set(found)) == depth + 1
 
@@ -126,7 +127,7 @@ def test_label_types(database, labels, expected):
 
 
 def test_one_leaf(database):
-    assert database.labels(Model(Tree.root(n_features=2, size=3)), [[1.0, None]]) == [0]
+    assert database.labels(Explanation(Tree.root(n_features=2, size=3)), [[1.0, None]]) == [0]
 
 
 def test_sqlite_names_the_missing_column():
@@ -208,10 +209,10 @@ def test_names_that_mean_two_columns():
     tree = Tree.root(n_features=2, size=2).split(0, feature=1, threshold=0.5)
     for dialect in ("duckdb", "sqlite", "mysql", "bigquery"):
         with pytest.raises(ValueError, match=r"'a' and 'A', which .* cannot tell apart"):
-            to_sql(Model(tree, ("a", "A")), dialect=dialect)
-    assert '"A" <=' in to_sql(Model(tree, ("a", "A")), dialect="postgresql")
+            to_sql(Explanation(tree, ("a", "A")), dialect=dialect)
+    assert '"A" <=' in to_sql(Explanation(tree, ("a", "A")), dialect="postgresql")
     with pytest.raises(ValueError, match=r"'a' and 'a', which PostgreSQL cannot tell apart"):
-        to_sql(Model(tree, ("a", "a")), dialect="postgresql")
+        to_sql(Explanation(tree, ("a", "a")), dialect="postgresql")
 
 
 @pytest.mark.parametrize(

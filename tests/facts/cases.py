@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from spexplain import SpexClique, datasets
-from spexplain.estimators.explained import Explained
+from spexplain.explanation import Explanation
 from spexplain.facts import summarize
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
@@ -25,7 +25,7 @@ HOSTILE = [
 
 def explained(tree, X, labels=None):
     reference = None if labels is None else Reference.from_labels(labels, n_samples=len(X))
-    return Explained.of(tree, np.asarray(X), reference)
+    return Explanation.of(tree, np.asarray(X), reference)
 
 
 def iris_explainer():

@@ -89,7 +89,9 @@ def test_only_the_most_different_features_of_many_are_described():
 
 def test_certificate_is_part_of_it():
     explainer, X, names = iris_explainer()
-    certificate = certify(explainer._graph, X, explainer.tree_, feature_names=names)
+    certificate = certify(
+        explainer.explanation_.training.graph, X, explainer.tree_, feature_names=names
+    )
     summary = iris_summary(certificate=certificate)
     assert summary["certificate"] == certificate.to_dict()
     assert summary["certificate_text"] == certificate.to_text()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from spexplain import CART
-from spexplain.export import Model
+from spexplain.explanation import Explanation
 from spexplain.tree import Tree
 
 TEXTS = [
@@ -56,8 +56,8 @@ def fitted(names: list[str] = TEXTS) -> tuple[Any, Any]:
     return CART(n_leaves=14).fit(X, labels), X
 
 
-def model_of(name: str, label: str = "plain") -> Model:
+def model_of(name: str, label: str = "plain") -> Explanation:
     """Return the smallest model that tests a column of this name."""
     tree = Tree.root(n_features=1, size=4).split(0, feature=0, threshold=0.5, sizes=(2, 2))
     labels = np.array([label, "other"], dtype=object)
-    return Model(tree, (name,), leaf_reference=labels)
+    return Explanation(tree, (name,), leaf_reference=labels)

@@ -10,7 +10,8 @@ import pytest
 
 import spexplain
 from spexplain import from_json
-from spexplain.export import Model, serialize, to_json
+from spexplain.explanation import Explanation
+from spexplain.export import serialize, to_json
 from spexplain.tree import Tree
 from trust.programs import run, succeed
 
@@ -21,7 +22,7 @@ SOURCES = sorted(Path(spexplain.__file__).parent.rglob("*.py"))
 def good() -> dict:
     tree = Tree.root(n_features=2, size=10).split(0, feature=1, threshold=0.5, sizes=(4, 6))
     labels = np.array(["low", "high"])
-    model = Model(tree, ("width", "height"), leaf_reference=labels, leaf_purity=np.ones(2))
+    model = Explanation(tree, ("width", "height"), leaf_reference=labels, leaf_purity=np.ones(2))
     return json.loads(to_json(model))
 
 
@@ -173,7 +174,7 @@ def test_the_largest_models_pass():
     right = np.where(inner > 0, inner + 1, -1)
     sizes, nothing = np.ones(n_nodes, dtype=np.int64), np.full(n_nodes, np.nan)
     tree = Tree(1, feature, threshold, lower, inner, right, sizes, nothing, nothing)
-    loaded = from_json(to_json(Model(tree)))
+    loaded = from_json(to_json(Explanation(tree)))
     assert loaded.n_leaves_ == n_leaves
     assert loaded.predict([[-1.0], [1e9]]).tolist() == [0, n_leaves - 1]
 
@@ -242,7 +243,7 @@ def test_offences_are_seen(source):
 
 
 @pytest.mark.parametrize(
-    ("entry", "name"), [("estimator", "kind"), ("written_by", "version"), ("version", "version")]
+    ("entry", "name"), [("estimator", "method"), ("written_by", "version"), ("version", "version")]
 )
 def test_refusals_quote_little(good, entry, name):
     assert f"{name}='x x" in refusal(good | {entry: 5000 * "x "}).replace(" 'x", "='x", 1)

@@ -1,26 +1,37 @@
-"""Rules in words."""
+"""Tests and rules in words."""
 
-from math import inf
+from math import inf, nan
 
+import numpy as np
 import pytest
 
-from spexplain.tree import Tree
-from spexplain.tree.words import Condition, conditions, rule_text, tree_text
+from spexplain.tree import Test, Tree
+from spexplain.tree.boxes import leaf_box
+from spexplain.tree.words import interval_text, leaf_rules, tree_text
 
 
 @pytest.mark.parametrize(
-    ("condition", "text"),
+    ("test", "text"),
     [
-        (Condition(0, -inf, 2.45), "age ≤ 2.45"),
-        (Condition(0, 2.45, inf), "age > 2.45"),
-        (Condition(0, 2.45, 4.75), "2.45 < age ≤ 4.75"),
-        (Condition(0, 2.45, 4.75, inside=False), "age ≤ 2.45 or age > 4.75"),
-        (Condition(0, -inf, 1234567.89), "age ≤ 1.23457e+06"),
-        (Condition(0, -inf, -0.1 - 0.2), "age ≤ -0.3"),
+        (Test(0, upper=2.45), "age ≤ 2.45"),
+        (Test(0, lower=2.45), "age > 2.45"),
+        (Test(0, 2.45, 4.75), "2.45 < age ≤ 4.75"),
+        (Test(0), "any age"),
+        (Test(0, upper=1234567.89), "age ≤ 1.23457e+06"),
+        (Test(0, upper=-0.1 - 0.2), "age ≤ -0.3"),
     ],
 )
-def test_condition(condition, text):
-    assert condition.to_text("age") == text
+def test_text_of_a_test(test, text):
+    assert test.text("age") == text
+
+
+def test_what_passes():
+    values = np.array([2.0, 2.5, 4.0, 4.5, nan])
+    assert Test(0, 2.0, 4.0).passes(values).tolist() == [False, True, True, False, False]
+    assert Test(0, 2.0, 4.0, missing=True).passes(values).tolist()[-1] is True
+    assert Test(0, 2.0, 4.0).intervals(passed=True) == ((2.0, 4.0),)
+    assert Test(0, 2.0, 4.0).intervals(passed=False) == ((-inf, 2.0), (4.0, inf))
+    assert Test(0, upper=4.0).intervals(passed=False) == ((4.0, inf),)
 
 
 def branch(tree, node, feature, threshold, lower=-inf):
@@ -35,30 +46,30 @@ NAMES = ["age", "pay"]
 
 
 def test_tests_of_one_feature_are_merged():
-    assert [rule_text(TREE, leaf, NAMES) for leaf in range(TREE.n_leaves)] == [
+    assert leaf_rules(TREE, NAMES) == [
         "age ≤ 4 and pay ≤ 7",
         "age ≤ 2 and pay > 7",
         "2 < age ≤ 4 and pay > 7",
         "6 < age ≤ 9",
-        "age > 4 and (age ≤ 6 or age > 9)",
+        "4 < age ≤ 6 or age > 9",
     ]
 
 
-def test_conditions():
-    assert conditions(TREE, 2) == [Condition(0, 2.0, 4.0), Condition(1, 7.0, inf)]
-    assert conditions(TREE, 4) == [Condition(0, 4.0, inf), Condition(0, 6.0, 9.0, inside=False)]
+def test_boxes():
+    assert leaf_box(TREE, 2) == {0: ((2.0, 4.0),), 1: ((7.0, inf),)}
+    assert leaf_box(TREE, 4) == {0: ((4.0, 6.0), (9.0, inf))}
 
 
-def test_later_tests_never_widen_a_condition():
+def test_later_tests_never_widen_a_box():
     tree = branch(Tree.root(n_features=1, size=9), 0, 0, 9.0, lower=6.0)
     tree = branch(tree, 1, 0, 7.0)
     tree = branch(tree, 3, 0, 20.0)
-    assert conditions(tree, 0) == [Condition(0, 6.0, 7.0)]
+    assert leaf_box(tree, 0) == {0: ((6.0, 7.0),)}
 
 
 def test_single_leaf():
     root = Tree.root(n_features=1, size=3)
-    assert rule_text(root, 0, ["age"]) == "all rows"
+    assert leaf_rules(root, ["age"]) == ["all rows"]
     assert tree_text(root, ["age"], ["leaf 0"]) == "leaf 0"
 
 
@@ -77,27 +88,25 @@ def test_drawing():
     ]
 
 
-def test_alternatives_stand_in_brackets():
-    tree = Tree.root(n_features=1, size=0).split(0, feature=0, threshold=9.0, lower=6.0)
-    tree = tree.split(2, feature=0, threshold=4.0)
-    assert [rule_text(tree, leaf, ["age"]) for leaf in range(3)] == [
+def test_alternatives_stand_in_brackets_beside_other_features():
+    tree = branch(Tree.root(n_features=2, size=0), 0, 0, 9.0, lower=6.0)
+    tree = branch(branch(tree, 2, 0, 4.0), 4, 1, 1.0)
+    assert leaf_rules(tree, NAMES) == [
         "6 < age ≤ 9",
         "age ≤ 4",
-        "age > 4 and (age ≤ 6 or age > 9)",
+        "(4 < age ≤ 6 or age > 9) and pay ≤ 1",
+        "(4 < age ≤ 6 or age > 9) and pay > 1",
     ]
 
 
 def test_what_another_test_says_already_is_left_out():
     tree = Tree.root(n_features=1, size=0).split(0, feature=0, threshold=5.0)
     tree = tree.split(1, feature=0, threshold=9.0, lower=4.0)
-    assert conditions(tree, 1) == [Condition(0, -inf, 4.0)]
+    assert leaf_box(tree, 1) == {0: ((-inf, 4.0),)}
 
 
 def test_leaves_that_no_row_reaches():
     tree = Tree.root(n_features=2, size=0).split(0, feature=1, threshold=3.0)
     tree = tree.split(2, feature=0, threshold=1.0).split(4, feature=1, threshold=2.0)
-    assert conditions(tree, 2) == [
-        Condition(1, 3.0, inf),
-        Condition(1, -inf, 2.0),
-        Condition(0, 1.0, inf),
-    ]
+    assert leaf_rules(tree, NAMES)[2] == "no value of pay and age > 1"
+    assert interval_text((), "pay") == "no value of pay"

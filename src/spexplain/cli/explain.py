@@ -133,7 +133,7 @@ def _write(
     from spexplain import export
     from spexplain.cli.write import write_labels
 
-    model = export.Model.of(estimator)
+    model = estimator.explanation_
     has_clusters = model.leaf_reference is not None and files.export_label == "cluster"
     label: export.LabelKind = "reference" if has_clusters else "leaf"
     if files.report is not None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from spexplain.cli.read import TableFile
-    from spexplain.export import Model
+    from spexplain.explanation import Explanation
 
 
 ModelFile = Annotated[
@@ -84,9 +84,10 @@ def predict(
         terminal.say(f"Wrote {output}: {counted(labeller.n_rows, 'row')}")
 
 
-def _read_model(path: str) -> "Model":
+def _read_model(path: str) -> "Explanation":
     """Read a model from JSON; refuse anything else in one sentence."""
-    from spexplain.export.serialize import MAX_CHARACTERS, model_from_json
+    from spexplain.explanation import read_explanation
+    from spexplain.export.serialize import MAX_CHARACTERS
 
     if path != "-" and Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a model.")
@@ -94,7 +95,7 @@ def _read_model(path: str) -> "Model":
     with nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as file:
         content = file.read(MAX_CHARACTERS + 1)
     try:
-        return model_from_json(content)
+        return read_explanation(content)
     except ValueError as error:
         raise UserError(f"{path} is no model that explain --json wrote: {error}") from None
 
@@ -122,7 +123,7 @@ class _Labeller:
     ----------
     file : TableFile
         The table.
-    model : Model
+    model : Explanation
         The tree and the clusters of its leaves.
     kept : list of str
         Columns to copy.
@@ -131,7 +132,7 @@ class _Labeller:
     """
 
     def __init__(
-        self, file: "TableFile", model: "Model", kept: list[str], advance: Callable[[int], None]
+        self, file: "TableFile", model: "Explanation", kept: list[str], advance: Callable[[int], None]
     ) -> None:
         import polars as pl
 
@@ -141,7 +142,7 @@ class _Labeller:
         file.names()  # refuses a damaged header
         self.file, self.kept, self.advance = file, kept, advance
         self.n_rows = self.n_missing = 0
-        names = [model.names[column] for column in model.used]
+        names = [str(model.keys[column]) for column in model.used]
         self.schema = file.schema(set(names))
         found = [number_column(name, self.schema, file) for name in names]
         # Only the columns that are tested or copied are read.

@@ -1,12 +1,13 @@
-"""Estimators: thin scikit-learn shells, one per method; each names its graph and its formula."""
+"""Estimators: thin scikit-learn shells, one per method; each names its graph and its formula.
+
+Import them from here, or from `spexplain` itself; `Explainer` is the base class of a method of your own.
+"""
 
 from spexplain.estimators.best import BestTree
 from spexplain.estimators.cart import CART
-from spexplain.estimators.centers import EMN, IMM
+from spexplain.estimators.centers import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
 from spexplain.estimators.kernel import KernelIMM
-from spexplain.estimators.nonuniform import NonUniformCut
-from spexplain.estimators.service import ExGreedy, ExKMC, ExShallow, RandomCuts
-from spexplain.estimators.spex import SpexClique, SpexGraph, SpexKNN
+from spexplain.estimators.spex import NonUniformCut, SpexClique, SpexGraph, SpexKNN
 
 __all__ = [
     "CART",

@@ -1,27 +1,29 @@
-"""What all estimators share: one walk from a table to a tree."""
+"""What all estimators share: their parameters, and the one walk from a table to an explanation."""
 
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import replace
+from inspect import Parameter, Signature, signature
+from typing import Any, ClassVar, Literal, Self, TypedDict
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
 
 from spexplain.aliases import EngineName, Ints, Matrix, NoisePolicy
-from spexplain.arguments import check_choice, check_integer
+from spexplain.arguments import check_choice, check_integer, is_integer
 from spexplain.engines import Engine, resolve_engine
-from spexplain.estimators.explained import (
-    AUTO_LEAVES_PER_CLUSTER,
-    Explained,
-    check_size,
-    plateau,
-)
-from spexplain.estimators.fitted import FittedTree
-from spexplain.estimators.progress import leaf_bar, stage
+from spexplain.estimators.progress import leaf_bar, messages, stage
 from spexplain.exceptions import LeafCountWarning
+from spexplain.explanation import Explanation, FittedModel, Training
+from spexplain.explanation.explanation import check_size, majority_codes
+from spexplain.explanation.path import AUTO_LEAVES_PER_CLUSTER, plateau
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
+from spexplain.show.html import html_repr
 from spexplain.table.checks import (
     check_table,
     column_numbers,
@@ -32,13 +34,105 @@ from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 
 
-class Explainer(FittedTree):
-    """Explain a clustering with a small tree; a subclass says which graph and formula by `_objective`."""
+class Shared(TypedDict, total=False):
+    """Keyword parameters of every estimator; the defaults stand in `Explainer.__init__`."""
+
+    n_leaves: int | Literal["auto"] | None
+    max_depth: int | None
+    min_samples_leaf: int
+    features: Sequence[int | str] | None
+    noise: NoisePolicy
+    refine: Literal["objective", "agreement"] | None
+    refine_passes: int | None
+    engine: EngineName | Engine
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+
+class Explainer(FittedModel, ClusterMixin, BaseEstimator):
+    """Explain a clustering with a small tree; a subclass says which graph and formula by `_objective`.
+
+    The docstrings of all estimators repeat what stands here about the parameters and attributes that
+    they share.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Clusters to look for when `fit` gets no labels.
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
+
+    Attributes
+    ----------
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
+    """
 
     _needs_reference: ClassVar[bool] = True
     # Which engines beyond the memory of one process know the method's graph: "cupy", "dask".
     _beyond: ClassVar[tuple[str, ...]] = ()
     reference: Any  # how to compute it; a parameter of the methods that need one
+    n_features_in_: int
+    _grown: Explanation  # as grown, before "auto" or a refinement changed it
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Spell out the parameters behind ``**shared``: scikit-learn reads them from the signature."""
+        super().__init_subclass__(**options)
+        own = list(signature(cls.__init__).parameters.values())
+        named = {parameter.name for parameter in own}
+        declared = signature(Explainer.__init__).parameters
+        shared = [declared[name] for name in Shared.__annotations__ if name not in named]
+        kept = [parameter for parameter in own if parameter.kind is not Parameter.VAR_KEYWORD]
+        if "__init__" in vars(cls):
+            cls.__init__.__signature__ = Signature(kept + shared)  # type: ignore[attr-defined]
 
     def __init__(
         self,
@@ -55,7 +149,12 @@ class Explainer(FittedTree):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        **unknown: Any,
     ) -> None:
+        if unknown:  # said here, because Python would name this class, not the one that was called
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument {min(unknown)!r}"
+            )
         self.n_clusters = n_clusters
         self.n_leaves = n_leaves
         self.max_depth = max_depth
@@ -93,7 +192,7 @@ class Explainer(FittedTree):
         -------
         self
         """
-        return self._fit(X, y)
+        return self._run(X, y)
 
     def fit_predict(self, X: Any, y: Any = None, **given: Any) -> Ints:
         """Grow the tree and return the leaf id of every row, `labels_`.
@@ -113,9 +212,18 @@ class Explainer(FittedTree):
         """
         return self.fit(X, y, **given).labels_
 
+    def _run(self, X: Any, y: Any, **given: Any) -> Self:
+        """Fit, and tell about it if asked to."""
+        with messages(self.verbose):
+            try:
+                return self._fit(X, y, **given)
+            finally:
+                self.__dict__.pop("_table", None)  # the explanation holds it
+
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         """Walk from the table to the tree."""
         self._check_parameters()
+        names = _column_names(X)
         X = check_table(self, X, reset=True)
         columns = column_numbers(self)
         self._table = X
@@ -129,24 +237,55 @@ class Explainer(FittedTree):
             check_size(min(n_leaves, len(X)), reference.n_clusters)
         with self._stage("graph"):
             objective = self._objective(X, reference)
-        self._graph = self._certified_graph(objective, reference)
-        objective = on_columns(objective, columns)
+        allowed = on_columns(objective, columns)
         with self._stage("tree"):
-            tree = self._grow(table, objective, n_leaves)
-        self._grown = Explained.of(tree.renumbered(columns, X.shape[1]), X, reference)
+            tree = self._grow(table, allowed, n_leaves)
+        training: dict[str, Any] = {
+            "objective": objective,
+            "graph": self._certified_graph(objective, reference),
+            "columns": columns,
+            "min_samples_leaf": self.min_samples_leaf,
+            "n_jobs": self.n_jobs,
+        }
+        about: dict[str, Any] = {
+            "columns": names,
+            "method": type(self).__name__,
+            "parameters": self.get_params(deep=False),
+        }
+
+        def explained(tree: Tree, **more: Any) -> Explanation:
+            whole = tree.renumbered(columns, X.shape[1])
+            found = Explanation.of(whole, X, reference, **about, **more)
+            assert found.labels is not None
+            known = Training(found.labels, reference, self._table, **training)
+            codes = None if reference is None else self._node_codes(found)
+            return replace(
+                found, training=known, node_codes=codes, leaf_reference=None, leaf_purity=None
+            )
+
+        self._grown = explained(tree)
         if self.n_leaves == "auto":
-            n_leaves = plateau(self.path_)
+            n_leaves = plateau(self._grown.path)
         final = self._grown
         if n_leaves < tree.n_leaves:
-            tree, final = tree.truncate(n_leaves), final.truncated(n_leaves)
+            tree, final = tree.truncate(n_leaves), final.truncate(n_leaves)
         if self.refine is not None:
             with self._stage("refine"):
-                tree = self._refined(tree, table, objective, reference)
-            final = Explained.of(tree.renumbered(columns, X.shape[1]), X, reference)
-        self._scales = scales_of(X, final.tree.feature[final.tree.feature >= 0])
-        self._set_fitted(final)
+                tree = self._refined(tree, table, allowed, reference)
+            final = explained(tree, grown=self._grown, is_refined=True)
+        tested = self._grown.tree.feature[self._grown.tree.feature >= 0]
+        scales = scales_of(X, np.union1d(tested, final.tree.feature[final.tree.feature >= 0]))
+        self._grown, final = replace(self._grown, scales=scales), replace(final, scales=scales)
+        self._set_explanation(final)
         self._warn_of_missing_leaves(n_leaves)
         return self
+
+    def _node_codes(self, explanation: Explanation) -> Ints:
+        """Return the cluster that each node stands for while it is a leaf: its commonest."""
+        return majority_codes(explanation.node_counts)
+
+    def _check_rows(self, X: Any) -> Matrix:
+        return check_table(self, X, reset=False)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         """Return the tree over the columns that cuts may use."""
@@ -183,17 +322,10 @@ class Explainer(FittedTree):
             n_jobs=self.n_jobs,
         )
 
-    def _runner_ups(self, table: Matrix) -> Any:
-        from spexplain.facts import runner_ups
-
-        return runner_ups(
-            self.tree_,
-            table,
-            self._objective(table, self._explained.reference),
-            columns=column_numbers(self),
-            min_samples_leaf=self.min_samples_leaf,
-            n_jobs=self.n_jobs,
-        )
+    def _search_objective(self, table: Matrix) -> Objective | None:
+        """Return what was minimised; pickles do not hold it, but the method can say it again."""
+        known = super()._search_objective(table)
+        return self._objective(table, self.explanation_.row_reference) if known is None else known
 
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:
@@ -201,7 +333,7 @@ class Explainer(FittedTree):
             warnings.warn(
                 f"The tree has {found} instead of {n_leaves}: no other valid cut was left.",
                 LeafCountWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _check_parameters(self) -> None:
@@ -240,4 +372,29 @@ class Explainer(FittedTree):
 
     def _stage(self, name: str) -> AbstractContextManager[None]:
         """Time a part of the fit, and say so if asked to."""
-        return stage(type(self).__name__, name, self.verbose)
+        return stage(type(self).__name__, name)
+
+    def _html_repr(self) -> str:
+        """Return the tree for notebooks; before `fit`, what scikit-learn shows."""
+        if hasattr(self, "tree_"):
+            return html_repr(self.outline())
+        shown: str = super()._html_repr()
+        return shown
+
+    def _repr_html_inner(self) -> str:
+        # scikit-learn before 1.7 has no `_html_repr` of its own.
+        if not hasattr(self, "tree_"):
+            shown: str = super()._repr_html_inner()
+            return shown
+        return self._html_repr()
+
+
+def _column_names(X: Any) -> tuple[str | int, ...] | None:
+    """Return the names of a table's columns if they are texts, or if they are whole numbers."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    if all(isinstance(name, str) for name in names):
+        return tuple(str(name) for name in names)
+    return tuple(int(name) for name in names) if all(map(is_integer, names)) else None

@@ -11,11 +11,8 @@ from sklearn.utils import check_random_state
 from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
-from spexplain.estimators.base import Explainer
-from spexplain.estimators.explained import Explained
-from spexplain.estimators.parameters import Shared, explainer
+from spexplain.estimators.base import Explainer, Shared
 from spexplain.graphs import CliqueGraph
-from spexplain.metrics.agreement import RandIndex
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
 from spexplain.refine.best_tree import START_NAMES, AgreementImprover, grown_by_agreement, started
@@ -53,7 +50,6 @@ class _Candidate(NamedTuple):
     seconds: float
 
 
-@explainer
 class BestTree(Explainer):
     """Explain a reference clustering with the most faithful tree of a given size that can be found.
 
@@ -65,7 +61,8 @@ class BestTree(Explainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <reference>
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     starts : sequence of {"spex", "emn", "cart", "agreement"}
         Methods that the search starts from, by default all; "agreement" is a tree grown by the
         adjusted Rand index itself. Leaves that a method cannot give are grown by agreement.
@@ -76,20 +73,67 @@ class BestTree(Explainer):
         How often the best tree loses a random quarter of its leaves, is grown again and searched
         from there.
     time_budget : float, optional
-        Seconds after which no further step of the search is begun; until then it goes on with
-        restarts. The tree then depends on the speed of the machine.
+        Seconds after which no further step of the search is begun, at most; the tree may then depend
+        on the speed of the machine.
     max_rows : int, optional, default=100_000
         Larger tables are searched on that many evenly spaced rows, and the tree found is refined on
         all rows; None searches on all rows whatever their number. `starts_` speaks of the search.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
-    agreement_ : float
-        Adjusted Rand index of the leaves and the reference; rows of no cluster do not count.
     starts_ : list of StartRecord
         Start, leaves, agreement when grown, refined and in the end, objective, seconds.
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Examples
     --------
@@ -121,18 +165,18 @@ class BestTree(Explainer):
         self.time_budget = time_budget
         self.max_rows = max_rows
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        assert reference is not None
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_choice("exchange", self.exchange, ("auto", "all", "best", "none"))
         check_integer("n_restarts", self.n_restarts, 0)
         if self.max_rows is not None:
             check_integer("max_rows", self.max_rows, 2)
         self._check_starts()
-        self._deadline = np.inf
-        if self.time_budget is not None:
-            if not self.time_budget > 0:
-                raise ValueError(f"time_budget={self.time_budget!r} must be a positive number.")
-            self._deadline = time.perf_counter() + self.time_budget
+        if self.time_budget is not None and not self.time_budget > 0:
+            raise ValueError(f"time_budget={self.time_budget!r} must be a positive number.")
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        assert reference is not None
         return spex(CliqueGraph.from_labels(reference.codes))
 
     def _check_starts(self) -> None:
@@ -149,17 +193,13 @@ class BestTree(Explainer):
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         graph = objective.graph
         assert isinstance(graph, CliqueGraph)
+        seconds = np.inf if self.time_budget is None else self.time_budget
+        self._deadline = time.perf_counter() + seconds
         if self.max_rows is not None and len(X) > self.max_rows:
             tree = self._grow_from_sample(X, graph.labels, n_leaves, self.max_rows)
         else:
             tree = self._search(X, graph.labels, n_leaves)
         return revalued(in_order_of_gain(tree, X, graph.labels), X, objective)
-
-    def _set_fitted(self, explained: Explained) -> None:
-        super()._set_fitted(explained)
-        assert explained.reference is not None
-        index = RandIndex.of(explained.reference.codes)
-        self.agreement_ = float(index.of_table(explained.counts))
 
     def _ground(self, orders: SortedRows, labels: Ints) -> AgreementImprover:
         return AgreementImprover(
@@ -236,9 +276,9 @@ class BestTree(Explainer):
         self, ground: AgreementImprover, best: _Candidate, n_leaves: int
     ) -> list[_Candidate]:
         """Return the best tree found from random changes of the best one so far, if it is better."""
-        random, number, found = check_random_state(self.random_state), 0, best
-        while not self._is_over():
-            if number >= self.n_restarts and self.time_budget is None:
+        random, found = check_random_state(self.random_state), best
+        for _ in range(self.n_restarts):
+            if self._is_over():
                 break
             begin = time.perf_counter()
             tree = found.tree
@@ -251,7 +291,6 @@ class BestTree(Explainer):
             seconds = time.perf_counter() - begin
             candidate = _Candidate("restart", tree, grown, refined, refined, seconds)
             found = max(found, self._searched(ground, candidate), key=lambda each: each.agreement)
-            number += 1
         return [] if found is best else [found]
 
     def _is_over(self) -> bool:

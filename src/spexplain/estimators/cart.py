@@ -4,8 +4,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 from spexplain.aliases import LeafWeight, Matrix
 from spexplain.arguments import check_choice
-from spexplain.estimators.base import Explainer
-from spexplain.estimators.parameters import Shared, explainer
+from spexplain.estimators.base import Explainer, Shared
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, gini_cart, volume_cart
 from spexplain.table.reference import Reference
@@ -13,7 +12,6 @@ from spexplain.table.reference import Reference
 Criterion: TypeAlias = Literal["gini", "volume"]
 
 
-@explainer
 class CART(Explainer):
     """Explain a reference clustering with a classification tree grown best-first.
 
@@ -21,18 +19,68 @@ class CART(Explainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <reference>
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     criterion : {"gini", "volume"}, default="gini"
         Gini impurity, or its form with volumes of the independent-set graph in place of sizes.
     leaf_weight : {"size", "none"}, default="size"
         Which leaf is split next. "size": the one whose drop of impurity, weighted by its samples, is
         largest, as scikit-learn does with `max_leaf_nodes`. "none": the one whose impurity drops most
         whatever its size, as in the tables of the paper.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Examples
     --------

@@ -1,19 +1,118 @@
-"""Part centres with few samples parted from their own: IMM and EMN."""
+"""Methods that part the centres of a clustering: IMM, EMN, ExKMC, random cuts, ExGreedy, ExShallow."""
 
-from typing import Any, ClassVar, Literal, TypeAlias, Unpack
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
-from spexplain.aliases import Matrix
-from spexplain.arguments import check_choice
-from spexplain.estimators.center_based import CenterExplainer
-from spexplain.estimators.parameters import Shared, explainer
-from spexplain.graphs.centers import CostName
-from spexplain.objectives import Denominator, Objective, emn, imm
+import numpy as np
+from sklearn.utils import check_random_state
+
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.arguments import check_centers, check_choice, check_integer, check_number
+from spexplain.engines.random_cuts import RandomEngine
+from spexplain.estimators.base import Explainer, Shared
+from spexplain.explanation import Explanation
+from spexplain.graphs import CenterCosts, Graph, ServingCenters, StarGraph
+from spexplain.graphs.centers import CostName, service_costs
+from spexplain.grow import grow
+from spexplain.objectives import (
+    Denominator,
+    Objective,
+    emn,
+    exkmc,
+    greedy_service,
+    imm,
+    shallow_service,
+)
+from spexplain.table.partitions import (
+    is_partitioned,
+    lazy_means,
+    lazy_nearest,
+    look_up,
+)
 from spexplain.table.reference import Reference
+from spexplain.tree import Tree
 
 Pairs: TypeAlias = Literal["any", "furthest"]
 
 
-@explainer
+class CenterExplainer(Explainer):
+    """Part the centres of a clustering; every leaf stands for the centre in it."""
+
+    objective: CostName = "kmeans"
+
+    def fit(self, X: Any, y: Any = None, centers: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The table in whose columns the explanation speaks.
+        y : array of shape (n_samples,), optional
+            Reference labels of any type. Without them each row belongs to the nearest of `centers`,
+            or the clustering is computed by `reference`.
+        centers : array of shape (n_clusters, n_features), optional
+            Centres in the order of the sorted labels, or, if the labels are integers from 0, in
+            their order; by default the means (k-medians: medians) of the clusters.
+
+        Returns
+        -------
+        self
+        """
+        return self._run(X, y, centers=centers)
+
+    def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
+        check_choice("objective", self.objective, ("kmeans", "kmedians"))
+        centers = given.get("centers")
+        if centers is None:
+            reference = super()._reference(X, y)
+            assert reference is not None
+            return replace(reference, centers=cluster_centers(X, reference, self.objective))
+        centers = check_centers(centers, X.shape[1])
+        if len(centers) < 2:
+            raise ValueError(
+                "centers holds fewer than two centres; there is nothing to tell apart."
+            )
+        if y is None:
+            codes = (
+                lazy_nearest(X, centers, self.objective)
+                if is_partitioned(X)
+                else np.argmin(service_costs(X, centers, self.objective), axis=1)
+            )
+            return Reference(codes, codes, np.arange(len(centers)), centers)
+        reference = Reference.from_labels(y, n_samples=len(X), noise=self.noise)
+        return _with_centers(reference, centers)
+
+    def _node_codes(self, explanation: Explanation) -> Ints:
+        """Return the cluster of the centre in each node; of several, the one with most rows there.
+
+        Refinement may leave a leaf without a centre: it stands for its commonest cluster.
+        """
+        reference = explanation.row_reference
+        assert reference is not None
+        centers = centers_of(reference)
+        first = first_of_equals(centers)
+        is_inside = np.zeros(explanation.node_counts.shape, dtype=bool)
+        center, node = explanation.tree.decision_path(centers[first]).nonzero()
+        is_inside[node, first[center]] = True
+        is_inside[~is_inside.any(axis=1)] = True
+        codes: Ints = np.where(is_inside, explanation.node_counts, -1).argmax(axis=1)
+        return codes
+
+    def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
+        """Return samples and their centres: the bound on the price of parting them is part of it."""
+        assert reference is not None
+        return self._star(reference)
+
+    def _star(self, reference: Reference, pairs: Any = "any") -> StarGraph:
+        """Return the star graph; centres that coincide cannot be parted and are taken as one."""
+        centers = centers_of(reference)
+        first = first_of_equals(centers)
+        distinct, place = np.unique(first, return_inverse=True)
+        # The appended -1 is what code -1 finds.
+        labels = look_up(np.append(place, -1), reference.codes)
+        return StarGraph(labels, centers[distinct], pairs)
+
+
 class IMM(CenterExplainer):
     """Part all centres with as few samples as possible parted from their own (iterative mistake minimisation).
 
@@ -21,16 +120,66 @@ class IMM(CenterExplainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <reference>
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     pairs : {"any", "furthest"}, default="any"
         A cut must part some two centres of the node, or the two that are furthest apart (modified IMM).
     objective : {"kmeans", "kmedians"}, default="kmeans"
         Centres are means and distances Euclidean, or medians and ℓ1.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Examples
     --------
@@ -63,7 +212,6 @@ class IMM(CenterExplainer):
         return imm(self._star(reference, "any" if self.pairs == "any" else metric))
 
 
-@explainer
 class EMN(CenterExplainer):
     """Part all centres with few parted samples per parted centre.
 
@@ -71,16 +219,66 @@ class EMN(CenterExplainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <reference>
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     denominator : {"min", "product"}, default="min"
         Parted samples are divided by the smaller number of centres of both sides, or by the product.
     objective : {"kmeans", "kmedians"}, default="kmeans"
         Centres are means or medians.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Examples
     --------
@@ -110,3 +308,424 @@ class EMN(CenterExplainer):
         assert reference is not None
         check_choice("denominator", self.denominator, ("min", "product"))
         return emn(self._star(reference), self.denominator)
+
+
+class ExKMC(CenterExplainer):
+    """Grow an IMM tree on to more leaves than clusters, each served by the best of the reference centres.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Clusters to look for when `fit` gets no labels.
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
+
+    Attributes
+    ----------
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
+
+    Examples
+    --------
+    >>> from spexplain import ExKMC, datasets
+    >>> iris = datasets.load("iris")
+    >>> explainer = ExKMC(n_leaves=6).fit(iris.data, iris.target)
+    >>> explainer.n_leaves_, len(set(explainer.leaf_reference_))
+    (6, 3)
+    """
+
+    _beyond: ClassVar[tuple[str, ...]] = ("dask",)
+
+    def __init__(
+        self, n_clusters: int = 8, *, reference: Any = "kmeans", **shared: Unpack[Shared]
+    ) -> None:
+        super().__init__(n_clusters, **shared)
+        self.reference = reference
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        assert reference is not None
+        costs = CenterCosts.from_centers(X, centers_of(reference))
+        return replace(exkmc(costs), start=imm(self._star(reference)))
+
+    def _node_codes(self, explanation: Explanation) -> Ints:
+        """Return the centre of each node of the IMM tree, and the cheapest centre of each later node."""
+        assert explanation.row_reference is not None
+        assert explanation.node_costs is not None
+        n_parted = len(np.unique(first_of_equals(centers_of(explanation.row_reference))))
+        is_later = np.arange(explanation.tree.n_nodes) >= 2 * n_parted - 1
+        cheapest = explanation.node_costs.argmin(axis=1)
+        return np.where(is_later, cheapest, super()._node_codes(explanation))
+
+
+class RandomCuts(CenterExplainer):
+    """Part the centres by random cuts, blind to the samples; the cheapest of several draws is kept.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Clusters to look for when `fit` gets no labels.
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
+    objective : {"kmedians", "kmeans"}, default="kmedians"
+        Law of the cuts and cost that decides between draws.
+    n_init : int, default=10
+        Number of draws.
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
+
+    Attributes
+    ----------
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
+
+    Examples
+    --------
+    >>> from spexplain import RandomCuts, datasets
+    >>> iris = datasets.load("iris")
+    >>> RandomCuts(random_state=0).fit(iris.data, iris.target).n_leaves_
+    3
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        reference: Any = "kmedians",
+        objective: CostName = "kmedians",
+        n_init: int = 10,
+        **shared: Unpack[Shared],
+    ) -> None:
+        super().__init__(n_clusters, **shared)
+        self.reference = reference
+        self.objective = objective
+        self.n_init = n_init
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        assert reference is not None
+        check_integer("n_init", self.n_init, 1)
+        return greedy_service(ServingCenters.from_centers(X, centers_of(reference), self.objective))
+
+    def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_init)
+        searches = (RandomEngine(int(seed), self.objective).bind(X, objective) for seed in seeds)
+        trees = [grow(each, max_leaves=n_leaves, max_depth=self.max_depth) for each in searches]
+        return min(trees, key=lambda tree: float(tree.value[tree.leaves].sum()))
+
+
+class ExGreedy(CenterExplainer):
+    """Part the centres so that serving each sample from the nearest centre of its side costs least.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Clusters to look for when `fit` gets no labels.
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
+
+    Attributes
+    ----------
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
+
+    Examples
+    --------
+    >>> from spexplain import ExGreedy, datasets
+    >>> iris = datasets.load("iris")
+    >>> ExGreedy().fit(iris.data, iris.target).n_leaves_
+    3
+    """
+
+    def __init__(
+        self, n_clusters: int = 8, *, reference: Any = "kmeans", **shared: Unpack[Shared]
+    ) -> None:
+        super().__init__(n_clusters, **shared)
+        self.reference = reference
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        assert reference is not None
+        return greedy_service(ServingCenters.from_centers(X, centers_of(reference)))
+
+
+class ExShallow(CenterExplainer):
+    """As ExGreedy, with a weight on how deep the leaves are expected to lie: shorter rules.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Clusters to look for when `fit` gets no labels.
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
+    depth_weight : float, default=0.03
+        Weight of the expected depth beside the relative cost; 0 is ExGreedy.
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
+
+    Attributes
+    ----------
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
+
+    Examples
+    --------
+    >>> from spexplain import ExShallow, datasets
+    >>> iris = datasets.load("iris")
+    >>> ExShallow().fit(iris.data, iris.target).tree_.depth
+    2
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        reference: Any = "kmeans",
+        depth_weight: float = 0.03,
+        **shared: Unpack[Shared],
+    ) -> None:
+        super().__init__(n_clusters, **shared)
+        self.reference = reference
+        self.depth_weight = depth_weight
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        assert reference is not None
+        depth_weight = check_number("depth_weight", self.depth_weight)
+        graph = ServingCenters.from_centers(X, centers_of(reference))
+        return shallow_service(graph, depth_weight)
+
+
+def cluster_centers(X: Matrix, reference: Reference, cost: CostName) -> Floats:
+    """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
+    if is_partitioned(X):
+        return lazy_means(X, reference.codes, reference.n_clusters, cost)
+    middle = np.median if cost == "kmedians" else np.mean
+    with np.errstate(over="ignore"):
+        centers = np.array(
+            [
+                middle(X[reference.codes == code].astype(np.float64), axis=0)
+                for code in range(reference.n_clusters)
+            ]
+        )
+    if not np.isfinite(centers).all():
+        raise ValueError(
+            "X holds values so large that the centres of its clusters overflow; scale its columns, for example "
+            "with scikit-learn's StandardScaler."
+        )
+    return centers
+
+
+def first_of_equals(centers: Floats) -> Ints:
+    """Return for every centre the lowest index of a centre at the same place."""
+    _, first, place = np.unique(centers, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[place.reshape(-1)], dtype=np.int64)
+
+
+def centers_of(reference: Reference) -> Floats:
+    """Return the centres of a reference that has them."""
+    assert reference.centers is not None
+    return reference.centers
+
+
+def _with_centers(reference: Reference, centers: Floats) -> Reference:
+    """Return the reference with given centres, matched by sorted label or by number."""
+    if reference.n_clusters == len(centers):
+        return replace(reference, centers=centers)
+    classes = reference.classes
+    if classes.dtype.kind in "iu" and classes.min() >= 0 and classes.max() < len(centers):
+        # Labels are row numbers of `centers`; some centres have no samples.
+        codes = look_up(np.append(classes.astype(np.int64), -1), reference.codes)
+        return replace(reference, codes=codes, classes=np.arange(len(centers)), centers=centers)
+    raise ValueError(
+        f"centers has {len(centers)} rows, but y has {reference.n_clusters} clusters; give one row per "
+        "cluster, or label rows with the numbers of their centres."
+    )

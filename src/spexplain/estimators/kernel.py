@@ -5,14 +5,13 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from spexplain.aliases import Array, Ints, Matrix
+from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.engines.intervals import IntervalEngine
 from spexplain.engines.surrogates import SurrogateEngine
-from spexplain.estimators.base import Explainer
-from spexplain.estimators.explained import Explained
-from spexplain.estimators.parameters import Shared, explainer
+from spexplain.estimators.base import Explainer, Shared
+from spexplain.explanation import Explanation
 from spexplain.graphs import CenterCosts, CliqueGraph, Graph
 from spexplain.graphs.kernel import (
     Family,
@@ -31,7 +30,6 @@ Surrogate: TypeAlias = Literal["kernel", "taylor", "best"]
 Expansion: TypeAlias = Literal["exkmc", "mistakes"]
 
 
-@explainer
 class KernelIMM(Explainer):
     """Explain kernel k-means with a tree of interval tests, each on one column.
 
@@ -44,7 +42,8 @@ class KernelIMM(Explainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <reference>
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
         "kernel_kmeans" takes `kernel` and `gamma` from here.
     kernel : {"rbf", "laplacian"}, default="rbf"
         exp(-gamma ‖x - y‖²) or exp(-gamma ‖x - y‖₁).
@@ -65,13 +64,62 @@ class KernelIMM(Explainer):
     intervals : bool, default=True
         Whether tests may be intervals. If not, only tests that are ordinary thresholds on the rows
         of their node are taken.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
     surrogate_ : {"kernel", "taylor"}
         The surrogate features of the tree.
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Notes
     -----
@@ -204,7 +252,7 @@ class KernelIMM(Explainer):
     def _price(self, labels: Ints, codes: Ints) -> float:
         """Return the kernel k-means cost of a tree's clusters over that of the reference."""
         known = codes >= 0
-        rows = self._rows(None)  # whole rows, whatever columns the tree may use
+        rows = self._table  # whole rows, whatever columns the tree may use
         return price_of_explainability(
             rows[known],
             labels[known],
@@ -224,7 +272,7 @@ class KernelIMM(Explainer):
             objective = replace(exkmc(costs), name="mistakes")
         return super()._refined(tree, X, objective, reference)
 
-    def _runner_ups(self, table: Matrix) -> None:
+    def _search_objective(self, table: Matrix) -> None:
         """Interval tests on kernel features have no runner-up on another column."""
 
     def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
@@ -233,24 +281,25 @@ class KernelIMM(Explainer):
         self._service = objective.graph
         return CliqueGraph.from_labels(reference.codes)
 
-    def _leaf_reference(self, explained: Explained) -> Array:
-        """Return the cluster whose mean is in each leaf, or that serves a leaf grown later best."""
-        reference, tree = explained.reference, explained.tree
+    def _node_codes(self, explanation: Explanation) -> Ints:
+        """Return the cluster whose mean is in each node, or that serves a node grown later best."""
+        reference, tree = explanation.row_reference, explanation.tree
+        labels = explanation.labels
+        if explanation.is_refined:
+            return super()._node_codes(explanation)
         assert reference is not None
-        if tree != self._grown.tree.truncate(tree.n_leaves):
-            return super()._leaf_reference(explained)
-        is_in_leaf = np.zeros(explained.counts.shape, dtype=bool)
-        for leaf, node in enumerate(tree.leaves):
-            if node < len(self._node_centers):
-                is_in_leaf[leaf, self._node_centers[node]] = True
-        codes = np.where(is_in_leaf, explained.counts, -1).argmax(axis=1)
-        later = tree.leaves >= len(self._node_centers)
-        if later.any():
+        assert labels is not None
+        is_inside = np.zeros(explanation.node_counts.shape, dtype=bool)
+        for node, inside in enumerate(self._node_centers):
+            is_inside[node, inside] = True
+        codes: Ints = np.where(is_inside, explanation.node_counts, -1).argmax(axis=1)
+        is_later = np.arange(tree.n_nodes) >= len(self._node_centers)
+        if is_later.any():
             assert isinstance(self._service, CenterCosts)
             totals = np.zeros((tree.n_leaves, reference.n_clusters), dtype=np.int64)
-            np.add.at(totals, explained.labels, self._service.costs)
-            codes = np.where(later, totals.argmin(axis=1), codes)
-        return np.asarray(reference.classes[codes])
+            np.add.at(totals, labels, self._service.costs)
+            codes = np.where(is_later, tree.totals(totals).argmin(axis=1), codes)
+        return codes
 
 
 def _is_positive(value: Any) -> bool:

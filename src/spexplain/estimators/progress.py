@@ -1,9 +1,16 @@
-"""What `verbose` prints: one line per stage with its time, and a bar of the leaves while they grow."""
+"""What `verbose` shows: one line per stage with its time, and a bar of the leaves while they grow.
 
+Lines go through the logger "spexplain", so programs can route them; while a verbose fit runs, they are
+also written to the standard error stream.
+"""
+
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+LOGGER = logging.getLogger("spexplain")
 
 _WIDTH = 30
 _PATIENCE = 1.0  # seconds before a bar is worth showing
@@ -11,13 +18,32 @@ _PAUSE = 0.1  # seconds between two drawings
 
 
 @contextmanager
-def stage(owner: str, name: str, verbose: int) -> Iterator[None]:
-    """Say how long a stage took, if asked to."""
+def messages(verbose: int) -> Iterator[None]:
+    """Write messages to the standard error stream while a verbose fit runs."""
+    if not verbose or any(isinstance(each, _Terminal) for each in LOGGER.handlers):
+        yield  # a fit within a verbose fit is heard already
+        return
+    handler, level = _Terminal(sys.stderr), LOGGER.level
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
+
+
+class _Terminal(logging.StreamHandler):  # type: ignore[type-arg]
+    """The handler of verbose fits, told apart from those of the user."""
+
+
+@contextmanager
+def stage(owner: str, name: str) -> Iterator[None]:
+    """Say how long a stage took."""
     start = time.perf_counter()
     yield
-    if verbose:
-        seconds = time.perf_counter() - start
-        print(f"[{owner}] {name:<9} {seconds:8.3f} s", file=sys.stderr, flush=True)
+    LOGGER.info("[%s] %-9s %8.3f s", owner, name, time.perf_counter() - start)
 
 
 @contextmanager

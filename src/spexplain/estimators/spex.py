@@ -1,19 +1,27 @@
-"""SpEx: trees whose leaves are cut out of a graph as cleanly as coordinate cuts allow."""
+"""SpEx: trees whose leaves are cut out of a graph as cleanly as tests of single columns allow."""
 
 from typing import Any, ClassVar, Unpack
 
+import numpy as np
+
 from spexplain.aliases import Matrix, Symmetrization
 from spexplain.arguments import check_choice, check_integer
-from spexplain.estimators.base import Explainer
-from spexplain.estimators.parameters import Shared, explainer
-from spexplain.graphs import CliqueGraph, Graph, Neighbors, SparseGraph, knn_graph
+from spexplain.estimators.base import Explainer, Shared
+from spexplain.graphs import (
+    CliqueGraph,
+    Graph,
+    Neighbors,
+    PairGraph,
+    ProductGraph,
+    SparseGraph,
+    knn_graph,
+)
 from spexplain.graphs.clique import CliqueWeights
 from spexplain.graphs.sparse import check_vertices, graph_of
-from spexplain.objectives import Objective, spex
+from spexplain.objectives import Objective, non_uniform_cut, spex
 from spexplain.table.reference import Reference
 
 
-@explainer
 class SpexClique(Explainer):
     """Explain a reference clustering: every cluster is a clique, and the tree cuts as few of its edges as it can.
 
@@ -23,15 +31,65 @@ class SpexClique(Explainer):
     ----------
     n_clusters : int, default=8
         Clusters to look for when `fit` gets no labels.
-    <reference>
+    reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
+        How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     clique_weights : {"unit", "inverse_size"}, default="unit"
         Weight of an edge inside a cluster: 1, or 1/(N-1) in a cluster of N samples, so that small
         clusters have the same say as large ones.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Examples
     --------
@@ -68,7 +126,6 @@ class SpexClique(Explainer):
         return spex(CliqueGraph.from_labels(reference.codes, self.clique_weights))
 
 
-@explainer
 class SpexGraph(Explainer):
     """Cut any graph over the samples into leaves of small conductance; no reference clustering is needed.
 
@@ -81,11 +138,60 @@ class SpexGraph(Explainer):
         transformer such as `sklearn.neighbors.KNeighborsTransformer`, whose neighbours are joined
         by unit edges; or a function from X to one of these. None: the 10-nearest-neighbour graph of
         the standardised table.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Examples
     --------
@@ -114,7 +220,6 @@ class SpexGraph(Explainer):
         return spex(given_graph(self.graph, X, self.n_jobs))
 
 
-@explainer
 class SpexKNN(Explainer):
     """Cut the nearest-neighbour graph of the samples into leaves of small conductance; needs no reference.
 
@@ -133,7 +238,33 @@ class SpexKNN(Explainer):
         at least one or both hold.
     approximate : bool, default=False
         Search neighbours faster and miss some (extra ``knn``); `recall_` tells how many.
-    <shared>
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
 
     Attributes
     ----------
@@ -141,7 +272,30 @@ class SpexKNN(Explainer):
         The nearest-neighbour graph.
     recall_ : float
         Share of the true neighbours in it: 1, or as measured on some rows if `approximate`.
-    <attributes>
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
 
     Examples
     --------
@@ -189,6 +343,116 @@ class SpexKNN(Explainer):
         self.graph_ = neighbors.graph(symmetrize=self.symmetrize)
         check_vertices("n_neighbors", self.graph_.n_samples, len(X))
         return spex(self.graph_)
+
+    def _search_objective(self, table: Matrix) -> Objective:
+        return spex(self.graph_)  # also after a pickle: no neighbours are searched again
+
+
+class NonUniformCut(Explainer):
+    """Minimise the non-uniform sparse cut Ψ: the share of `graph` that is cut over the share of `against`.
+
+    IMM, EMN and CART are special cases of this frame, with stars or independent sets of a reference
+    clustering as graphs; with the default `against` it is the normalised cut of `graph`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Leaves of the tree, unless `n_leaves` says otherwise.
+    graph : scipy.sparse matrix or array, graph, transformer, callable, or None
+        The graph to cut little of, in any form that `SpexGraph` takes. None: the 10-nearest-neighbour
+        graph of the standardised table.
+    against : as `graph`
+        The graph to cut much of. None: the clique whose edges weigh the product of the degrees of
+        their ends in `graph`.
+    n_leaves : int or "auto", optional
+        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
+        sharpest bend of the objective.
+    max_depth : int, optional
+        Most tests on the way to a leaf.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf.
+    features : list of int or str, optional
+        Columns that the tree may use, by number or name; by default all.
+    noise : {"ignore", "cluster"}, default="ignore"
+        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
+        attract nor repel, or a cluster like others.
+    refine : {"objective", "agreement"}, optional
+        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
+        nothing improves the objective, or the agreement with the reference.
+    refine_passes : int, optional
+        Most rounds of `refine` over all nodes; by default until nothing improves.
+    engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
+        How the best cuts are found; all engines give the same tree.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The tree does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the reference clustering, and of methods that draw at random.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
+
+    Attributes
+    ----------
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree, as immutable arrays.
+    labels_ : array of int, shape (n_samples,)
+        Leaf id of every training row, 0 to ``n_leaves_ - 1`` from left to right.
+    n_leaves_ : int
+        Number of leaves.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    path_ : list of PathStep
+        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
+        size. After a refinement, the refined tree is the last.
+    agreement_ : float
+        Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
+        count.
+    reference_labels_ : array of shape (n_samples,)
+        The reference clustering, if there was one.
+    leaf_reference_ : array of shape (n_leaves_,)
+        The reference label that each leaf stands for.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import NonUniformCut
+    >>> X = np.array([[0.0], [1.0], [2.0], [7.0], [8.0]])
+    >>> NonUniformCut(2, graph=np.abs(X - X.T) <= 1).fit_predict(X)
+    array([0, 0, 0, 1, 1])
+    """
+
+    _needs_reference: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        graph: Any = None,
+        against: Any = None,
+        **shared: Unpack[Shared],
+    ) -> None:
+        super().__init__(n_clusters, **shared)
+        self.graph = graph
+        self.against = against
+
+    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+        graph = given_graph(self.graph, X, self.n_jobs)
+        against = (
+            ProductGraph.from_masses(np.asarray(graph.degrees * graph.unit))
+            if self.against is None
+            else graph_of(self.against, X, name="against")
+        )
+        for name, each in (("graph", graph), ("against", against)):
+            if not each.degrees.any():
+                raise ValueError(f"{name} has no edges, so every cut of it is the same.")
+        return non_uniform_cut(PairGraph(graph, against))
 
 
 def given_graph(graph: Any, X: Matrix, n_jobs: int | None) -> Graph:

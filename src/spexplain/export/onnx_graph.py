@@ -1,15 +1,17 @@
 """The tree as an ONNX graph whose thresholds are float64."""
 
 import json
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
 from spexplain.arguments import check_choice
 from spexplain.export.labels import LabelKind, check_label, label_array, plain_labels
-from spexplain.export.model import Model
 from spexplain.tree import LEAF
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 InputType: TypeAlias = Literal["float64", "float32"]
 
@@ -18,14 +20,16 @@ _OPSET, _ML_OPSET, _IR_VERSION = 18, 5, 9
 _AT_MOST, _SUM = 0, 1  # ONNX's codes of the test x <= threshold, and of adding up a row's leaves
 
 
-def to_onnx(model: Model, *, label: LabelKind = "leaf", input_type: InputType = "float64") -> Any:
+def to_onnx(
+    explanation: "Explanation", *, label: LabelKind = "leaf", input_type: InputType = "float64"
+) -> Any:
     """Return the tree as an ONNX model with the input ``X`` and one output named after `label`.
 
     A row of NaNs is not refused, as `predict` does, but fails every test.
 
     Parameters
     ----------
-    model : Model
+    explanation : Explanation
         What is exported.
     label : {"leaf", "reference"}
         The output, shape (n_rows,): leaf ids (int64), or the reference label that each leaf stands
@@ -43,10 +47,11 @@ def to_onnx(model: Model, *, label: LabelKind = "leaf", input_type: InputType = 
     --------
     >>> import numpy as np
     >>> from onnxruntime import InferenceSession
-    >>> from spexplain.export import Model, to_onnx
+    >>> from spexplain.explanation import Explanation
+    >>> from spexplain.export import to_onnx
     >>> from spexplain.tree import Tree
     >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=0.1)
-    >>> session = InferenceSession(to_onnx(Model(tree)).SerializeToString())
+    >>> session = InferenceSession(to_onnx(Explanation(tree)).SerializeToString())
     >>> session.run(["leaf"], {"X": np.array([[0.1], [0.2]])})[0].tolist()
     [0, 1]
     """
@@ -56,14 +61,14 @@ def to_onnx(model: Model, *, label: LabelKind = "leaf", input_type: InputType = 
         from onnx import TensorProto, checker, helper
     except ImportError:
         raise ImportError('to_onnx needs onnx: pip install "spexplain[onnx]".') from None
-    labels = _label_tensor(model, label)
-    nodes, constants = _tree_nodes(model)
+    labels = _label_tensor(explanation, label)
+    nodes, constants = _tree_nodes(explanation)
     nodes.append(helper.make_node("Gather", ["labels", "id"], [label]))
     given = TensorProto.DOUBLE if input_type == "float64" else TensorProto.FLOAT
     graph = helper.make_graph(
         nodes,
-        model.kind,
-        [helper.make_tensor_value_info("X", given, ["n_rows", model.tree.n_features])],
+        explanation.method,
+        [helper.make_tensor_value_info("X", given, ["n_rows", explanation.tree.n_features])],
         [helper.make_tensor_value_info(label, labels.data_type, ["n_rows"])],
         [labels, *constants],
     )
@@ -73,19 +78,20 @@ def to_onnx(model: Model, *, label: LabelKind = "leaf", input_type: InputType = 
         opset_imports=opsets,
         ir_version=_IR_VERSION,
         producer_name="spexplain",
-        producer_version=model.version,
+        producer_version=explanation.version,
     )
-    if model.feature_names is not None:
-        helper.set_model_props(proto, {"feature_names": json.dumps(model.feature_names)})
+    if explanation.columns is not None:
+        names = [str(each) for each in explanation.columns]
+        helper.set_model_props(proto, {"feature_names": json.dumps(names)})
     checker.check_model(proto, full_check=True)
     return proto
 
 
-def _label_tensor(model: Model, label: LabelKind) -> Any:
+def _label_tensor(explanation: "Explanation", label: LabelKind) -> Any:
     """Return the label of every leaf as a constant."""
     from onnx import TensorProto, helper, numpy_helper
 
-    values = model.labels(label)
+    values = explanation.leaf_labels(label)
     if not isinstance(values[0], str):
         plain = plain_labels(np.array(values))
         assert plain is not None
@@ -99,11 +105,11 @@ def _label_tensor(model: Model, label: LabelKind) -> Any:
     return helper.make_tensor("labels", TensorProto.STRING, [len(texts)], texts)
 
 
-def _tree_nodes(model: Model) -> tuple[list[Any], list[Any]]:
+def _tree_nodes(explanation: "Explanation") -> tuple[list[Any], list[Any]]:
     """Return the operators that lead from ``X`` to the leaf id ``id``, and their constants."""
     from onnx import TensorProto, helper, numpy_helper
 
-    tree = model.tree
+    tree = explanation.tree
     nodes = [helper.make_node("Cast", ["X"], ["wide"], to=TensorProto.DOUBLE)]
     constants = {"flat": np.array([-1])}
     intervals = np.flatnonzero(tree.lower > -np.inf)  # NaN in leaves is not
@@ -125,18 +131,18 @@ def _tree_nodes(model: Model) -> tuple[list[Any], list[Any]]:
         ]
     source = "table" if len(intervals) else "wide"
     nodes += [
-        _ensemble(model, intervals, source),
+        _ensemble(explanation, intervals, source),
         helper.make_node("Cast", ["weight"], ["column"], to=TensorProto.INT64),
         helper.make_node("Reshape", ["column", "flat"], ["id"]),
     ]
     return nodes, [numpy_helper.from_array(value, name) for name, value in constants.items()]
 
 
-def _ensemble(model: Model, intervals: Ints, source: str) -> Any:
+def _ensemble(explanation: "Explanation", intervals: Ints, source: str) -> Any:
     """Return the tree as one operator that gives every row the number of its leaf."""
     from onnx import TensorProto, helper
 
-    tree = model.tree
+    tree = explanation.tree
     inner = np.flatnonzero(tree.feature != LEAF)
     feature, split = tree.feature.copy(), tree.threshold.copy()
     true, false = tree.left.copy(), tree.right.copy()

@@ -1,12 +1,15 @@
 """The tree as Python: the source of a function that needs nothing but the language."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
+from typing import TYPE_CHECKING
 
 from spexplain.export.labels import LabelKind
-from spexplain.export.model import Model
-from spexplain.tree import LEAF
-from spexplain.tree.words import Condition, conditions, node_test
+from spexplain.tree import LEAF, Interval
+from spexplain.tree.boxes import leaf_boxes
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 # Python refuses 100 levels of indentation; long before, one line a leaf is easier to read.
 _NESTED_DEPTH = 12
@@ -26,7 +29,7 @@ _FINITE = """    if not all(abs(x) <= 1.7976931348623157e308 for x in [{values}]
 _VALUE = "    x{column} = float(row[{name} if named else {column}])\n"
 
 
-def to_python(model: Model, *, label: LabelKind = "leaf") -> str:
+def to_python(explanation: "Explanation", *, label: LabelKind = "leaf") -> str:
     """Return the source of a function ``predict(row)`` without dependencies.
 
     The function takes a sequence with the values of all columns, or a mapping (a dict, a pandas
@@ -34,7 +37,7 @@ def to_python(model: Model, *, label: LabelKind = "leaf") -> str:
 
     Parameters
     ----------
-    model : Model
+    explanation : Explanation
         What is exported.
     label : {"leaf", "reference"}
         What the function returns: leaf ids, or the reference label that each leaf stands for
@@ -46,28 +49,29 @@ def to_python(model: Model, *, label: LabelKind = "leaf") -> str:
 
     Examples
     --------
-    >>> from spexplain.export import Model, to_python
+    >>> from spexplain.explanation import Explanation
+    >>> from spexplain.export import to_python
     >>> from spexplain.tree import Tree
     >>> tree = Tree.root(n_features=2, size=10).split(0, feature=1, threshold=0.5)
     >>> space = {}
-    >>> exec(to_python(Model(tree, ("width", "height"))), space)
+    >>> exec(to_python(Explanation(tree, ("width", "height"))), space)
     >>> space["predict"]([9.0, 0.5]), space["predict"]({"height": 0.6})
     (0, 1)
     """
-    labels = [_literal(each) for each in model.labels(label)]
+    labels = [_literal(each) for each in explanation.leaf_labels(label)]
     meaning = "leaf id" if label == "leaf" else "reference label"
     source = _HEADER.format(
-        kind=model.kind,
-        version=model.version,
+        kind=explanation.method,
+        version=explanation.version,
         meaning=meaning,
-        n_features=model.tree.n_features,
+        n_features=explanation.tree.n_features,
     )
-    for column in model.used:
-        source += _VALUE.format(column=column, name=_literal(model.names[column]))
-    if model.used:
-        source += _FINITE.format(values=", ".join(f"x{column}" for column in model.used))
-    lines = _nested(model, labels) if model.tree.depth <= _NESTED_DEPTH else _flat(model, labels)
-    return source + "".join(f"{line}\n" for line in lines)
+    for column in explanation.used:
+        source += _VALUE.format(column=column, name=_literal(explanation.keys[column]))
+    if explanation.used:
+        source += _FINITE.format(values=", ".join(f"x{column}" for column in explanation.used))
+    write = _nested if explanation.tree.depth <= _NESTED_DEPTH else _flat
+    return source + "".join(f"{line}\n" for line in write(explanation, labels))
 
 
 def _literal(value: object) -> str:
@@ -75,36 +79,37 @@ def _literal(value: object) -> str:
     return ascii(value)
 
 
-def _nested(model: Model, labels: list[str]) -> Iterator[str]:
+def _nested(explanation: "Explanation", labels: list[str]) -> Iterator[str]:
     """Yield an ``if`` for every inner node, in the tree's own shape."""
-    tree = model.tree
+    tree = explanation.tree
     stack = [(0, "    ")]
     while stack:
         node, indent = stack.pop()
         if tree.feature[node] == LEAF:
-            yield f"{indent}return {labels[model.leaf_ids[node]]}"
+            yield f"{indent}return {labels[explanation.leaf_ids[node]]}"
             continue
-        test = _condition(node_test(tree, node))
-        yield f"{indent}if {test}:"
+        test = tree.test(node)
+        yield f"{indent}if {_condition(test.feature, test.intervals(passed=True))}:"
         # What follows an `if` that returns needs no `else`.
         stack += [(int(tree.right[node]), indent), (int(tree.left[node]), indent + "    ")]
 
 
-def _flat(model: Model, labels: list[str]) -> Iterator[str]:
+def _flat(explanation: "Explanation", labels: list[str]) -> Iterator[str]:
     """Yield one ``if`` with the rule of every leaf."""
-    for leaf, label in enumerate(labels[:-1]):
-        tests = [_condition(each) for each in conditions(model.tree, leaf)]
+    for box, label in zip(leaf_boxes(explanation.tree)[:-1], labels[:-1], strict=True):
+        tests = [_condition(feature, intervals) for feature, intervals in box.items()]
         yield f"    if {' and '.join(tests)}:"
         yield f"        return {label}"
     yield f"    return {labels[-1]}"
 
 
-def _condition(test: Condition) -> str:
-    x = f"x{test.feature}"
-    if not test.inside:
-        return f"not {test.lower!r} < {x} <= {test.upper!r}"
-    if test.lower == -inf:
-        return f"{x} <= {test.upper!r}"
-    if test.upper == inf:
-        return f"{x} > {test.lower!r}"
-    return f"{test.lower!r} < {x} <= {test.upper!r}"
+def _condition(feature: int, intervals: Sequence[Interval]) -> str:
+    """Return an expression that is true of the values in some intervals."""
+    texts = [_inside(f"x{feature}", *each) for each in intervals]
+    return f"({' or '.join(texts)})" if len(texts) > 1 else "".join(texts) or "False"
+
+
+def _inside(x: str, low: float, high: float) -> str:
+    if low == -inf:
+        return f"{x} <= {high!r}"
+    return f"{x} > {low!r}" if high == inf else f"{low!r} < {x} <= {high!r}"

@@ -1,15 +1,17 @@
 """Rows for a model without its estimator: the columns it knows, as finite numbers."""
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spexplain.aliases import Matrix
-from spexplain.export.model import Model
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 
-def read_rows(model: Model, X: Any) -> Matrix:
+def read_rows(explanation: "Explanation", X: Any) -> Matrix:
     """Return X as a float matrix with the model's columns; refuse what is not a table of numbers.
 
     Columns of a data frame are taken by name where the model knows names, whatever their order;
@@ -18,32 +20,32 @@ def read_rows(model: Model, X: Any) -> Matrix:
     Examples
     --------
     >>> import pandas as pd
-    >>> from spexplain.export import Model
+    >>> from spexplain.explanation import Explanation
     >>> from spexplain.export.rows import read_rows
     >>> from spexplain.tree import Tree
-    >>> model = Model(Tree.root(n_features=2, size=10), ("width", "height"))
+    >>> model = Explanation(Tree.root(n_features=2, size=10), ("width", "height"))
     >>> read_rows(model, pd.DataFrame({"height": [1.5], "depth": [2.0], "width": [3.0]}))
     array([[3. , 1.5]])
     """
     if hasattr(X, "toarray"):
         raise ValueError("X is a sparse matrix; pass X.toarray().")
-    table = _numbers(_by_name(model, X))
+    table = _numbers(_by_name(explanation, X))
     if table.ndim != 2:
         raise ValueError(
             f"X must be a table of rows and columns, got an array with {table.ndim} dimension(s)."
         )
-    if table.shape[1] != model.tree.n_features:
+    if table.shape[1] != explanation.tree.n_features:
         raise ValueError(
-            f"X has {table.shape[1]} columns, but this {model.kind} was fitted with "
-            f"{model.tree.n_features}."
+            f"X has {table.shape[1]} columns, but this {explanation.method} was fitted with "
+            f"{explanation.tree.n_features}."
         )
-    _check_finite(model, table)
+    _check_finite(explanation, table)
     return table
 
 
-def _by_name(model: Model, X: Any) -> Any:
+def _by_name(explanation: "Explanation", X: Any) -> Any:
     """Return the model's columns of a data frame; anything else as it is."""
-    names = model.feature_names
+    names = _text_names(explanation)
     columns = getattr(X, "columns", None)
     if names is None or columns is None or not all(isinstance(each, str) for each in columns):
         return X
@@ -54,6 +56,13 @@ def _by_name(model: Model, X: Any) -> Any:
             fault = "lacks the column" if name not in counts else "has more than one column"
             raise ValueError(f"X {fault} {name!r}.")
     return X if present == list(names) else X[list(names)]
+
+
+def _text_names(explanation: "Explanation") -> tuple[str, ...] | None:
+    """Return the names of the columns if they are texts; others are taken in their order."""
+    columns = explanation.columns
+    named = columns is not None and all(isinstance(each, str) for each in columns)
+    return explanation.names if named else None
 
 
 def _numbers(X: Any) -> Matrix:
@@ -74,11 +83,12 @@ def _numbers(X: Any) -> Matrix:
         ) from None
 
 
-def _check_finite(model: Model, table: Matrix) -> None:
+def _check_finite(explanation: "Explanation", table: Matrix) -> None:
     finite = np.isfinite(table)
     if not finite.all():
         row, column = (int(at[0]) for at in np.nonzero(~finite))
-        name = column if model.feature_names is None else repr(model.feature_names[column])
+        names = _text_names(explanation)
+        name = column if names is None else repr(names[column])
         raise ValueError(
             f"X contains NaN or infinity, first in row {row}, column {name}; "
             "remove or replace such values."

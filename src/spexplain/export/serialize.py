@@ -1,15 +1,19 @@
-"""The model as JSON: versioned, exact to the last bit, and read without trust."""
+"""An explanation as JSON: versioned, exact to the last bit, and read without trust."""
 
 import json
-from math import isfinite
-from typing import Any
+from collections.abc import Mapping
+from math import inf, isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
-from spexplain.export.model import Model
+from spexplain.facts.inputs import plain
 from spexplain.tree import Tree
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 FORMAT = "spexplain.model"
 VERSION = 1
@@ -17,8 +21,12 @@ VERSION = 1
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
 MAX_LEAVES = 100_000
-# Values of the largest model: names, eight arrays over the nodes, labels and purities.
-_MAX_VALUES = MAX_COLUMNS + 8 * 2 * MAX_LEAVES + 2 * MAX_LEAVES + 100
+# Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
+MAX_COUNTS = 500_000
+MAX_STEPS = 1_000
+# Values of the largest model: names twice, eight arrays over the nodes, labels and purities, and all
+# that is stored about the training rows, of the grown tree too.
+_MAX_VALUES = 2 * MAX_COLUMNS + 2 * (11 * 2 * MAX_LEAVES + 2 * MAX_COUNTS) + 10 * MAX_STEPS
 _FEW = 100_000  # characters whose values need no counting
 _BLOCK = 1 << 20  # characters that are counted at a time
 
@@ -31,16 +39,28 @@ _KEYS = {
     "reference",
     "tree",
 }
+# Entries of "training", which files of older versions do not have.
+_TRAINING_KEYS = {
+    "columns",
+    "clusters",
+    "nodes",
+    "scales",
+    "parameters",
+    "path",
+    "refined",
+    "grown",
+}
+_NODE_KEYS = {"codes", "counts", "noise"}
 _QUOTE, _SEPARATORS = ord('"'), [ord(each) for each in ",[{"]
 _LONGEST_INTEGER = 20  # digits and sign of an int64
 
 
-def to_json(model: Model) -> str:
-    """Return the model as JSON text, one line an entry.
+def to_json(explanation: "Explanation") -> str:
+    """Return the explanation as JSON text, one line an entry.
 
     Parameters
     ----------
-    model : Model
+    explanation : Explanation
         What is exported. Reference labels must be strings, integers (int64), finite floats or
         booleans.
 
@@ -51,24 +71,29 @@ def to_json(model: Model) -> str:
 
     Examples
     --------
-    >>> from spexplain.export import Model, from_json, to_json
+    >>> from spexplain import from_json
+    >>> from spexplain.explanation import Explanation
+    >>> from spexplain.export import to_json
     >>> from spexplain.tree import Tree
     >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=0.1, sizes=(4, 6))
-    >>> text = to_json(Model(tree, ("width",)))
-    >>> from_json(text).tree_ == tree
+    >>> from_json(to_json(Explanation(tree, ("width",)))).tree_ == tree
     True
     """
-    tree = model.tree
+    tree, columns = explanation.tree, explanation.columns
     _check_size(tree.n_features, tree.n_leaves)
+    is_named = columns is not None and all(isinstance(each, str) for each in columns)
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "written_by": model.version,
-        "estimator": model.kind,
-        "feature_names": None if model.feature_names is None else list(model.feature_names),
-        "reference": _reference(model),
+        "written_by": explanation.version,
+        "estimator": explanation.method,
+        "feature_names": list(explanation.names) if is_named else None,
+        "reference": _reference(explanation),
         "tree": tree.to_dict(),
     }
+    training = _training(explanation, is_named)
+    if any(value is not None for value in training.values()):
+        document["training"] = training
     lines = (f"{json.dumps(key)}: {_dumped(value)}" for key, value in document.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -77,54 +102,235 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _reference(model: Model) -> dict[str, Any] | None:
-    if model.leaf_reference is None:
+def _reference(explanation: "Explanation") -> dict[str, Any] | None:
+    if explanation.leaf_reference is None:
         return None
-    plain = plain_labels(model.leaf_reference)
-    if plain is None:
+    labels = plain_labels(explanation.leaf_reference)
+    if labels is None:
         raise ValueError(
-            f"The reference labels (dtype {model.leaf_reference.dtype}) are no strings, int64 integers, "
+            f"The reference labels (dtype {explanation.leaf_reference.dtype}) are no strings, int64 integers, "
             "finite floats or booleans, which is what JSON can hold; fit with such labels."
         )
-    purity = None if model.leaf_purity is None else np.asarray(model.leaf_purity).tolist()
-    return {"type": plain[0], "labels": plain[1], "purity": purity}
+    purity = explanation.leaf_purity
+    known = None if purity is None else np.asarray(purity).tolist()
+    return {"type": labels[0], "labels": labels[1], "purity": known}
 
 
-def model_from_json(text: str | bytes) -> Model:
-    """Return the model that `to_json` described; anything else is refused in one sentence."""
+def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
+    """Return what is known from the training rows; None for what is not known, or too large."""
+    classes, grown = explanation.classes, explanation.grown
+    clusters = None if classes is None else plain_labels(classes)
+    has_nodes = clusters is not None and _has_nodes(explanation)
+    whole = explanation if grown is None else grown
+    scales = explanation.scales
+    is_known = explanation.training is not None or explanation.steps is not None
+    return {
+        "columns": None if explanation.columns is None or is_named else list(explanation.columns),
+        "clusters": {"type": clusters[0], "labels": clusters[1]}
+        if has_nodes and clusters
+        else None,
+        "nodes": _nodes(explanation) if has_nodes else None,
+        "scales": None if scales is None else [_number(x) for x in scales[explanation.used]],
+        "parameters": {name: plain(each) for name, each in explanation.parameters.items()} or None,
+        "path": [[_number(x) for x in step] for step in explanation.path]
+        if is_known and whole.tree.n_leaves <= MAX_STEPS
+        else None,
+        "refined": True if explanation.is_refined else None,
+        "grown": None
+        if grown is None
+        else {
+            "tree": grown.tree.to_dict(),
+            "nodes": _nodes(grown) if has_nodes and _has_nodes(grown) else None,
+        },
+    }
+
+
+def _has_nodes(explanation: "Explanation") -> bool:
+    counts = explanation.node_counts
+    return explanation.node_codes is not None and counts.size <= 2 * MAX_COUNTS
+
+
+def _nodes(explanation: "Explanation") -> dict[str, Any]:
+    """Return the cluster that each node stands for, and the rows of every leaf by cluster."""
+    assert explanation.node_codes is not None
+    assert explanation.node_noise is not None
+    return {
+        "codes": explanation.node_codes.tolist(),
+        "counts": explanation.leaf_counts.tolist(),
+        "noise": explanation.node_noise[explanation.tree.leaves].tolist(),
+    }
+
+
+def _number(x: float) -> Any:
+    """Return a number as JSON has it: None for NaN, a text for infinity."""
+    if isnan(x):
+        return None
+    return x if isfinite(x) else "inf"
+
+
+def stored_model(text: str | bytes) -> dict[str, Any]:
+    """Return the parts of the record that `to_json` wrote; anything else is refused in one sentence."""
     data = _parsed(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise _refusal(f'an object with "format": "{FORMAT}" is expected')
+        raise refusal(f'an object with "format": "{FORMAT}" is expected')
     if data.get("version") != VERSION or isinstance(data.get("version"), bool):
-        raise _refusal(
+        raise refusal(
             f"it has format version {quoted(data.get('version'))}, but this spexplain reads version {VERSION}"
         )
-    if set(data) != _KEYS:
-        raise _refusal(f"missing or unknown entries: {quoted_list(set(data) ^ _KEYS)}")
-    if not isinstance(data["tree"], dict):
-        raise _refusal("tree must be an object")
-    n_features, feature = data["tree"].get("n_features"), data["tree"].get("feature")
+    if set(data) - {"training"} != _KEYS:
+        odd = (set(data) - {"training"}) ^ _KEYS
+        raise refusal(f"missing or unknown entries: {quoted_list(odd)}")
     try:
-        if type(n_features) is int and isinstance(feature, list):
-            _check_size(n_features, (len(feature) + 1) // 2)
-        tree = Tree.from_dict(data["tree"])
-        if tree.size.min() < 0:
-            raise ValueError("size of this tree must not be negative")
+        tree = _tree(data["tree"])
         labels, purity = _leaves(data["reference"], tree.n_leaves)
-        return Model(
-            tree=tree,
-            feature_names=_names(data["feature_names"]),
-            leaf_reference=labels,
-            leaf_purity=purity,
-            kind=_string(data, "estimator"),
-            version=_string(data, "written_by"),
-        )
+        return {
+            "tree": tree,
+            "columns": _names(data["feature_names"]),
+            "leaf_reference": labels,
+            "leaf_purity": purity,
+            "method": _string(data, "estimator"),
+            "version": _string(data, "written_by"),
+        } | _read_training(data.get("training"), tree)
     except ValueError as error:
-        raise _refusal(str(error).rstrip(".")) from None
+        raise refusal(str(error).rstrip(".")) from None
 
 
-def _refusal(reason: str) -> ValueError:
+def refusal(reason: str) -> ValueError:
+    """Return the error for a text that is no model."""
     return ValueError(f"text is not a spexplain model: {reason}.")
+
+
+def _tree(data: Any) -> Tree:
+    if not isinstance(data, dict):
+        raise ValueError("tree must be an object")
+    n_features, feature = data.get("n_features"), data.get("feature")
+    if type(n_features) is int and isinstance(feature, list):
+        _check_size(n_features, (len(feature) + 1) // 2)
+    tree = Tree.from_dict(data)
+    if tree.size.min() < 0:
+        raise ValueError("size of this tree must not be negative")
+    return tree
+
+
+def _read_training(data: Any, tree: Tree) -> dict[str, Any]:
+    """Return the parts of the record that stand in the entry "training"."""
+    if data is None:
+        return {"grown": None, "steps": None}
+    _check_keys(data, _TRAINING_KEYS, "training")
+    found: dict[str, Any] = {"is_refined": data["refined"] is True}
+    if data["refined"] not in (True, None):
+        raise ValueError("refined of training must be true or null")
+    if data["columns"] is not None:
+        if not _is_list(data["columns"], int, tree.n_features):
+            raise ValueError("columns of training must be null or one integer per column")
+        found["columns"] = tuple(data["columns"])
+    classes = _read_clusters(data["clusters"])
+    if (classes is None) != (data["nodes"] is None):
+        raise ValueError("clusters and nodes of training belong together")
+    if classes is not None:
+        found |= {"classes": classes} | _read_nodes(data["nodes"], tree, len(classes))
+    found["scales"] = _read_scales(data["scales"], tree)
+    parameters = data["parameters"]
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise ValueError("parameters of training must be null or an object")
+    found["parameters"] = {} if parameters is None else parameters
+    found["grown"] = _read_grown(data["grown"], tree, classes)
+    whole = tree if found["grown"] is None else found["grown"]["tree"]
+    found["steps"] = _read_path(data["path"], tree, whole)
+    return found
+
+
+def _check_keys(data: Any, keys: set[str], name: str) -> None:
+    if not isinstance(data, dict) or set(data) != keys:
+        raise ValueError(f"{name} must be null, or hold exactly {', '.join(sorted(keys))}")
+
+
+def _is_list(data: Any, kind: type, length: int) -> bool:
+    return (
+        isinstance(data, list)
+        and len(data) == length
+        and all(type(each) is kind for each in data)
+        and (kind is not int or all(abs(each) < 2**62 for each in data))
+    )
+
+
+def _read_clusters(data: Any) -> Any:
+    if data is None:
+        return None
+    _check_keys(data, {"type", "labels"}, "clusters of training")
+    return _labels(data["type"], data["labels"], "clusters of training")
+
+
+def _read_nodes(data: Any, tree: Tree, n_clusters: int) -> dict[str, Any]:
+    """Return the clusters that nodes stand for, and their counts, from those of the leaves."""
+    _check_keys(data, _NODE_KEYS, "nodes of training")
+    codes, counts, noise = data["codes"], data["counts"], data["noise"]
+    is_good = (
+        _is_list(codes, int, tree.n_nodes)
+        and all(-1 <= code < n_clusters for code in codes)
+        and _is_list(counts, list, tree.n_leaves)
+        and all(_is_list(row, int, n_clusters) for row in counts)
+        and _is_list(noise, int, tree.n_leaves)
+    )
+    if not is_good:
+        raise ValueError("nodes of training must hold a code per node, and rows per leaf")
+    table = np.array(counts, dtype=np.int64).reshape(tree.n_leaves, n_clusters)
+    beside = np.array(noise, dtype=np.int64)
+    sizes = tree.size[tree.leaves]
+    if table.min(initial=0) < 0 or beside.min() < 0 or np.any(table.sum(axis=1) + beside != sizes):
+        raise ValueError("counts and noise of training must add up to the sizes of the leaves")
+    return {
+        "node_codes": np.array(codes, dtype=np.int64),
+        "node_counts": tree.totals(table),
+        "node_noise": tree.totals(beside),
+    }
+
+
+def _read_scales(data: Any, tree: Tree) -> Any:
+    if data is None:
+        return None
+    used = np.unique(tree.feature[tree.feature >= 0])
+    if not isinstance(data, list) or len(data) != len(used):
+        raise ValueError("scales of training must be null or one number per tested column")
+    scales = np.full(tree.n_features, np.nan)
+    scales[used] = [_read_number(each) for each in data]
+    return scales
+
+
+def _read_number(x: Any) -> float:
+    if x is None or x == "inf":
+        return nan if x is None else inf
+    if type(x) not in (int, float):
+        raise ValueError("path and scales of training must hold numbers")
+    return float(x)
+
+
+def _read_grown(data: Any, tree: Tree, classes: Any) -> dict[str, Any] | None:
+    if data is None:
+        return None
+    _check_keys(data, {"tree", "nodes"}, "grown of training")
+    grown = _tree(data["tree"])
+    if grown.n_features != tree.n_features or grown.n_leaves < tree.n_leaves:
+        raise ValueError("grown of training must be as large as the tree")
+    found: dict[str, Any] = {"tree": grown}
+    if classes is not None and data["nodes"] is not None:
+        found |= {"classes": classes} | _read_nodes(data["nodes"], grown, len(classes))
+    return found
+
+
+def _read_path(data: Any, tree: Tree, whole: Tree) -> list[list[Any]] | None:
+    if data is None:
+        return None
+    is_good = isinstance(data, list) and tree.n_leaves <= len(data) <= whole.n_leaves
+    steps = []
+    for at, step in enumerate(data if is_good else [None], 1):
+        if not (isinstance(step, list) and len(step) == 7 and step[0] == at):
+            raise ValueError("path of training must hold a step per number of leaves")
+        if type(step[0]) is not int or type(step[5]) is not int:
+            raise ValueError("path of training must hold whole numbers of leaves and depths")
+        numbers = [_read_number(each) for each in step]
+        steps.append([step[0], *numbers[1:5], step[5], numbers[6]])
+    return steps
 
 
 def _check_size(n_features: int, n_leaves: int) -> None:
@@ -140,7 +346,7 @@ def _parsed(text: Any) -> Any:
     if not isinstance(text, str | bytes):
         raise TypeError(f"text must be a string of JSON, got {type(text).__name__}.")
     if len(text) > MAX_CHARACTERS:
-        raise _refusal(f"it is longer than {MAX_CHARACTERS} characters")
+        raise refusal(f"it is longer than {MAX_CHARACTERS} characters")
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
         if _n_values(decoded) > _MAX_VALUES:
@@ -153,9 +359,9 @@ def _parsed(text: Any) -> Any:
             parse_constant=_constant,
         )
     except RecursionError:
-        raise _refusal("it is nested too deeply") from None
+        raise refusal("it is nested too deeply") from None
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are such
-        raise _refusal(str(error).rstrip(".")) from None
+        raise refusal(str(error).rstrip(".")) from None
 
 
 def _n_values(text: str) -> int:
@@ -206,6 +412,8 @@ def _string(data: dict[str, Any], key: str) -> str:
 def _names(names: Any) -> tuple[str, ...] | None:
     if names is not None and not isinstance(names, list):
         raise ValueError("feature_names must be a list of strings or null")
+    if names is not None and not all(isinstance(each, str) for each in names):
+        raise ValueError("feature_names must hold strings only")
     return None if names is None else tuple(names)
 
 
@@ -215,21 +423,26 @@ def _leaves(reference: Any, n_leaves: int) -> tuple[Any, Any]:
         return None, None
     if not isinstance(reference, dict) or set(reference) != {"type", "labels", "purity"}:
         raise ValueError("reference must be null, or hold exactly type, labels and purity")
-    kind, labels, purity = reference["type"], reference["labels"], reference["purity"]
-    wanted = type_of_plain(kind) if isinstance(kind, str) else None
-    if wanted is None:
-        raise ValueError("type of reference must be str, int, float or bool")
-    if not isinstance(labels, list) or any(type(each) is not wanted for each in labels):
-        raise ValueError(f"labels of reference must be a list of type {kind}")
+    purity = reference["purity"]
+    values = _labels(reference["type"], reference["labels"], "reference")
     if purity is not None and not (
         isinstance(purity, list)
         and all(type(each) in (int, float) and 0 <= each <= 1 for each in purity)
     ):
         raise ValueError("purity of reference must be null or a list of numbers from 0 to 1")
-    if len(labels) != n_leaves:
+    if len(values) != n_leaves:
         raise ValueError(f"reference must hold one label for each of the {n_leaves} leaves")
-    try:
-        values = label_array(kind, labels)
-    except OverflowError:
-        raise ValueError("labels of reference hold an integer that is too large") from None
     return values, None if purity is None else np.array(purity, dtype=np.float64)
+
+
+def _labels(kind: Any, labels: Any, name: str) -> Any:
+    """Return labels of one plain type as an array."""
+    wanted = type_of_plain(kind) if isinstance(kind, str) else None
+    if wanted is None:
+        raise ValueError(f"type of {name} must be str, int, float or bool")
+    if not isinstance(labels, list) or any(type(each) is not wanted for each in labels):
+        raise ValueError(f"labels of {name} must be a list of type {kind}")
+    try:
+        return label_array(kind, labels)
+    except OverflowError:
+        raise ValueError(f"labels of {name} hold an integer that is too large") from None

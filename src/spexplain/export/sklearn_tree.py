@@ -3,15 +3,17 @@
 import warnings
 from dataclasses import replace
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Matrix
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.export.labels import LabelKind
-from spexplain.export.model import Model
 from spexplain.export.rows import read_rows
 from spexplain.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 _MAX_NODES = 100_000
 _NO_ROWS = 1e-6  # weight of a leaf without training rows: explainers divide by weights
@@ -27,8 +29,12 @@ class _Nodes(NamedTuple):
     leaf: list[int]
 
 
-def to_sklearn(model: Model, X: Any = None, *, label: LabelKind = "leaf") -> Any:
+def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = "leaf") -> Any:
     """Return the tree as a fitted `sklearn.tree.DecisionTreeClassifier`.
+
+    Every node holds the classes of its training rows, so that `predict_proba`, `plot_tree` and SHAP
+    speak of shares that are true; a model that knows no counts lets every leaf be pure. Where a leaf
+    stands for another class than its commonest, the classifier still predicts the former.
 
     scikit-learn rounds rows to float32 before it compares them with a (float64) threshold. Float32
     rows therefore get exactly the labels of `predict`. Among float64 rows, those that round to the
@@ -39,12 +45,12 @@ def to_sklearn(model: Model, X: Any = None, *, label: LabelKind = "leaf") -> Any
 
     Parameters
     ----------
-    model : Model
+    explanation : Explanation
         What is exported.
     X : array or data frame of shape (n_rows, n_features), optional
         Rows on which the two must agree, usually the training rows.
     label : {"leaf", "reference"}
-        The classes: leaf ids, or the reference label that each leaf stands for.
+        The classes: leaf ids, or the labels of the reference; rows of no cluster are a class -1.
 
     Returns
     -------
@@ -52,29 +58,59 @@ def to_sklearn(model: Model, X: Any = None, *, label: LabelKind = "leaf") -> Any
 
     Examples
     --------
-    >>> from spexplain.export import Model, to_sklearn
+    >>> from spexplain.explanation import Explanation
+    >>> from spexplain.export import to_sklearn
     >>> from spexplain.tree import Tree
     >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=0.5, sizes=(4, 6))
-    >>> to_sklearn(Model(tree)).predict([[0.5], [0.6]])
+    >>> to_sklearn(Explanation(tree)).predict([[0.5], [0.6]])
     array([0, 1])
     """
-    labels = np.array(model.labels(label))
-    if label == "reference" and np.array_equal(labels, model.reference()):
-        labels = model.reference()  # the caller's own type
-    classes, codes = np.unique(labels, return_inverse=True)
-    tree, rows = model.tree, None if X is None else read_rows(model, X)
+    classes, codes, counts = _classes(explanation, label)
+    tree, rows = explanation.tree, None if X is None else read_rows(explanation, X)
     if rows is not None:
         tree = _moved(tree, rows)
-    classifier = _classifier(model, classes, _state(tree, _plain_nodes(tree), codes))
+    nodes = _plain_nodes(tree)
+    classifier = _classifier(explanation, classes, _state(tree, nodes, codes, counts))
+    node_codes = codes[np.array(nodes.leaf)]  # nothing reads those of inner nodes
+    is_leaf = np.array(nodes.leaf) != LEAF
+    if np.any(classifier.tree_.value[is_leaf, 0].argmax(axis=1) != node_codes[is_leaf]):
+        from spexplain.export.sklearn_classifier import LabelledTreeClassifier
+
+        labelled = LabelledTreeClassifier()
+        labelled.__dict__.update(classifier.__dict__)
+        labelled.node_classes_ = classes[node_codes]
+        classifier = labelled
     if rows is not None:
-        _warn_of_differences(model, classifier, rows, codes)
+        _warn_of_differences(explanation, classifier, rows, node_codes, codes)
     return classifier
 
 
-def _classifier(model: Model, classes: Array, state: dict[str, Any]) -> Any:
+def _classes(explanation: "Explanation", label: LabelKind) -> tuple[Array, Ints, Array]:
+    """Return the classes, the class of every leaf, and the rows of every leaf by class."""
+    labels = np.array(explanation.leaf_labels(label))
+    sizes = explanation.node_sizes[explanation.tree.leaves]
+    known = explanation.classes
+    if label == "leaf" or known is None or explanation.node_codes is None:
+        if label == "reference" and np.array_equal(labels, explanation.needed_reference()):
+            labels = explanation.needed_reference()  # the caller's own type
+        classes, codes = np.unique(labels, return_inverse=True)
+        pure = np.zeros((len(labels), len(classes)))
+        pure[np.arange(len(labels)), codes] = sizes
+        return classes, codes, pure
+    own, counts = explanation.node_codes[explanation.tree.leaves], explanation.leaf_counts
+    noise = sizes - counts.sum(axis=1)
+    if noise.any() or (own < 0).any():
+        # Noise is the integer -1, which sorts before all clusters.
+        known = np.concatenate([[-1], known]) if len(known) else np.array([-1])
+        own, counts = own + 1, np.column_stack([noise, counts])
+    return known, own, counts
+
+
+def _classifier(explanation: "Explanation", classes: Array, state: dict[str, Any]) -> Any:
     """Return a classifier with the given nodes in the format of the scikit-learn that runs."""
     from sklearn.tree import DecisionTreeClassifier
 
+    n_features = explanation.tree.n_features
     tiny = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     make, (_, n_classes, n_outputs), tiny_state = tiny.tree_.__reduce__()
     nodes = np.zeros(state["node_count"], dtype=tiny_state["nodes"].dtype)
@@ -82,15 +118,15 @@ def _classifier(model: Model, classes: Array, state: dict[str, Any]) -> Any:
         nodes[name] = values
     leaves = nodes["left_child"] == LEAF
     for name in ("feature", "threshold"):
-        nodes[name][leaves] = tiny_state["nodes"][name][
-            -1
-        ]  # the last node of the tiny tree is a leaf
-    tree = make(model.tree.n_features, np.array([len(classes)], dtype=n_classes.dtype), n_outputs)
+        # The last node of the tiny tree is a leaf.
+        nodes[name][leaves] = tiny_state["nodes"][name][-1]
+    tree = make(n_features, np.array([len(classes)], dtype=n_classes.dtype), n_outputs)
     tree.__setstate__(tiny_state | state | {"nodes": nodes})
     classifier = DecisionTreeClassifier()
-    classifier.n_features_in_ = classifier.max_features_ = model.tree.n_features
-    if model.feature_names is not None:
-        classifier.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    classifier.n_features_in_ = classifier.max_features_ = n_features
+    columns = explanation.columns
+    if columns is not None and all(isinstance(each, str) for each in columns):
+        classifier.feature_names_in_ = np.array(columns, dtype=object)
     classifier.n_outputs_ = n_outputs
     classifier.classes_, classifier.n_classes_ = classes, len(classes)
     classifier.tree_ = tree
@@ -155,15 +191,16 @@ def _plain_nodes(tree: Tree) -> _Nodes:
     return nodes
 
 
-def _state(tree: Tree, nodes: _Nodes, codes: Array) -> dict[str, Any]:
+def _state(tree: Tree, nodes: _Nodes, codes: Ints, leaf_counts: Array) -> dict[str, Any]:
     """Return the nodes as scikit-learn keeps them: with weights, shares of classes, impurities."""
     leaf = np.array(nodes.leaf)
     is_leaf = leaf != LEAF
     copies = np.bincount(leaf[is_leaf], minlength=tree.n_leaves)
-    sizes = np.maximum(tree.size[tree.leaves], _NO_ROWS) / np.maximum(copies, 1)
-    counts = np.zeros((len(leaf), int(codes.max()) + 1))
-    # Whatever else the rows of a leaf are, the leaf stands for one label.
-    counts[is_leaf, codes[leaf[is_leaf]]] = sizes[leaf[is_leaf]]
+    amounts = leaf_counts.astype(np.float64)
+    empty = amounts.sum(axis=1) == 0
+    amounts[empty, codes[empty]] = _NO_ROWS
+    counts = np.zeros((len(leaf), amounts.shape[1]))
+    counts[is_leaf] = (amounts / np.maximum(copies, 1)[:, None])[leaf[is_leaf]]
     depths = np.zeros(len(leaf), dtype=np.int64)
     for node in np.flatnonzero(~is_leaf):
         depths[[nodes.left[node], nodes.right[node]]] = depths[node] + 1
@@ -217,11 +254,13 @@ def _moved_threshold(x: Floats, threshold: float) -> float:
     return threshold
 
 
-def _warn_of_differences(model: Model, classifier: Any, rows: Matrix, codes: Array) -> None:
+def _warn_of_differences(
+    explanation: "Explanation", classifier: Any, rows: Matrix, node_codes: Ints, codes: Ints
+) -> None:
     with np.errstate(over="ignore"):
         rounded = np.ascontiguousarray(rows, dtype=np.float32)
-    found = classifier.tree_.predict(rounded).argmax(axis=-1).reshape(-1)
-    n_different = int(np.sum(found != codes[model.tree.apply(rows)]))
+    found = node_codes[classifier.tree_.apply(rounded)]
+    n_different = int(np.sum(found != codes[explanation.tree.apply(rows)]))
     if n_different:
         warnings.warn(
             f"{n_different} of {len(rows)} rows of X get another label from scikit-learn, which "

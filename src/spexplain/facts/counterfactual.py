@@ -10,7 +10,6 @@ import numpy as np
 from spexplain.aliases import Array, Floats
 from spexplain.facts.certificates.record import default_names
 from spexplain.facts.inputs import finite, plain_label
-from spexplain.facts.leaves import conditions_of, rule_of
 from spexplain.facts.row_schema import (
     FORMAT,
     VERSION,
@@ -24,7 +23,7 @@ from spexplain.facts.schema import Label
 from spexplain.facts.text import one_line
 from spexplain.tree import Tree
 from spexplain.tree.boxes import Interval, contains, leaf_boxes
-from spexplain.tree.words import Condition, number
+from spexplain.tree.words import number, rule_text
 
 
 class _Ground(NamedTuple):
@@ -99,7 +98,7 @@ def explain_row(
         "version": VERSION,
         "leaf": leaf,
         "label": labels[leaf],
-        "rule": rule_of(conditions_of(leaf_boxes(tree)[leaf], known)),
+        "rule": rule_text(leaf_boxes(tree)[leaf], known),
         "path": [_met(ground, node, passed) for node, passed in tree.path(leaf)],
         "to_other_leaf": _smallest(changes),
         "to_other_label": _smallest(elsewhere),
@@ -123,15 +122,15 @@ def _checked_row(row: Any, n_features: int) -> Array:
 
 def _met(ground: _Ground, node: int, passed: bool) -> PathTest:
     tree, feature = ground.tree, int(ground.tree.feature[node])
-    lower, upper = float(tree.lower[node]), float(tree.threshold[node])
+    test = tree.test(node)
     x = float(ground.row[feature])
-    margin = min(abs(x - lower), abs(x - upper), float_info.max)
+    margin = min(abs(x - test.lower), abs(x - test.upper), float_info.max)
     name = ground.names[feature]
     return {
         "node": node,
         "feature": feature,
         "name": name,
-        "test": Condition(feature, lower, upper).to_text(name),
+        "test": test.text(name),
         "value": x,
         "passed": passed,
         "margin": margin,

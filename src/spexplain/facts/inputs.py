@@ -2,62 +2,30 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Matrix
 from spexplain.facts.schema import Label
-from spexplain.tree import Tree
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 
-class ReferenceRecord(Protocol):
-    """A clustering to explain: the caller's labels, their codes 0..k-1 (-1 is noise), label of each code."""
-
-    @property
-    def labels(self) -> Array: ...  # noqa: D102
-
-    @property
-    def codes(self) -> Ints: ...  # noqa: D102
-
-    @property
-    def classes(self) -> Array: ...  # noqa: D102
-
-
-class ExplainedRecord(Protocol):
-    """A tree and what it does to the training rows; see `spexplain.estimators.explained.Explained`."""
-
-    @property
-    def tree(self) -> Tree: ...  # noqa: D102
-
-    @property
-    def labels(self) -> Ints: ...  # noqa: D102
-
-    @property
-    def reference(self) -> ReferenceRecord | None: ...  # noqa: D102
-
-    @property
-    def node_counts(self) -> Ints: ...  # noqa: D102
-
-    @property
-    def node_costs(self) -> Floats: ...  # noqa: D102
-
-    @property
-    def cluster_costs(self) -> Floats: ...  # noqa: D102
-
-
-def check_rows(explained: ExplainedRecord, X: Any) -> Matrix:
+def check_rows(explained: "Explanation", X: Any) -> Matrix:
     """Return the training rows as a float table; refuse other rows."""
     table: Matrix = np.asarray(X)
     if table.dtype not in (np.float32, np.float64):
         table = table.astype(np.float64)
-    tree = explained.tree
-    if table.ndim != 2 or table.shape != (len(explained.labels), tree.n_features):
+    tree, labels = explained.tree, explained.labels
+    assert labels is not None
+    if table.ndim != 2 or table.shape != (len(labels), tree.n_features):
         raise ValueError(
-            f"X must hold the {len(explained.labels)} training rows with their {tree.n_features} columns, got shape "
+            f"X must hold the {len(labels)} training rows with their {tree.n_features} columns, got shape "
             f"{table.shape}."
         )
-    if not np.array_equal(tree.apply(table), explained.labels):
+    if not np.array_equal(tree.apply(table), labels):
         raise ValueError("X must hold the training rows: some rows fall into other leaves.")
     return table
 

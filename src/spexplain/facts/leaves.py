@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.facts.inputs import ReferenceRecord, finite, plain_label
+from spexplain.facts.inputs import finite, plain_label
 from spexplain.facts.schema import Condition, Label, Part, Profile, Row, Telling
 from spexplain.facts.statistics import QUANTILES, Moments
+from spexplain.table.reference import Reference
 from spexplain.tree.boxes import Box
 from spexplain.tree.words import interval_text
 
@@ -27,7 +28,7 @@ class Described(NamedTuple):
     differences: Floats
     scales: Floats  # standard deviations over all rows
     columns: Ints  # features that values of rows are given for
-    reference: ReferenceRecord | None
+    reference: Reference | None
 
 
 def conditions_of(box: Box, names: Sequence[str]) -> list[Condition]:
@@ -41,16 +42,6 @@ def conditions_of(box: Box, names: Sequence[str]) -> list[Condition]:
         }
         for feature, intervals in box.items()
     ]
-
-
-def rule_of(conditions: list[Condition]) -> str:
-    """Return the conditions as one sentence; alternatives stand in brackets."""
-    several = len(conditions) > 1
-    texts = [
-        f"({each['text']})" if several and len(each["intervals"]) > 1 else each["text"]
-        for each in conditions
-    ]
-    return " and ".join(texts) or "all rows"
 
 
 def composition_of(counts: Ints, noise: int, labels: Sequence[Label]) -> list[Part]:

@@ -1,21 +1,23 @@
 """The facts that need no training rows: nodes, rules, what the reference says, the path of leaves."""
 
 from collections.abc import Iterable, Sequence
-from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.facts.importance import node_importances, node_totals
-from spexplain.facts.inputs import ExplainedRecord, finite, plain_label
-from spexplain.facts.leaves import NOISE, code_of, composition_of, conditions_of, rule_of
+from spexplain.facts.importance import node_importances
+from spexplain.facts.inputs import finite, plain_label
+from spexplain.facts.leaves import NOISE, code_of, composition_of, conditions_of
 from spexplain.facts.runner_up import Second
 from spexplain.facts.schema import Agreement, Confusion, Label, Leaf, Node, Reference, RunnerUp
-from spexplain.metrics import agreement
-from spexplain.tree import LEAF, Tree
+from spexplain.metrics.agreement import agreement_of_counts
+from spexplain.tree import LEAF, Test, Tree
 from spexplain.tree.boxes import leaf_boxes
-from spexplain.tree.words import Condition
+from spexplain.tree.words import rule_text
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 
 class Outline(NamedTuple):
@@ -31,16 +33,14 @@ class Outline(NamedTuple):
     importances: Floats  # of every node's test
 
     @classmethod
-    def of(cls, explained: ExplainedRecord, names: Sequence[str]) -> "Outline":
+    def of(cls, explained: "Explanation", names: Sequence[str]) -> "Outline":
         """Return the counts of a tree's nodes."""
         tree, reference = explained.tree, explained.reference
-        leaf_sizes = np.bincount(explained.labels, minlength=tree.n_leaves)
-        sizes = node_totals(tree, leaf_sizes)
-        counts = explained.node_counts
+        sizes, counts = explained.node_sizes, explained.node_counts
         noise = np.zeros_like(sizes) if reference is None else sizes - counts.sum(axis=1)
         labels = None if reference is None else [plain_label(each) for each in reference.classes]
         classes: Array = np.empty(0) if reference is None else reference.classes
-        weights = node_totals(tree, np.diag(leaf_sizes)) if reference is None else counts
+        weights = tree.totals(np.diag(sizes[tree.leaves])) if reference is None else counts
         earned = node_importances(tree, weights)
         return cls(tree, names, sizes, counts, noise, labels, classes, earned)
 
@@ -79,7 +79,7 @@ def _node(outline: Outline, node: int, leaf: int | None, second: Second | None) 
         "name": name,
         "lower": finite(lower),
         "threshold": finite(threshold),
-        "test": None if name is None else Condition(feature, lower, threshold).to_text(name),
+        "test": None if name is None else Test(feature, lower, threshold).text(name),
         "depth": int(tree.node_depths[node]),
         "size": size,
         "share": outline.share(size),
@@ -98,7 +98,7 @@ def _runner_up(second: Second, names: Sequence[str]) -> RunnerUp:
         "feature": cut.feature,
         "name": names[cut.feature],
         "threshold": cut.threshold,
-        "text": Condition(cut.feature, -inf, cut.threshold).to_text(names[cut.feature]),
+        "text": Test(cut.feature, upper=cut.threshold).text(names[cut.feature]),
         "score": cut.score,
         "own_score": finite(second.own_score),
         "objective": second.objective,
@@ -121,7 +121,7 @@ def leaf_facts(outline: Outline, leaf_reference: Iterable[Any] | None) -> list[L
                 "leaf": leaf,
                 "node": node,
                 "depth": int(tree.node_depths[node]),
-                "rule": rule_of(conditions),
+                "rule": rule_text(boxes[leaf], outline.names),
                 "conditions": conditions,
                 "size": size,
                 "share": outline.share(size),
@@ -210,25 +210,15 @@ def confusion_facts(outline: Outline) -> Confusion | None:
     }
 
 
-def agreement_facts(explained: ExplainedRecord) -> Agreement | None:
+def agreement_facts(explained: "Explanation") -> Agreement | None:
     """Return how much leaves and reference agree; rows of no cluster do not count."""
-    reference = explained.reference
-    if reference is None:
+    counts = explained.leaf_counts
+    if not counts.any():
         return None
-    clustered = reference.codes >= 0
-    if not clustered.any():
-        return None
-    found = agreement(explained.labels[clustered], reference.codes[clustered])
+    found = agreement_of_counts(counts)
     return {"ari": found.ari, "ami": found.ami, "purity": found.purity}
 
 
-def fidelity_and_price(explained: ExplainedRecord) -> tuple[float | None, float | None]:
+def fidelity_and_price(explained: "Explanation") -> tuple[float | None, float | None]:
     """Return the share of clustered rows of their leaf's commonest label, and the relative k-means cost."""
-    leaves = explained.tree.leaves
-    counts = explained.node_counts[leaves]
-    if explained.reference is None or not counts.any():
-        return None, None
-    cost = float(explained.node_costs[leaves].min(axis=1).sum())
-    least = float(explained.cluster_costs.min(axis=1).sum())
-    price = cost / least if least else (1.0 if not cost else inf)
-    return float(counts.max(axis=1).sum() / counts.sum()), finite(price)
+    return finite(explained.step.fidelity), finite(explained.step.price)

@@ -1,12 +1,12 @@
 """The facts that need the training rows: profiles, typical rows, points to draw."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from spexplain.aliases import Ints, Matrix
-from spexplain.facts.inputs import ExplainedRecord, finite
+from spexplain.facts.inputs import finite
 from spexplain.facts.leaves import (
     Described,
     described_features,
@@ -19,6 +19,9 @@ from spexplain.facts.outline import Outline
 from spexplain.facts.schema import Feature, Points, Summary
 from spexplain.facts.statistics import QUANTILES, Moments, nearest_rows, rows_of_groups
 from spexplain.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 
 class DetailRecord(Protocol):
@@ -90,14 +93,15 @@ def most_used_features(tree: Tree) -> list[int]:
 
 def add_rows(
     summary: Summary,
-    explained: ExplainedRecord,
+    explained: "Explanation",
     X: Matrix,
     names: Sequence[str],
     detail: DetailRecord,
 ) -> None:
     """Complete a summary with what the training rows tell."""
-    tree = explained.tree
-    groups = rows_of_groups(explained.labels, tree.n_leaves)
+    tree, labels = explained.tree, explained.labels
+    assert labels is not None
+    groups = rows_of_groups(labels, tree.n_leaves)
     moments = Moments.of(X, groups)
     total = moments.total()
     differences = moments.differences()
@@ -114,7 +118,7 @@ def add_rows(
         differences,
         total.stds[0],
         columns,
-        explained.reference,
+        explained.row_reference,
     )
     _add_cards(summary, described, profiled, names, detail)
     _add_features(summary, described, total, names)
@@ -184,12 +188,13 @@ def plane_of(tree: Tree) -> list[int]:
 
 
 def _points(
-    explained: ExplainedRecord, X: Matrix, names: Sequence[str], detail: DetailRecord
+    explained: "Explanation", X: Matrix, names: Sequence[str], detail: DetailRecord
 ) -> Points:
     """Return a random sample of rows in the plane of the two most used features."""
     features = plane_of(explained.tree)
     rows = _drawn(np.random.default_rng(detail.seed), np.arange(len(X)), detail.n_points)
-    reference = explained.reference
+    reference, labels = explained.row_reference, explained.labels
+    assert labels is not None
     columns = [X[rows, feature].astype(np.float64).tolist() for feature in features]
     return {
         "features": features,
@@ -197,6 +202,6 @@ def _points(
         "row": rows.tolist(),
         "x": columns[0],
         "y": columns[1] if len(columns) > 1 else [],
-        "leaf": explained.labels[rows].tolist(),
+        "leaf": labels[rows].tolist(),
         "code": [None] * len(rows) if reference is None else reference.codes[rows].tolist(),
     }

@@ -1,14 +1,14 @@
 """From a fitted tree to its summary: every fact is computed here once, and rendered elsewhere."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from spexplain._version import __version__
 from spexplain.facts.certificates import Certificate
 from spexplain.facts.certificates.record import default_names
-from spexplain.facts.inputs import ExplainedRecord, check_rows, finite, plain
+from spexplain.facts.inputs import check_rows, finite, plain
 from spexplain.facts.outline import (
     Outline,
     agreement_facts,
@@ -22,9 +22,12 @@ from spexplain.facts.rows import add_rows, feature_facts
 from spexplain.facts.runner_up import Second
 from spexplain.facts.schema import FORMAT, VERSION, Settings, Step, Summary
 
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
+
 
 class PathRecord(Protocol):
-    """A tree on the path of growth; see `spexplain.estimators.explained.PathStep`."""
+    """A tree on the path of growth; see `spexplain.explanation.PathStep`."""
 
     def _asdict(self) -> dict[str, Any]: ...
 
@@ -53,7 +56,7 @@ class Detail(NamedTuple):
 
 
 def summarize(
-    explained: ExplainedRecord,
+    explained: "Explanation",
     X: Any = None,
     *,
     names: Sequence[str] | None = None,
@@ -69,9 +72,8 @@ def summarize(
 
     Parameters
     ----------
-    explained : record
-        The tree, the leaf of every training row, the reference and counts of its clusters; see
-        `spexplain.estimators.explained.Explained`.
+    explained : Explanation
+        The tree, its counts of clusters, and the leaf of every training row.
     X : array of shape (n_samples, n_features), optional
         The training rows. Without them nothing is said about values: no profiles, no rows.
     names : list of str, optional
@@ -125,7 +127,7 @@ def summarize(
 
 
 def _outline_summary(
-    explained: ExplainedRecord,
+    explained: "Explanation",
     outline: Outline,
     leaf_reference: Iterable[Any] | None,
     seconds: dict[int, Second],

@@ -300,3 +300,67 @@ def leaf_table(labels: Array, codes: Ints, n_leaves: int) -> Ints:
     known = codes >= 0
     cells = labels[known].astype(np.int64) * n_clusters + codes[known]
     return np.bincount(cells, minlength=n_leaves * n_clusters).reshape(n_leaves, n_clusters)
+
+
+def agreement_of_counts(counts: Ints) -> Agreement:
+    """Compare two clusterings by the number of rows in each pair of their clusters.
+
+    Parameters
+    ----------
+    counts : array of int, shape (n_clusters, n_reference_clusters)
+        The contingency table: rows by own cluster and reference cluster.
+
+    Returns
+    -------
+    Agreement
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.metrics.agreement import agreement_of_counts
+    >>> agreement_of_counts(np.array([[2, 0], [0, 2]])).ari
+    1.0
+    """
+    from scipy import sparse
+    from sklearn.metrics import mutual_info_score
+    from sklearn.metrics.cluster import expected_mutual_information
+
+    table = counts[counts.any(axis=1)][:, counts.any(axis=0)].astype(np.int64)
+    n_rows = int(table.sum())
+    own, other = table.sum(axis=1), table.sum(axis=0)
+    purity = float(table.max(axis=1).sum() / n_rows)
+    if len(own) == len(other) == 1 or len(own) == len(other) == 0:
+        return Agreement(1.0, 1.0, purity)
+    # As in scikit-learn, which asks for a label per row instead of their numbers.
+    contingency = sparse.csr_matrix(table.T)
+    shared = mutual_info_score(None, None, contingency=contingency)
+    expected = expected_mutual_information(contingency, n_rows)
+    mean = (_entropy(own) + _entropy(other)) / 2
+    below = mean - expected
+    limit = float(np.finfo(np.float64).eps)
+    below = min(below, -limit) if below < 0 else max(below, limit)
+    return Agreement(_rand_index(table), float((shared - expected) / below), purity)
+
+
+def _rand_index(table: Ints) -> float:
+    """Return the adjusted Rand index from exact integers."""
+    pairs = [int(counts.astype(object).dot(counts)) for counts in _counts_of(table)]
+    both, own, other, n_rows = *pairs, int(table.sum())
+    together, apart = own - both, other - both
+    same = both - n_rows
+    different = n_rows**2 - together - apart - both
+    if together == apart == 0:
+        return 1.0
+    above = 2 * (same * different - together * apart)
+    return above / (
+        (same + together) * (together + different) + (same + apart) * (apart + different)
+    )
+
+
+def _counts_of(table: Ints) -> tuple[Ints, Ints, Ints]:
+    return table.ravel(), table.sum(axis=1), table.sum(axis=0)
+
+
+def _entropy(counts: Ints) -> float:
+    shares = counts / counts.sum()
+    return float(-np.sum(shares * np.log(shares)))

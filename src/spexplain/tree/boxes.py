@@ -6,9 +6,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Interval, Tree
 
-Interval: TypeAlias = tuple[float, float]  # lower < x ≤ upper
+__all__ = ["Box", "Interval", "contains", "leaf_box", "leaf_boxes", "node_boxes"]
+
 Box: TypeAlias = Mapping[int, tuple[Interval, ...]]  # by feature; what is not there is free
 
 EVERYWHERE: tuple[Interval, ...] = ((-inf, inf),)
@@ -27,24 +28,23 @@ def node_boxes(tree: Tree) -> list[Box]:
     """
     boxes: list[Box] = [{}] * tree.n_nodes
     for node in np.flatnonzero(tree.feature != LEAF).tolist():  # parents come first
-        boxes[int(tree.left[node])] = _below(boxes[node], tree, node, went_left=True)
-        boxes[int(tree.right[node])] = _below(boxes[node], tree, node, went_left=False)
+        boxes[int(tree.left[node])] = _below(boxes[node], tree, node, passed=True)
+        boxes[int(tree.right[node])] = _below(boxes[node], tree, node, passed=False)
     return boxes
 
 
-def _below(box: Box, tree: Tree, node: int, *, went_left: bool) -> Box:
+def _below(box: Box, tree: Tree, node: int, *, passed: bool) -> Box:
     """Return the box of a child, from the box of its parent."""
-    feature = int(tree.feature[node])
-    lower, upper = float(tree.lower[node]), float(tree.threshold[node])
-    allowed = ((lower, upper),) if went_left else ((-inf, lower), (upper, inf))
-    return {**box, feature: _common(box.get(feature, EVERYWHERE), allowed)}
+    test = tree.test(node)
+    before = box.get(test.feature, EVERYWHERE)
+    return {**box, test.feature: _common(before, test.intervals(passed=passed))}
 
 
 def leaf_box(tree: Tree, leaf: int) -> Box:
     """Return the box of one leaf."""
     box: Box = {}
-    for node, went_left in tree.path(leaf):
-        box = _below(box, tree, node, went_left=went_left)
+    for node, passed in tree.path(leaf):
+        box = _below(box, tree, node, passed=passed)
     return box
 
 

@@ -1,9 +1,10 @@
-"""The finished tree: immutable arrays, nodes in birth order, every step a test of one feature."""
+"""The finished tree: immutable arrays, nodes in birth order, every inner node a test of one column."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from math import inf
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +12,74 @@ from scipy import sparse
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.records import Cut
 from spexplain.tree.arrays import DTYPES, LEAF, document_of, parsed
+
+Interval: TypeAlias = tuple[float, float]  # lower < x ≤ upper
+
+
+def number(x: float) -> str:
+    """Return a number as people read it: six significant digits.
+
+    Examples
+    --------
+    >>> from spexplain.tree import number
+    >>> number(0.1 + 0.2), number(1234567.89)
+    ('0.3', '1.23457e+06')
+    """
+    return f"{x:.6g}"
+
+
+@dataclass(frozen=True)
+class Test:
+    """What an inner node asks: rows with ``lower < x[feature] <= upper`` pass and go left.
+
+    Parameters
+    ----------
+    feature : int
+        Number of the tested column.
+    lower, upper : float
+        Bounds of the values that pass; infinite where there is none.
+    missing : bool, default=False
+        Whether a missing value passes.
+
+    Examples
+    --------
+    >>> from spexplain.tree import Test
+    >>> Test(0, upper=2.45).text("petal length"), Test(0, lower=2.45).text("petal length")
+    ('petal length ≤ 2.45', 'petal length > 2.45')
+    >>> Test(0, 2.45, 4.75).text("petal length")
+    '2.45 < petal length ≤ 4.75'
+    >>> Test(0, 2.45, 4.75).passes(4.75)
+    True
+    """
+
+    __test__ = False  # pytest takes classes of this name for its own
+
+    feature: int
+    lower: float = -inf
+    upper: float = inf
+    missing: bool = False
+
+    def passes(self, x: Any) -> Any:
+        """Whether values pass: one value, or an array of them."""
+        found = (self.lower < x) & (x <= self.upper)
+        return found | np.isnan(x) if self.missing else found
+
+    def intervals(self, *, passed: bool) -> tuple[Interval, ...]:
+        """Return the intervals of the values that pass, or of those that do not."""
+        if passed:
+            return ((self.lower, self.upper),)
+        outside = ((-inf, self.lower), (self.upper, inf))
+        return tuple((low, high) for low, high in outside if low < high)
+
+    def text(self, name: str) -> str:
+        """Return the test in words, for a column of this name."""
+        if self.lower == -inf and self.upper == inf:
+            return f"any {name}"
+        if self.lower == -inf:
+            return f"{name} ≤ {number(self.upper)}"
+        if self.upper == inf:
+            return f"{name} > {number(self.lower)}"
+        return f"{number(self.lower)} < {name} ≤ {number(self.upper)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +220,18 @@ class Tree:
             else:
                 stack += [int(self.right[node]), int(self.left[node])]
         return np.array(found, dtype=np.int64)
+
+    def test(self, node: int) -> Test:
+        """Return the test of an inner node."""
+        return Test(int(self.feature[node]), float(self.lower[node]), float(self.threshold[node]))
+
+    def totals(self, leaf_amounts: Array) -> Array:
+        """Return the amounts of all nodes, first axis, from those of the leaves from left to right."""
+        totals = np.zeros((self.n_nodes, *leaf_amounts.shape[1:]), dtype=leaf_amounts.dtype)
+        totals[self.leaves] = leaf_amounts
+        for node in range(self.n_nodes - 1, 0, -1):  # children are younger than their parents
+            totals[self.parents[node]] += totals[node]
+        return totals
 
     def apply(self, X: Matrix) -> Ints:
         """Return the leaf id of every row; a row gets the same id alone and in any batch."""

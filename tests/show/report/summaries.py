@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spexplain import SpexClique, SpexKNN, datasets
-from spexplain.estimators.explained import Explained, path_of
+from spexplain.explanation import Explanation
 from spexplain.facts import summarize
 from spexplain.facts.schema import Summary
 from spexplain.references.named import cluster
@@ -31,8 +31,8 @@ def explained(tree: Tree, X: Any, labels: Any = None, **more: Any) -> Summary:
     X = np.asarray(X, dtype=np.float64)
     tree = replace(tree, size=tree.decision_path(X).sum(axis=0))
     reference = None if labels is None else Reference.from_labels(labels, n_samples=len(X))
-    record = Explained.of(tree, X, reference)
-    return summarize(record, X, path=path_of(record), **more)
+    record = Explanation.of(tree, X, reference)
+    return summarize(record, X, path=record.path, **more)
 
 
 def fitted(estimator: Any, X: Any, y: Any = None, **more: Any) -> Summary:

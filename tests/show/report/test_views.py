@@ -18,7 +18,7 @@ from show.report.summaries import (
     without_reference,
 )
 from spexplain import SpexClique
-from spexplain.estimators.explained import Explained
+from spexplain.explanation import Explanation
 from spexplain.facts import summarize
 from spexplain.show.report.cards import cards
 from spexplain.show.report.cuts_chart import cuts_chart
@@ -100,7 +100,7 @@ def test_smaller_trees_of_a_changed_tree_do_not_borrow_a_price():
     explainer = SpexClique(n_leaves=4).fit(X, labels)
     tree = explainer.tree_
     moved = replace(tree, threshold=tree.threshold + 0.2, value=tree.value + 0.01)
-    final = Explained.of(moved, X, Reference.from_labels(labels, n_samples=80))
+    final = Explanation.of(moved, X, Reference.from_labels(labels, n_samples=80))
     summary = summarize(final, X, path=explainer.path_)
     trees = smaller_trees(summary)
     assert trees[-1]["price"] == summary["price"]

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from textwrap import fill
 from typing import Any
 
 from spexplain.facts.certificates.costs import CostBound
 from spexplain.facts.certificates.ratios import CoordinateCut
 from spexplain.facts.certificates.spectrum import Method
-from spexplain.tree.words import Condition, number
+from spexplain.tree import Test, number
 
 _WIDTH = 80
 _HOW = {
@@ -134,7 +134,7 @@ class Certificate:
         ]
 
     def _cut_text(self, cut: CoordinateCut) -> str:
-        return Condition(cut.feature, -inf, cut.threshold).to_text(self.feature_names[cut.feature])
+        return Test(cut.feature, upper=cut.threshold).text(self.feature_names[cut.feature])
 
 
 def default_names(n_features: int, given: Sequence[str] | None) -> tuple[str, ...]:

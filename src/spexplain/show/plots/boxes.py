@@ -9,7 +9,7 @@ from spexplain.facts.schema import Leaf, Node, Summary
 from spexplain.facts.text import rows_text
 from spexplain.show.plots.layout import level_places, tidy_places
 from spexplain.show.plots.style import drawable, label_text, shortened, text_width
-from spexplain.tree.words import Condition
+from spexplain.tree import Test
 
 # Room in inches at the base font size; everything scales together if the axes are smaller.
 FONT = 9.0
@@ -65,7 +65,7 @@ def _test_text(node: Node, max_name: int) -> str:
     lower = -np.inf if node["lower"] is None else node["lower"]
     upper = np.inf if node["threshold"] is None else node["threshold"]
     name = shortened(str(node["name"]), max_name)
-    return drawable(Condition(0, float(lower), float(upper)).to_text(name))
+    return drawable(Test(0, float(lower), float(upper)).text(name))
 
 
 def _leaf_text(leaf: Leaf, max_name: int) -> str:

@@ -1,0 +1,19 @@
+"""What is known about an explanation, and every method that answers from it.
+
+`Explanation` is the record, `FittedModel` the methods that estimators and models read from JSON share.
+"""
+
+from spexplain.explanation.explanation import Explanation, Training
+from spexplain.explanation.fitted import FittedModel
+from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
+from spexplain.explanation.path import PathStep
+
+__all__ = [
+    "Explanation",
+    "FittedModel",
+    "LoadedModel",
+    "PathStep",
+    "Training",
+    "from_json",
+    "read_explanation",
+]

@@ -1,0 +1,501 @@
+"""The record of an explanation: the tree, its names, and what it does to the training rows."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import numpy as np
+
+from spexplain._version import __version__
+from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.engines.base import SMALL_TABLE
+from spexplain.exceptions import quoted
+from spexplain.explanation.path import PathStep
+from spexplain.export.labels import LabelKind, check_label, plain_labels
+from spexplain.memory import check_memory
+from spexplain.metrics.agreement import RandIndex
+from spexplain.metrics.shape import weighted_average_explanation_size
+from spexplain.table.device import group_sums, is_on_device, leaf_ids, on_host
+from spexplain.table.partitions import is_collection, is_partitioned, lazy_leaf_sums, look_up
+from spexplain.table.reference import NOISE, Reference
+from spexplain.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from spexplain.graphs import Graph
+    from spexplain.objectives import Objective
+
+_VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,64}")
+_LONGEST_METHOD = 100
+_NAN = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What only the process that fitted a model knows: rows, their labels, and what was minimised.
+
+    Parameters
+    ----------
+    labels : array of int, shape (n_samples,)
+        Leaf id of every training row.
+    reference : Reference, optional
+        The clustering of the rows.
+    table : array of shape (n_samples, n_features), optional
+        The rows; pickles leave them out.
+    objective : Objective, optional
+        What was minimised, for a second search; pickles leave it out.
+    graph : Graph, optional
+        The graph that certificates are about.
+    columns : array of int, optional
+        Columns that tests may use; None means all.
+    min_samples_leaf : int
+        Fewest rows of a leaf.
+    n_jobs : int, optional
+        Threads of a second search.
+    """
+
+    labels: Ints
+    reference: Reference | None = None
+    table: Matrix | None = None
+    objective: "Objective | None" = None
+    graph: "Graph | None" = None
+    columns: Ints | None = None
+    min_samples_leaf: int = 1
+    n_jobs: int | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"table": None, "objective": None}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # nothing in it is ever changed
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A tree and what is known about it; estimators and models read from JSON hold the same record.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tests.
+    columns : tuple of str or int, optional
+        What the columns of the table are called; without, they are x0, x1, ...
+    leaf_reference : array of shape (n_leaves,), optional
+        The reference label that each leaf stands for; by default the classes of `node_codes`.
+    leaf_purity : array of float, shape (n_leaves,), optional
+        Share of a leaf's training rows that carry that label; needed only where counts are unknown.
+    method, version : str
+        Name of the estimator, and the version of spexplain that fitted it.
+    classes : array of shape (k,), optional
+        The labels of the reference's clusters, noise not among them.
+    node_codes : array of int, shape (n_nodes,), optional
+        Number of the cluster that each node stands for while it is a leaf; -1 for noise.
+    node_counts : array of int, shape (n_nodes, k), optional
+        Training rows of each cluster in every node.
+    node_noise : array of int, shape (n_nodes,), optional
+        Training rows of no cluster in every node.
+    node_costs, cluster_costs : array of float, shape (n_nodes, k) and (k, k), optional
+        Squared distances to every centre, summed over the clustered rows of each node, and of each
+        cluster.
+    scales : array of float, shape (n_features,), optional
+        Standard deviations of the tested columns over the training rows; NaN elsewhere.
+    parameters : mapping
+        The settings of the estimator.
+    steps : tuple of PathStep, optional
+        The path, where it was stored; by default it is computed when asked for.
+    grown : Explanation, optional
+        The tree as it was grown, where this one is smaller or refined.
+    is_refined : bool
+        Whether tests were changed after growth, so that this is no part of `grown`.
+    training : Training, optional
+        What needs the training rows.
+
+    Examples
+    --------
+    >>> from spexplain.explanation import Explanation
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=2, size=10).split(0, feature=1, threshold=0.5, sizes=(4, 6))
+    >>> Explanation(tree, columns=("width", "height")).used
+    [1]
+    """
+
+    tree: Tree
+    columns: tuple[str | int, ...] | None = None
+    leaf_reference: Array | None = None
+    leaf_purity: Floats | None = None
+    method: str = "Tree"
+    version: str = __version__
+    classes: Array | None = None
+    node_codes: Ints | None = None
+    node_counts: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    node_noise: Ints | None = None
+    node_costs: Floats | None = None
+    cluster_costs: Floats | None = None
+    scales: Floats | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[PathStep, ...] | None = None
+    grown: "Explanation | None" = None
+    is_refined: bool = False
+    training: Training | None = None
+
+    def __post_init__(self) -> None:
+        tree = self.tree
+        if self.columns is not None:
+            _check_columns(self.columns, tree.n_features)
+        if self.classes is None or len(self.node_counts) != tree.n_nodes:
+            object.__setattr__(self, "node_counts", np.zeros((tree.n_nodes, 0), dtype=np.int64))
+        if self.leaf_reference is None and self.classes is not None and self.node_codes is not None:
+            labels = _labels_of_codes(self.classes, self.node_codes[tree.leaves])
+            object.__setattr__(self, "leaf_reference", labels)
+        if self.leaf_purity is None and self.node_codes is not None:
+            object.__setattr__(self, "leaf_purity", self._purity(self.node_codes[tree.leaves]))
+        for name in ("leaf_reference", "leaf_purity"):
+            values = getattr(self, name)
+            if values is not None and np.shape(values) != (tree.n_leaves,):
+                raise ValueError(
+                    f"{name} must hold one entry for each of the {tree.n_leaves} leaves."
+                )
+        # Both are written into sources and comments, where only harmless characters may stand.
+        if not (self.method.isidentifier() and len(self.method) <= _LONGEST_METHOD):
+            raise ValueError(f"method={quoted(self.method)} must be the name of a class.")
+        if not _VERSION.fullmatch(self.version):
+            raise ValueError(f"version={quoted(self.version)} must be a version number.")
+
+    def _purity(self, codes: Ints) -> Floats:
+        """Return the share of every leaf's rows that carry its label."""
+        assert self.node_noise is not None
+        leaves = self.tree.leaves
+        counts, noise = self.node_counts[leaves], self.node_noise[leaves]
+        hits = np.append(counts, noise[:, None], axis=1)[np.arange(len(leaves)), codes]
+        shares: Floats = hits / np.maximum(self.node_sizes[leaves], 1)
+        return shares
+
+    @classmethod
+    def of(cls, tree: Tree, X: Matrix, reference: Reference | None, **more: Any) -> Self:
+        """Return what a tree does to the rows of X.
+
+        Every node stands for its commonest cluster, unless `node_codes` says otherwise.
+
+        Parameters
+        ----------
+        tree : Tree
+            The tree.
+        X : array of shape (n_samples, n_features)
+            The training rows.
+        reference : Reference, optional
+            Their clustering.
+        **more
+            Other parts of the record.
+
+        Returns
+        -------
+        explanation : Explanation
+        """
+        labels = on_host(leaf_ids(tree, X))
+        more.setdefault("training", Training(labels, reference))
+        if reference is None:
+            return cls(tree, **more)
+        counts, node_costs, cluster_costs = _counts_and_costs(tree, X, labels, reference)
+        sizes = tree.size if is_collection(labels) else tree.totals(_sizes(labels, tree.n_leaves))
+        node_counts = tree.totals(counts)
+        more.setdefault("node_codes", majority_codes(node_counts))
+        return cls(
+            tree,
+            classes=reference.classes,
+            node_counts=node_counts,
+            node_noise=sizes - node_counts.sum(axis=1),
+            node_costs=node_costs,
+            cluster_costs=cluster_costs,
+            **more,
+        )
+
+    def with_rows(self, table: Matrix) -> Self:
+        """Return the record together with the training rows; refuse other rows."""
+        if self.training is not None:
+            return replace(self, training=replace(self.training, table=table))
+        labels = self.tree.apply(table)
+        sizes = _sizes(labels, self.tree.n_leaves)
+        if not np.array_equal(sizes, self.tree.size[self.tree.leaves]):
+            raise ValueError("X must hold the training rows: some rows fall into other leaves.")
+        return replace(self, training=Training(labels, table=table))
+
+    @property
+    def labels(self) -> Ints | None:
+        """Leaf id of every training row, where they are known."""
+        return None if self.training is None else self.training.labels
+
+    @property
+    def reference(self) -> Reference | None:
+        """The reference; where the training rows are unknown, only its classes."""
+        if self.row_reference is not None or self.classes is None:
+            return self.row_reference
+        nothing = np.empty(0, dtype=np.int64)
+        return Reference(self.classes[:0], nothing, self.classes)
+
+    @property
+    def row_reference(self) -> Reference | None:
+        """The reference with the label of every training row, where they are known."""
+        return None if self.training is None else self.training.reference
+
+    @property
+    def leaf_counts(self) -> Ints:
+        """Rows of each cluster in every leaf, shape (n_leaves, k): the contingency table."""
+        return self.node_counts[self.tree.leaves]
+
+    @cached_property
+    def node_sizes(self) -> Ints:
+        """Training rows of every node."""
+        if self.node_noise is not None:
+            return np.asarray(self.node_counts.sum(axis=1) + self.node_noise)
+        if self.labels is None or is_collection(self.labels):
+            return self.tree.size
+        sizes: Ints = self.tree.totals(_sizes(self.labels, self.tree.n_leaves))
+        return sizes
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of every column, for people; a column that is called 3 is x3."""
+        columns = self.columns or range(self.tree.n_features)
+        return tuple(each if isinstance(each, str) else f"x{each}" for each in columns)
+
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """The name of every column as it stands in the table."""
+        return self.names if self.columns is None else self.columns
+
+    @cached_property
+    def used(self) -> list[int]:
+        """The columns that some test reads, in increasing order."""
+        return sorted({int(feature) for feature in self.tree.feature if feature != LEAF})
+
+    @cached_property
+    def leaf_ids(self) -> dict[int, int]:
+        """The leaf id of every node that is a leaf."""
+        return {int(node): leaf for leaf, node in enumerate(self.tree.leaves)}
+
+    def named(self, feature_names: Sequence[str] | None) -> Self:
+        """Return the record under other names of the columns, if any are given."""
+        if feature_names is None:
+            return self
+        return replace(self, columns=tuple(str(name) for name in feature_names))
+
+    def leaf_labels(self, label: LabelKind) -> list[Any]:
+        """Return the label of every leaf as a Python value; what has no plain type, as text."""
+        check_label(label)
+        if label == "leaf":
+            return list(range(self.tree.n_leaves))
+        reference = self.needed_reference()
+        plain = plain_labels(reference)
+        return [str(each) for each in reference] if plain is None else plain[1]
+
+    def needed_reference(self) -> Array:
+        """Return the labels that leaves stand for; refuse if there are none."""
+        if self.leaf_reference is None:
+            raise ValueError(
+                f'label="reference" needs reference labels, but this {self.method} was fitted without; '
+                'take label="leaf", or pass labels to fit as y.'
+            )
+        return self.leaf_reference
+
+    def truncate(self, n_leaves: int) -> Self:
+        """Return the explanation of the tree as it was with `n_leaves` leaves, before any refinement.
+
+        Parameters
+        ----------
+        n_leaves : int
+            Between 1 and the number of leaves that were grown.
+
+        Returns
+        -------
+        explanation : Explanation
+        """
+        if n_leaves == self.tree.n_leaves:
+            return self
+        whole = self if self.grown is None else self.grown
+        smaller = whole.tree.truncate(n_leaves)
+        n_nodes = smaller.n_nodes
+        home = np.arange(whole.tree.n_nodes)
+        for node in range(n_nodes, whole.tree.n_nodes):  # parents are older
+            home[node] = home[whole.tree.parents[node]]
+        leaf_id = np.full(n_nodes, LEAF)
+        leaf_id[smaller.leaves] = np.arange(smaller.n_leaves)
+        new_id = leaf_id[home[whole.tree.leaves]]
+        training = self.training
+        if training is not None:
+            assert whole.training is not None
+            training = replace(training, labels=look_up(new_id, whole.training.labels))
+        keeps: dict[str, Any] = {
+            name: None if value is None else value[:n_nodes]
+            for name in ("node_codes", "node_counts", "node_noise", "node_costs")
+            for value in [getattr(whole, name)]
+        }
+        return replace(
+            self,
+            tree=smaller,
+            leaf_reference=None,
+            leaf_purity=None,
+            grown=whole,
+            is_refined=False,
+            training=training,
+            **keeps,
+        )
+
+    @cached_property
+    def path(self) -> list[PathStep]:
+        """The trees of 1, 2, ... leaves that growth passed; after a refinement, the refined tree is the last."""
+        if self.steps is not None:
+            return list(self.steps)
+        whole = self if self.grown is None else self.grown
+        if not self.is_refined:
+            return whole._growth
+        return [*whole._growth[: self.tree.n_leaves - 1], self.step]
+
+    @cached_property
+    def _growth(self) -> list[PathStep]:
+        return [self._step(self.tree.truncate(m)) for m in range(1, self.tree.n_leaves + 1)]
+
+    @cached_property
+    def step(self) -> PathStep:
+        """The step of the path that this tree is."""
+        if self.steps is not None and self.tree.n_leaves <= len(self.steps):
+            return self.steps[self.tree.n_leaves - 1]
+        return self._step(self.tree)
+
+    def _step(self, tree: Tree) -> PathStep:
+        """Return what is known about a tree whose nodes are the first of this one's."""
+        agreement = fidelity = price = _NAN
+        counts = self.node_counts[tree.leaves]
+        if counts.any():
+            agreement = float(RandIndex.of_sizes(self.node_counts[0]).of_table(counts))
+            fidelity = float(counts.max(axis=1).sum() / counts.sum())
+        if counts.any() and self.node_costs is not None and self.cluster_costs is not None:
+            price = _price(self.node_costs[tree.leaves], self.cluster_costs)
+        objective = float(tree.value[tree.leaves].sum())
+        sizes = self.node_sizes[tree.leaves]
+        size = weighted_average_explanation_size(tree, sizes=sizes) if sizes.any() else _NAN
+        return PathStep(tree.n_leaves, objective, agreement, fidelity, price, tree.depth, size)
+
+
+def _check_columns(columns: tuple[str | int, ...], n_features: int) -> None:
+    kinds = {type(name) for name in columns}
+    if not all(issubclass(kind, str) for kind in kinds) and kinds != {int}:
+        raise ValueError("feature_names must hold strings only.")
+    if len(columns) != n_features:
+        raise ValueError(
+            f"feature_names has {len(columns)} entries, but the table has {n_features} columns."
+        )
+
+
+def _labels_of_codes(classes: Array, codes: Ints) -> Array:
+    """Return the label of every code; -1, which only integer labels know as noise, is -1 or else None."""
+    if not len(classes):
+        return np.full(len(codes), NOISE)
+    labels: Array = classes[np.maximum(codes, 0)]
+    if (codes >= 0).all():
+        return labels
+    if classes.dtype.kind == "i":
+        return np.where(codes < 0, NOISE, labels)
+    return np.where(codes < 0, None, labels.astype(object))
+
+
+def majority_codes(counts: Ints) -> Ints:
+    """Return the commonest cluster of every node, ties to the lowest; -1 where it has no clustered row."""
+    if not counts.shape[1]:
+        return np.full(len(counts), NOISE)
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), NOISE)
+
+
+def _sizes(labels: Ints, n_leaves: int) -> Ints:
+    return np.bincount(labels, minlength=n_leaves)
+
+
+def check_size(n_leaves: int, n_clusters: int) -> None:
+    """Refuse trees whose tables of leaves by clusters do not fit into memory."""
+    n_nodes = 2 * n_leaves - 1
+    check_memory(
+        8 * n_clusters * (3 * n_nodes + 2 * n_clusters),
+        f"Tables of {n_leaves:,} leaves by {n_clusters:,} clusters",
+        "pass a smaller n_leaves, or labels (y) with fewer different values: so many are rarely clusters",
+    )
+
+
+_Group: TypeAlias = tuple[Floats, Floats]  # sums of rows, and of their squared lengths
+
+
+def _counts_and_costs(
+    tree: Tree, X: Matrix, labels: Ints, reference: Reference
+) -> tuple[Ints, Floats, Floats]:
+    """Return rows of every leaf by cluster, and squared distances of nodes and clusters to the centres."""
+    n_clusters = reference.n_clusters
+    if is_partitioned(X):
+        counts, sums, squares, origin = lazy_leaf_sums(X, tree, reference.codes, n_clusters)
+        of_leaves, of_clusters = _margins(sums, squares, counts.shape)
+    else:
+        counts = reference.counts(labels, tree.n_leaves)
+        origin = on_host(X[0]).astype(np.float64)  # near the rows, squares lose few digits
+        with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
+            of_leaves, of_clusters = _margin_sums(X, origin, labels, reference.codes, counts.shape)
+    given = reference.centers
+    means = of_clusters[0] / counts.sum(axis=0)[:, None] if given is None else given - origin
+
+    def costs(group: _Group, sizes: Ints) -> Floats:
+        """Squared distances of every group of rows to every centre."""
+        summed, lengths = group
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = lengths[:, None] - 2 * summed @ means.T
+            far = np.outer(sizes, np.sum(means**2, axis=1))
+            total: Floats = np.maximum(near + far, 0.0)
+        return total
+
+    leaf_costs = costs(of_leaves, counts.sum(axis=1))
+    return counts, tree.totals(leaf_costs), costs(of_clusters, counts.sum(axis=0))
+
+
+def _margins(sums: Floats, squares: Floats, shape: tuple[int, ...]) -> tuple[_Group, _Group]:
+    """Return the sums by leaf and by cluster from those by both."""
+    sums, squares = sums.reshape(*shape, sums.shape[-1]), squares.reshape(shape)
+    by_leaf, by_cluster = ((sums.sum(axis=axis), squares.sum(axis=axis)) for axis in (1, 0))
+    return by_leaf, by_cluster
+
+
+def _margin_sums(
+    X: Matrix, origin: Floats, leaves: Ints, codes: Ints, shape: tuple[int, ...]
+) -> tuple[_Group, _Group]:
+    """Return the sums by leaf and by cluster of the rows that have a cluster.
+
+    In one pass by both, or in two where there are so many pairs that their sums would take memory.
+    """
+    n_leaves, n_clusters = shape
+    if n_leaves * n_clusters * X.shape[1] * 8 < X.nbytes / 8:
+        cells = np.where(codes < 0, -1, leaves * n_clusters + codes)
+        return _margins(*_group_sums(X, origin, cells, n_leaves * n_clusters), shape)
+    clustered = np.where(codes < 0, -1, leaves)
+    return (
+        _group_sums(X, origin, clustered, n_leaves),
+        _group_sums(X, origin, codes, n_clusters),
+    )
+
+
+def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:
+    """Return the sums of rows and of squared lengths of every group, measured from `origin`."""
+    sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
+    if is_on_device(X):
+        return group_sums(X, origin, groups, n_groups)
+    if X.size < SMALL_TABLE:
+        for group in np.unique(groups[groups >= 0]):
+            rows = X[groups == group] - origin
+            sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
+    else:
+        from spexplain.kernels.groups import sum_groups
+
+        sum_groups(X, origin, groups, sums, squares)
+    return sums, squares
+
+
+def _price(costs: Floats, reference_costs: Floats) -> float:
+    """Return the price when every leaf is served as a whole by its cheapest centre."""
+    above, below = float(costs.min(axis=1).sum()), float(reference_costs.min(axis=1).sum())
+    if below == 0:
+        return 1.0 if above == 0 else float("inf")
+    return above / below

@@ -1,0 +1,622 @@
+"""Everything that can be asked of a fitted model, whether it was fitted here or read from JSON."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from os import PathLike
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.explanation.explanation import Explanation
+from spexplain.explanation.path import PathStep
+from spexplain.export.dialects import DialectName
+from spexplain.export.labels import LabelKind
+from spexplain.export.onnx_graph import InputType, to_onnx
+from spexplain.export.python_source import to_python
+from spexplain.export.serialize import to_json
+from spexplain.export.sklearn_tree import to_sklearn
+from spexplain.export.sql import to_sql
+from spexplain.facts import Summary, feature_importances, runner_ups, summarize
+from spexplain.facts.certificates import Certificate, certify
+from spexplain.facts.counterfactual import explain_row
+from spexplain.facts.row_schema import RowExplanation
+from spexplain.table.device import labels_of, leaf_ids, on_host
+from spexplain.table.partitions import refuse_whole_table
+from spexplain.table.records_out import TableKind, as_table
+from spexplain.tree import Tree
+from spexplain.tree.words import leaf_rules, tree_text
+
+if TYPE_CHECKING:
+    from spexplain.objectives import Objective
+
+_SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
+
+
+class FittedModel(ABC):
+    """The methods of a model that holds an `Explanation`.
+
+    Those that describe rows take the training table as `X`. An estimator remembers the table that it
+    was fitted to, so `X` is needed only after loading it from a pickle or from JSON, which leave the
+    table out.
+    """
+
+    explanation_: Explanation
+    tree_: Tree
+    n_leaves_: int
+    objective_: float
+    labels_: Ints
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let Python's own errors name the class that was called, not the one a method is written in."""
+        super().__init_subclass__(**options)
+        for base in cls.__mro__[1:]:
+            methods = vars(base) if issubclass(base, FittedModel) else {}
+            for name in [each for each in methods if not each.startswith("_")]:
+                if isinstance(methods[name], FunctionType) and name not in vars(cls):
+                    setattr(cls, name, _renamed(methods[name], f"{cls.__name__}.{name}"))
+
+    @abstractmethod
+    def _check_rows(self, X: Any) -> Matrix:
+        """Return rows as a table with the model's columns; refuse others in one sentence."""
+
+    def _set_explanation(self, explanation: Explanation) -> None:
+        """Set the fitted attributes."""
+        tree = explanation.tree
+        self.explanation_ = explanation
+        self.tree_ = tree
+        self.n_leaves_ = tree.n_leaves
+        self.objective_ = float(tree.value[tree.leaves].sum())
+        for stale in ("labels_", "reference_labels_", "leaf_reference_"):
+            vars(self).pop(stale, None)
+        if explanation.labels is not None:
+            self.labels_ = explanation.labels
+        if explanation.row_reference is not None:
+            self.reference_labels_ = explanation.row_reference.labels
+        if explanation.leaf_reference is not None:
+            self.leaf_reference_ = explanation.leaf_reference
+
+    def _fitted(self, feature_names: Sequence[str] | None = None) -> Explanation:
+        """Return the explanation, under other names of the columns if they are given."""
+        found: Explanation | None = vars(self).get("explanation_")
+        if found is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet: call fit first."
+            )
+        return found.named(feature_names)
+
+    def _rows(self, X: Any) -> Matrix:
+        """Return the training table on the host: given, or remembered."""
+        table: Matrix | None
+        if X is not None:
+            table = self._check_rows(X)
+        else:
+            training = self._fitted().training
+            table = None if training is None else training.table
+        if table is None:
+            kind = "estimator" if hasattr(self, "fit") else "model"
+            raise ValueError(f"This {kind} does not remember its training rows; pass them as X.")
+        table = on_host(table)
+        refuse_whole_table(table)
+        return table
+
+    @property
+    def path_(self) -> list[PathStep]:
+        """The trees of 1, 2, ... leaves that growth passed; after a refinement, the refined tree is the last."""
+        return self._fitted().path
+
+    @property
+    def agreement_(self) -> float:
+        """Adjusted Rand index of the leaves and the reference; rows of no cluster do not count."""
+        agreement = self._fitted().step.agreement
+        if np.isnan(agreement):
+            raise AttributeError(
+                f"This {type(self).__name__} knows no reference clustering to compare its leaves with."
+            )
+        return agreement
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each feature in what the tests achieve: the drop of impurity of the reference.
+
+        Without a reference, of the leaves themselves. Never negative; the sum is 1, or 0 if no test
+        achieves anything.
+        """
+        explanation = self._fitted()
+        return feature_importances(explanation.tree, explanation.node_counts)
+
+    def truncated(self, n_leaves: int) -> Self:
+        """Return a copy of the fitted model with the tree as it was with fewer leaves.
+
+        Parameters
+        ----------
+        n_leaves : int
+            Between 1 and the number of leaves that were grown.
+
+        Returns
+        -------
+        model : same type
+            Fitted; its tree is the grown one, before any refinement, unless it has all its leaves.
+        """
+        smaller = copy(self)
+        smaller._set_explanation(self._fitted().truncate(n_leaves))
+        return smaller
+
+    def predict(self, X: Any) -> Ints:
+        """Return the leaf id of every row: 0 to ``n_leaves_ - 1``, numbered from left to right.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        labels : array of int, shape (n_rows,)
+            On the GPU if `X` is a CuPy array; a lazy Dask array if it is a Dask collection.
+        """
+        tree = self._fitted().tree
+        labels: Ints = leaf_ids(tree, self._check_rows(X))
+        return labels
+
+    def predict_reference(self, X: Any) -> Array:
+        """Return the reference label that each row's leaf stands for, in the caller's own label type.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        labels : array of shape (n_rows,)
+            On the GPU if `X` is a CuPy array and labels are numbers; lazy for Dask collections.
+        """
+        explanation = self._fitted()
+        if explanation.leaf_reference is None:
+            raise ValueError(
+                f"{explanation.method} was fitted without reference labels; pass them to fit as y to have "
+                "leaves named after them."
+            )
+        return labels_of(explanation.leaf_reference, self.predict(X))  # type: ignore[no-any-return]
+
+    def rules(
+        self, feature_names: Sequence[str] | None = None, *, output: TableKind = "auto"
+    ) -> Any:
+        """Return one record per leaf: its rule in words, samples, share, reference label and purity.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        output : {"auto", "pandas", "polars", "records"}, default="auto"
+            A data frame, or a list of dicts; "auto" takes pandas if it is installed, else polars, else
+            a list.
+
+        Returns
+        -------
+        rules : DataFrame or list of dict
+        """
+        return as_table(self._rule_records(feature_names), output)
+
+    def _rule_records(self, feature_names: Sequence[str] | None) -> list[dict[str, Any]]:
+        explanation = self._fitted(feature_names)
+        tree = explanation.tree
+        sizes = explanation.node_sizes[tree.leaves].tolist()
+        total = max(int(explanation.node_sizes[0]), 1)
+        records: list[dict[str, Any]] = [
+            {"leaf": leaf, "rule": rule, "size": size, "share": size / total}
+            for leaf, (rule, size) in enumerate(
+                zip(leaf_rules(tree, explanation.names), sizes, strict=True)
+            )
+        ]
+        for leaf, record in enumerate(records):
+            if explanation.leaf_reference is not None:
+                record["reference"] = explanation.leaf_reference[leaf]
+            if explanation.leaf_purity is not None:
+                record["purity"] = float(explanation.leaf_purity[leaf])
+        return records
+
+    def to_text(self, feature_names: Sequence[str] | None = None) -> str:
+        """Return the tree as an indented drawing.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        text : str
+        """
+        texts = []
+        for record in self._rule_records(feature_names):
+            text = f"leaf {record['leaf']} ({record['size']} rows"
+            if "reference" in record:
+                share = f"{record['purity']:.0%} " if "purity" in record else ""
+                text += f", {share}{record['reference']}"
+            texts.append(text + ")")
+        explanation = self._fitted(feature_names)
+        return tree_text(explanation.tree, explanation.names, texts)
+
+    def summary(
+        self,
+        X: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        runner_up: bool | None = None,
+        certificate: bool | None = None,
+    ) -> Summary:
+        """Return all facts about the explanation as plain data, ready for JSON.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the model does not remember them.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        runner_up : bool, optional
+            Also find the best cut of every node on another feature, which takes a second search; by
+            default for tables of up to a million entries.
+        certificate : bool, optional
+            Also compute what is proved about the tree; by default likewise. A model that was read from
+            JSON does not know the graph it was grown for, and leaves both out.
+
+        Returns
+        -------
+        summary : dict
+            Its entries are described in `spexplain.facts.schema`.
+        """
+        explanation = self._fitted(feature_names)
+        table = self._rows(X)
+        explanation = explanation.with_rows(table)
+        is_small = table.size <= _SMALL
+        proof = seconds = None
+        if certificate or (certificate is None and is_small and self._graph_is_known()):
+            proof = self._certified(explanation, table)
+        if runner_up or (runner_up is None and is_small):
+            seconds = self._runner_ups(explanation, table)
+        return _summarized(explanation, table, certificate=proof, seconds=seconds)
+
+    def outline(self, feature_names: Sequence[str] | None = None) -> Summary:
+        """Return the facts that need no rows: a summary without profiles, examples and points.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        summary : dict
+            With the same entries as `summary`, those about rows None or empty.
+        """
+        return _summarized(self._fitted(feature_names), None)
+
+    def explain(self, row: Any, *, feature_names: Sequence[str] | None = None) -> RowExplanation:
+        """Return why a row is in its leaf, and the smallest changes that would move it.
+
+        Parameters
+        ----------
+        row : array or one-row data frame of shape (n_features,) or (1, n_features)
+            The row.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        explanation : dict
+            The path with the margin at each threshold, and changes of one and of two features that
+            reach another leaf and another label; `spexplain.facts.counterfactual.row_text` puts it into
+            words.
+        """
+        explanation = self._fitted(feature_names)
+        given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
+        table = self._check_rows(given)
+        if len(table) != 1:
+            raise ValueError(f"row must be a single row, got {len(table)}.")
+        return explain_row(
+            explanation.tree,
+            table[0],
+            names=explanation.names,
+            scales=explanation.scales,
+            leaf_labels=explanation.leaf_reference,  # type: ignore[arg-type]
+        )
+
+    def certificate(
+        self, X: Any = None, *, feature_names: Sequence[str] | None = None
+    ) -> Certificate:
+        """Return what is proved about the tree on the graph it was grown for.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the estimator does not remember them.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        certificate : Certificate
+        """
+        return self._certified(self._fitted(feature_names), self._rows(X))
+
+    def _graph_is_known(self) -> bool:
+        training = self._fitted().training
+        return training is not None and training.graph is not None
+
+    def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
+        training = explanation.training
+        if training is None or training.graph is None:
+            raise ValueError(
+                "A certificate is about the graph that the tree was grown for, which a model read from JSON does "
+                "not hold; ask the fitted estimator, or spexplain.facts.certificates.certify with the graph."
+            )
+        return certify(
+            training.graph,
+            table,
+            explanation.tree,
+            features=None if training.columns is None else training.columns.tolist(),
+            feature_names=explanation.names,
+        )
+
+    def _search_objective(self, table: Matrix) -> "Objective | None":
+        """Return what was minimised, for a second search; None where nobody knows."""
+        training = self._fitted().training
+        return None if training is None else training.objective
+
+    def _runner_ups(self, explanation: Explanation, table: Matrix) -> Any:
+        """Return the best cut of every node on another feature, where the objective is known."""
+        objective, training = self._search_objective(table), explanation.training
+        if objective is None or training is None:
+            return None
+        return runner_ups(
+            explanation.tree,
+            table,
+            objective,
+            columns=training.columns,
+            min_samples_leaf=training.min_samples_leaf,
+            n_jobs=training.n_jobs,
+        )
+
+    def plot(
+        self, ax: Any = None, *, feature_names: Sequence[str] | None = None, **options: Any
+    ) -> Any:
+        """Draw the tree with its leaves' compositions (extra ``plot``); returns the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        feature_names : list of str, optional
+            Names of the columns.
+        **options
+            As for `spexplain.show.plots.plot_tree`.
+        """
+        from spexplain.show.plots import plot_tree
+
+        return plot_tree(self.outline(feature_names), ax, **options)
+
+    def plot_cuts(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
+        """Draw rows and cuts in the plane of the two most used features; returns the Axes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the model does not remember them.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            As for `spexplain.show.plots.plot_cuts`.
+        """
+        from spexplain.show.plots import plot_cuts
+
+        explanation = self._fitted()
+        reference = explanation.row_reference
+        options.setdefault("names", explanation.names)
+        labels = None if reference is None else reference.labels
+        return plot_cuts(self._rows(X), explanation.tree, labels, ax, **options)
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """Draw fidelity and price against the number of leaves; returns the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        from spexplain.show.plots import plot_path
+
+        return plot_path(self.outline(), ax)
+
+    def plot_profiles(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
+        """Draw how the features of each leaf differ from the other rows; returns the Axes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the model does not remember them.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        **options
+            As for `spexplain.show.plots.plot_profiles`.
+        """
+        from spexplain.show.plots import plot_profiles
+
+        explanation = self._fitted()
+        table = self._rows(X)
+        return plot_profiles(_summarized(explanation.with_rows(table), table), ax, **options)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: Any = None,
+        *,
+        title: str | None = None,
+        feature_names: Sequence[str] | None = None,
+        runner_up: bool | None = None,
+        certificate: bool | None = None,
+    ) -> Path:
+        """Write the explanation as one HTML file that needs no network (extra ``report``).
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it is replaced if it exists, and never left half-written.
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the model does not remember them; without rows, the report says
+            nothing about values.
+        title : str, optional
+            Heading of the report.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        runner_up, certificate : bool, optional
+            As for `summary`.
+
+        Returns
+        -------
+        path : Path
+            Where it was written.
+        """
+        from spexplain.show.report import render, write
+
+        training = self._fitted().training
+        if X is None and (training is None or training.table is None):
+            facts = self.outline(feature_names)
+        else:
+            facts = self.summary(
+                X, feature_names=feature_names, runner_up=runner_up, certificate=certificate
+            )
+        return write(path, render(facts, title=title))
+
+    def to_sql(
+        self,
+        *,
+        dialect: DialectName = "duckdb",
+        table: str | Sequence[str] | None = None,
+        label: LabelKind = "leaf",
+        name: str = "cluster",
+        view: str | Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> str:
+        """Return the tree as a CASE expression, a query or a view.
+
+        A row whose value is missing (NULL or NaN) where a test needs it gets NULL.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
+            The database.
+        table : str or sequence of str, optional
+            The table to label (dots separate its schema); given, a complete query is returned.
+        label : {"leaf", "reference"}
+            Leaf ids, or the reference label that each leaf stands for.
+        name : str
+            Name of the new column in a query or view.
+        view : str or sequence of str, optional
+            Name of a view over `table` to create.
+        feature_names : list of str, optional
+            Names of the columns in the database; by default those of the training table.
+
+        Returns
+        -------
+        sql : str
+        """
+        explanation = self._fitted(feature_names)
+        return to_sql(explanation, dialect=dialect, table=table, label=label, name=name, view=view)
+
+    def to_json(self) -> str:
+        """Return the model as JSON text that `spexplain.from_json` reads: exact floats, no pickle.
+
+        Returns
+        -------
+        text : str
+        """
+        return to_json(self._fitted())
+
+    def to_python(
+        self, *, label: LabelKind = "leaf", feature_names: Sequence[str] | None = None
+    ) -> str:
+        """Return the source of a function ``predict(row)`` that needs nothing but Python.
+
+        Parameters
+        ----------
+        label : {"leaf", "reference"}
+            What the function returns.
+        feature_names : list of str, optional
+            Keys of a row that is a mapping; by default the names of the training table.
+
+        Returns
+        -------
+        source : str
+        """
+        return to_python(self._fitted(feature_names), label=label)
+
+    def to_sklearn(self, X: Any = None, *, label: LabelKind = "leaf") -> Any:
+        """Return the tree as a fitted scikit-learn classifier, for plots and explainers made for it.
+
+        Its nodes hold the classes of the training rows, so `predict_proba` gives their shares.
+        scikit-learn rounds rows to float32. With `X`, thresholds are adapted to those rows, and a
+        warning tells how many still get another label.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features), optional
+            Rows on which the two must agree, usually the training rows.
+        label : {"leaf", "reference"}
+            The classes: leaf ids, or the reference label that each leaf stands for.
+
+        Returns
+        -------
+        classifier : sklearn.tree.DecisionTreeClassifier
+        """
+        return to_sklearn(self._fitted(), X, label=label)
+
+    def to_onnx(self, *, label: LabelKind = "leaf", input_type: InputType = "float64") -> Any:
+        """Return the tree as an ONNX model; thresholds stay float64. Needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        label : {"leaf", "reference"}
+            The output, which also carries this name.
+        input_type : {"float64", "float32"}
+            Type of the input ``X``, shape (n_rows, n_features).
+
+        Returns
+        -------
+        model : onnx.ModelProto
+        """
+        return to_onnx(self._fitted(), label=label, input_type=input_type)
+
+
+def _summarized(explanation: Explanation, table: Matrix | None, **more: Any) -> Summary:
+    return summarize(
+        explanation,
+        table,
+        names=explanation.names,
+        leaf_reference=explanation.leaf_reference,
+        path=explanation.path,
+        method=explanation.method,
+        parameters=explanation.parameters,
+        **more,
+    )
+
+
+def _renamed(function: FunctionType, qualname: str) -> FunctionType:
+    """Return the same function under another qualified name."""
+    same = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    same.__kwdefaults__ = function.__kwdefaults__
+    same.__doc__, same.__module__ = function.__doc__, function.__module__
+    same.__annotations__, same.__qualname__ = function.__annotations__, qualname
+    return same

@@ -1,0 +1,128 @@
+"""A model that was read, not fitted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from spexplain.aliases import Matrix
+from spexplain.explanation.explanation import Explanation
+from spexplain.explanation.fitted import FittedModel
+from spexplain.explanation.path import PathStep
+from spexplain.export.rows import read_rows
+from spexplain.export.serialize import refusal, stored_model
+from spexplain.show.html import html_repr
+from spexplain.table.records_out import TableKind
+
+
+class LoadedModel(FittedModel):
+    """A fitted model without its training rows: it answers what needs none, as the estimator does.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        The tree and what is known about it.
+
+    Attributes
+    ----------
+    explanation_ : Explanation
+        The record that all methods read.
+    tree_ : Tree
+        The tree.
+    n_leaves_, n_features_in_ : int
+        Its number of leaves, and of the columns that rows must have.
+    objective_ : float
+        What the tree minimised: the sum of the values of its leaves.
+    kind_, version_ : str
+        The estimator that was fitted, and the version of spexplain that did it.
+    feature_names_in_ : array of str, shape (n_features,)
+        Only if the training table had names.
+    leaf_reference_ : array of shape (n_leaves,)
+        The label each leaf stands for; only if the estimator knew reference labels.
+    leaf_purity_ : array of float, shape (n_leaves,)
+        Share of a leaf's training rows with that label; only if known.
+    """
+
+    def __init__(self, explanation: Explanation) -> None:
+        self._set_explanation(explanation)
+
+    def _set_explanation(self, explanation: Explanation) -> None:
+        super()._set_explanation(explanation)
+        self.n_features_in_ = explanation.tree.n_features
+        self.kind_, self.version_ = explanation.method, explanation.version
+        names = explanation.columns
+        if names is not None and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        vars(self).pop("leaf_purity_", None)
+        if explanation.leaf_purity is not None:
+            self.leaf_purity_ = explanation.leaf_purity
+
+    def _check_rows(self, X: Any) -> Matrix:
+        return read_rows(self._fitted(), X)
+
+    def rules(
+        self, feature_names: Sequence[str] | None = None, *, output: TableKind = "records"
+    ) -> Any:
+        """Return one record per leaf: its rule in words, samples, share, reference label and purity.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        output : {"auto", "pandas", "polars", "records"}, default="records"
+            A list of dicts, or a data frame; "auto" takes pandas if it is installed, else polars, else
+            a list.
+
+        Returns
+        -------
+        rules : list of dict or DataFrame
+        """
+        return super().rules(feature_names, output=output)
+
+    def __repr__(self) -> str:
+        return f"LoadedModel({self.kind_}, {self.n_leaves_} leaves, {self.n_features_in_} columns)"
+
+    def _repr_html_(self) -> str:
+        return html_repr(self.outline())
+
+
+def from_json(text: str | bytes) -> LoadedModel:
+    """Return the model that `to_json` wrote; anything else is refused in one sentence.
+
+    Nothing in the text is executed, and scikit-learn fits nothing.
+
+    Parameters
+    ----------
+    text : str or bytes
+        JSON of this format and version.
+
+    Returns
+    -------
+    model : LoadedModel
+
+    Examples
+    --------
+    >>> from spexplain import from_json
+    >>> from spexplain.explanation import Explanation
+    >>> from spexplain.export import to_json
+    >>> from spexplain.tree import Tree
+    >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=0.1, sizes=(4, 6))
+    >>> from_json(to_json(Explanation(tree, ("width",)))).predict([[0.1], [0.2]])
+    array([0, 1])
+    """
+    return LoadedModel(read_explanation(text))
+
+
+def read_explanation(text: str | bytes) -> Explanation:
+    """Return the record that `to_json` wrote; anything else is refused in one sentence."""
+    fields = stored_model(text)
+    try:
+        grown = fields.pop("grown")
+        if grown is not None:
+            fields["grown"] = Explanation(**grown)
+        steps = fields.pop("steps")
+        if steps is not None:
+            fields["steps"] = tuple(PathStep(*step) for step in steps)
+        return Explanation(**fields)
+    except ValueError as error:
+        raise refusal(str(error).rstrip(".")) from None
