@@ -128,6 +128,13 @@ def test_more_search_is_never_worse():
     assert BestTree(time_budget=0.5).fit(X, labels).agreement_ >= hurried.agreement_
 
 
+def test_a_time_budget_is_a_cap():
+    X, labels = blobs(seed=1)
+    patient = BestTree(time_budget=1000.0).fit(X, labels)
+    assert patient.tree_ == BestTree().fit(X, labels).tree_
+    assert "restart" not in [record.start for record in patient.starts_]
+
+
 @pytest.mark.parametrize("n_leaves", [2, 4, 9])
 def test_any_number_of_leaves(n_leaves):
     X, labels = blobs(seed=2)

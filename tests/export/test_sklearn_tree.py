@@ -8,6 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 
 from export.edges import edge_rows
+from spexplain import CART, IMM
 from spexplain.explanation import Explanation
 from spexplain.export import sklearn_tree, to_sklearn
 from spexplain.tree import Tree
@@ -39,6 +40,49 @@ def test_an_estimator(iris, label):
     np.testing.assert_array_equal(
         np.sort(classifier.tree_.n_node_samples), np.sort(estimator.tree_.size)
     )
+    again = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(again.predict(X), expected)
+
+
+def test_nodes_hold_the_classes_of_their_rows(iris):
+    estimator, X = iris
+    classifier = to_sklearn(estimator.explanation_, X, label="reference")
+    counts = estimator.explanation_.node_counts
+    assert np.any(np.count_nonzero(counts[estimator.tree_.leaves], axis=1) > 1)  # leaves are mixed
+    found = classifier.tree_.value[:, 0] * classifier.tree_.n_node_samples[:, None]
+    assert sorted(np.rint(found).tolist()) == sorted(counts.tolist())
+    shares = classifier.predict_proba(X)
+    own = estimator.explanation_.leaf_counts[estimator.labels_]
+    np.testing.assert_allclose(shares, own / own.sum(axis=1, keepdims=True))
+    leaves = to_sklearn(estimator.explanation_, X)
+    assert set(leaves.predict_proba(X).ravel().tolist()) == {0.0, 1.0}
+
+
+def test_rows_of_no_cluster_are_a_class(iris):
+    _, X = iris
+    y = np.where(X.iloc[:, 1] > 3.3, -1, np.repeat([0, 1, 2], 50))
+    estimator = CART(3, n_leaves=4).fit(X, y)
+    classifier = estimator.to_sklearn(X, label="reference")
+    assert classifier.classes_.tolist() == [-1, 0, 1, 2]
+    explanation = estimator.explanation_
+    assert np.rint(classifier.tree_.value[0, 0] * 150).tolist() == [
+        explanation.node_noise[0],
+        *explanation.node_counts[0],
+    ]
+    np.testing.assert_array_equal(classifier.predict(X), estimator.predict_reference(X))
+
+
+def test_leaves_that_stand_for_a_rarer_class(iris):
+    _, X = iris
+    labels = np.repeat(["a", "b"], [140, 10])
+    centers = X.to_numpy()[[0, 149]]
+    estimator = IMM(2).fit(X, labels, centers=centers)
+    classifier = estimator.to_sklearn(X, label="reference")
+    expected = estimator.predict_reference(X)
+    np.testing.assert_array_equal(classifier.predict(X), expected)
+    commonest = classifier.classes_[classifier.predict_proba(X).argmax(axis=1)]
+    assert np.any(commonest != expected)
+    assert isinstance(classifier, DecisionTreeClassifier)
     again = pickle.loads(pickle.dumps(classifier))
     np.testing.assert_array_equal(again.predict(X), expected)
 

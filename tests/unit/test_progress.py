@@ -1,5 +1,6 @@
 """What `verbose` prints."""
 
+import logging
 import sys
 
 import numpy as np
@@ -19,6 +20,23 @@ def test_stages_are_printed_with_their_times(capsys: pytest.CaptureFixture[str])
 def test_silence_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     SpexClique().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
     assert capsys.readouterr() == ("", "")
+
+
+def test_programs_may_listen(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="spexplain"):
+        SpexClique().fit([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1])
+    assert [record.name for record in caplog.records] == ["spexplain"] * 3
+    assert progress.LOGGER.handlers == []
+
+
+def test_nothing_is_left_behind(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="y has 1 labels"):
+        SpexClique(verbose=1).fit([[0.0], [1.0]], [0])
+    assert progress.LOGGER.handlers == []
+    assert progress.LOGGER.level == logging.NOTSET
+    with progress.messages(1), progress.messages(1), progress.stage("x", "one"):
+        pass
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_bar_of_leaves_in_a_terminal(

@@ -396,7 +396,9 @@ def _labels_of_codes(classes: Array, codes: Ints) -> Array:
         return labels
     if classes.dtype.kind == "i":
         return np.where(codes < 0, NOISE, labels)
-    return np.where(codes < 0, None, labels.astype(object))
+    named = labels.astype(object)
+    named[codes < 0] = None
+    return named
 
 
 def majority_codes(counts: Ints) -> Ints:
