@@ -292,7 +292,7 @@ def test_float32_stays_float32(run, tmp_path):
     frame.write_parquet(tmp_path / "t.parquet")
     run("explain", tmp_path / "t.parquet", "-l", "y", "-m", "cart", "--json", tmp_path / "m.json")
     same = spexplain.CART().fit(X, y).tree_
-    assert export.from_json((tmp_path / "m.json").read_bytes()).tree_ == same
+    assert spexplain.from_json((tmp_path / "m.json").read_bytes()).tree_ == same
 
 
 def test_encoded_columns_of_one_name_are_refused(run, tmp_path):

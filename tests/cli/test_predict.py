@@ -93,7 +93,7 @@ def test_columns_in_another_order_and_only_those_tested(
 
 
 def test_values_at_thresholds(run, model, tmp_path):
-    loaded = spexplain.export.from_json(model.read_bytes())
+    loaded = spexplain.from_json(model.read_bytes())
     thresholds = loaded.tree_.threshold[loaded.tree_.feature >= 0]
     values = np.concatenate([thresholds, np.nextafter(thresholds, np.inf), [1e300, -1e300, 0.1]])
     grid = np.random.default_rng(0).choice(values, size=(500, 4))
@@ -214,7 +214,7 @@ print(status.split("VmHWM:")[1].split()[0], file=sys.stderr)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_memory_does_not_grow_with_the_table(run, model, tmp_path, format, environment):
-    names = spexplain.export.from_json(model.read_bytes()).feature_names_in_
+    names = spexplain.from_json(model.read_bytes()).feature_names_in_
     n_small = 300_000
     X = np.random.default_rng(0).normal(3, 2, size=(n_small, 4)).round(1)
     small = pl.DataFrame(X, schema=list(names)).with_columns(x=1.5, y=2.5, z=3.5)

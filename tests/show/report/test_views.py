@@ -105,7 +105,7 @@ def test_smaller_trees_of_a_changed_tree_do_not_borrow_a_price():
     trees = smaller_trees(summary)
     assert trees[-1]["price"] == summary["price"]
     for tree in trees:
-        counts = final.truncated(tree["n_leaves"]).counts
+        counts = final.truncate(tree["n_leaves"]).leaf_counts
         assert tree["fidelity"] == pytest.approx(counts.max(axis=1).sum() / 80)
         assert (tree["price"] is None) == (tree["n_leaves"] < 4)
     chart = path_chart(Source.of(summary), trees)
