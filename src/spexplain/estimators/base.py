@@ -121,7 +121,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     _beyond: ClassVar[tuple[str, ...]] = ()
     reference: Any  # how to compute it; a parameter of the methods that need one
     n_features_in_: int
-    _grown: Explanation  # as grown, before "auto" or a refinement changed it
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Spell out the parameters behind ``**shared``: scikit-learn reads them from the signature."""
@@ -240,45 +239,41 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         allowed = on_columns(objective, columns)
         with self._stage("tree"):
             tree = self._grow(table, allowed, n_leaves)
-        training: dict[str, Any] = {
-            "objective": objective,
-            "graph": self._certified_graph(objective, reference),
-            "columns": columns,
-            "min_samples_leaf": self.min_samples_leaf,
-            "n_jobs": self.n_jobs,
-        }
-        about: dict[str, Any] = {
-            "columns": names,
-            "method": type(self).__name__,
-            "parameters": self.get_params(deep=False),
-        }
+        training = Training(
+            reference=reference,
+            table=self._table,
+            objective=objective,
+            graph=self._certified_graph(objective, reference),
+            columns=columns,
+            min_samples_leaf=self.min_samples_leaf,
+            n_jobs=self.n_jobs,
+        )
+        about = {"columns": names, "parameters": self.get_params(deep=False), "training": training}
 
         def explained(tree: Tree, **more: Any) -> Explanation:
-            whole = tree.renumbered(columns, X.shape[1])
-            found = Explanation.of(whole, X, reference, **about, **more)
-            assert found.labels is not None
-            known = Training(found.labels, reference, self._table, **training)
-            codes = None if reference is None else self._node_codes(found)
-            return replace(
-                found, training=known, node_codes=codes, leaf_reference=None, leaf_purity=None
-            )
+            whole, method = tree.renumbered(columns, X.shape[1]), type(self).__name__
+            found = Explanation.of(whole, X, reference, method=method, **about, **more)
+            return found if reference is None else found.with_codes(self._node_codes(found))
 
-        self._grown = explained(tree)
+        final = grown = explained(tree)
         if self.n_leaves == "auto":
-            n_leaves = plateau(self._grown.path)
-        final = self._grown
+            n_leaves = plateau(grown.path)
         if n_leaves < tree.n_leaves:
-            tree, final = tree.truncate(n_leaves), final.truncate(n_leaves)
+            tree, final = tree.truncate(n_leaves), grown.truncate(n_leaves)
         if self.refine is not None:
             with self._stage("refine"):
                 tree = self._refined(tree, table, allowed, reference)
-            final = explained(tree, grown=self._grown, is_refined=True)
-        tested = self._grown.tree.feature[self._grown.tree.feature >= 0]
-        scales = scales_of(X, np.union1d(tested, final.tree.feature[final.tree.feature >= 0]))
-        self._grown, final = replace(self._grown, scales=scales), replace(final, scales=scales)
-        self._set_explanation(final)
+            final = explained(tree, grown=grown, is_refined=True)
+        tested = np.union1d(grown.used, final.used).astype(np.int64)
+        self._set_explanation(replace(final, scales=scales_of(X, tested)))
         self._warn_of_missing_leaves(n_leaves)
         return self
+
+    @property
+    def _grown(self) -> Explanation:
+        """The explanation of the tree as it was grown, before "auto" or a refinement changed it."""
+        final = self._fitted()
+        return final if final.grown is None else final.grown
 
     def _node_codes(self, explanation: Explanation) -> Ints:
         """Return the cluster that each node stands for while it is a leaf: its commonest."""

@@ -55,7 +55,7 @@ class Training:
         Threads of a second search.
     """
 
-    labels: Ints
+    labels: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     reference: Reference | None = None
     table: Matrix | None = None
     objective: "Objective | None" = None
@@ -175,7 +175,7 @@ class Explanation:
     def of(cls, tree: Tree, X: Matrix, reference: Reference | None, **more: Any) -> Self:
         """Return what a tree does to the rows of X.
 
-        Every node stands for its commonest cluster, unless `node_codes` says otherwise.
+        Every node stands for its commonest cluster; see `with_codes`.
 
         Parameters
         ----------
@@ -193,22 +193,28 @@ class Explanation:
         explanation : Explanation
         """
         labels = on_host(leaf_ids(tree, X))
-        more.setdefault("training", Training(labels, reference))
+        more["training"] = replace(
+            more.get("training") or Training(reference=reference), labels=labels
+        )
         if reference is None:
             return cls(tree, **more)
         counts, node_costs, cluster_costs = _counts_and_costs(tree, X, labels, reference)
         sizes = tree.size if is_collection(labels) else tree.totals(_sizes(labels, tree.n_leaves))
         node_counts = tree.totals(counts)
-        more.setdefault("node_codes", majority_codes(node_counts))
         return cls(
             tree,
             classes=reference.classes,
+            node_codes=majority_codes(node_counts),
             node_counts=node_counts,
             node_noise=sizes - node_counts.sum(axis=1),
             node_costs=node_costs,
             cluster_costs=cluster_costs,
             **more,
         )
+
+    def with_codes(self, node_codes: Ints) -> Self:
+        """Return the record of nodes that stand for other clusters than their commonest."""
+        return replace(self, node_codes=node_codes, leaf_reference=None, leaf_purity=None)
 
     def with_rows(self, table: Matrix) -> Self:
         """Return the record together with the training rows; refuse other rows."""
