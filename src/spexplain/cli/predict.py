@@ -132,7 +132,11 @@ class _Labeller:
     """
 
     def __init__(
-        self, file: "TableFile", model: "Explanation", kept: list[str], advance: Callable[[int], None]
+        self,
+        file: "TableFile",
+        model: "Explanation",
+        kept: list[str],
+        advance: Callable[[int], None],
     ) -> None:
         import polars as pl
 
@@ -156,7 +160,7 @@ class _Labeller:
         )
         self.clusters = None
         if model.leaf_reference is not None:
-            self.clusters = leaf_clusters(model.labels("reference"))
+            self.clusters = leaf_clusters(model.leaf_labels("reference"))
         self.written = self._labelled(pl.DataFrame(schema=self.schema)).schema
 
     def batches(self) -> Iterator["pl.DataFrame"]:
