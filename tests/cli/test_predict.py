@@ -251,7 +251,7 @@ def test_names_that_look_like_patterns(run, tmp_path, format, name):
     options = ("-m", "cart", "--ignore", "yes", "--text", "onehot", "--json", model, "-o", labels)
     result = run("explain", path, "-l", "^y.*$", *options, "--features", f"{name},ab")
     assert result.exit_code == 0, result.stderr
-    names = spexplain.export.from_json(model.read_bytes()).feature_names_in_
+    names = spexplain.from_json(model.read_bytes()).feature_names_in_
     assert list(names) == [name, "ab", "abc=u", "abc=v"]
     result = run("predict", model, path)
     assert result.exit_code == 0, result.stderr
