@@ -20,20 +20,20 @@ def test_at_the_root_it_is_the_best_cut_of_the_other_columns(case):
     X, labels = case
     objective = conductance_objective(CliqueGraph.from_labels(labels))
     tree = grow(NumpyEngine().bind(X, objective), max_leaves=3)
-    seconds = runner_ups(tree, X, objective)
+    found = runner_ups(tree, X, objective)
     if tree.n_leaves == 1:
-        assert seconds == {}
+        assert found == {}
         return
     others = np.delete(np.arange(X.shape[1]), tree.feature[0])
     if not len(others):
-        assert 0 not in seconds
+        assert 0 not in found
         return
     search = NumpyEngine().bind(X[:, others], on_columns(objective, others))
     (best,) = search.best_cuts([search.root()])
     if best is None:
-        assert 0 not in seconds
+        assert 0 not in found
     else:
-        assert seconds[0].cut == best._replace(feature=int(others[best.feature]))
+        assert found[0].cut == best._replace(feature=int(others[best.feature]))
 
 
 @given(labelled_tables())
@@ -57,12 +57,12 @@ def test_methods(estimator):
     fitted = estimator.fit(iris.data, iris.target)
     record = fitted._grown
     objective = fitted._objective(iris.data, record.reference)
-    seconds = runner_ups(fitted.tree_, iris.data, objective)
+    found = runner_ups(fitted.tree_, iris.data, objective)
     inner = np.flatnonzero(fitted.tree_.feature != LEAF)
-    assert set(seconds) == set(inner.tolist())
-    for node, second in seconds.items():
+    assert set(found) == set(inner.tolist())
+    for node, second in found.items():
         assert second.own_score == pytest.approx(fitted.tree_.score[node])
-    nodes = summarize(record, seconds=seconds)["nodes"]
+    nodes = summarize(record, runner_ups=found)["nodes"]
     assert nodes[0]["runner_up"]["text"].startswith("x3 ≤")
 
 
@@ -70,5 +70,5 @@ def test_only_the_columns_that_cuts_may_use():
     iris = datasets.load("iris")
     fitted = SpexClique(features=[0, 2]).fit(iris.data, iris.target)
     objective = fitted._objective(iris.data, fitted._grown.reference)
-    seconds = runner_ups(fitted.tree_, iris.data, objective, columns=np.array([0, 2]))
-    assert {second.cut.feature for second in seconds.values()} <= {0, 2}
+    found = runner_ups(fitted.tree_, iris.data, objective, columns=np.array([0, 2]))
+    assert {second.cut.feature for second in found.values()} <= {0, 2}

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 
 from facts.cases import explained, explained_tables, hostile_summary, iris_explainer, iris_summary
-from spexplain import CART, IMM, SpexKNN
+from spexplain import CART, IMM, SpexClique, SpexKNN
 from spexplain.facts import Detail, feature_importances, summarize
 from spexplain.facts.certificates import certify
 from spexplain.facts.schema import Summary
+from spexplain.metrics import agreement
 from spexplain.tree import Tree
+from spexplain.tree.boxes import node_boxes
 
 
 def satisfies(leaf, row):
@@ -143,6 +145,112 @@ def test_the_same_entries_without_rows(case):
     assert not outline["has_rows"]
     assert outline["differences"] is None
     json.dumps(outline, allow_nan=False)
+
+
+@given(explained_tables())
+def test_nodes_say_where_their_rows_lie(case):
+    _, record = case
+    summary, boxes = summarize(record), node_boxes(record.tree)
+    for node in summary["nodes"]:
+        own = {
+            each["feature"]: tuple(
+                (-np.inf if low is None else low, np.inf if high is None else high)
+                for low, high in each["intervals"]
+            )
+            for each in node["box"]
+        }
+        assert own == boxes[node["node"]]
+        assert list(own) == list(boxes[node["node"]])
+        spanned = summary["leaves"][node["first_leaf"] : node["last_leaf"] + 1]
+        assert sum(leaf["size"] for leaf in spanned) == node["size"]
+        if node["leaf"] is not None:
+            assert node["first_leaf"] == node["last_leaf"] == node["leaf"]
+            leaf = summary["leaves"][node["leaf"]]
+            assert (node["code"], node["purity"]) == (leaf["code"], leaf["purity"])
+
+
+@given(explained_tables())
+def test_trees_are_the_beginnings_of_the_tree(case):
+    _, record = case
+    summary = summarize(record)
+    nodes, trees = summary["nodes"], summary["trees"]
+    assert [each["n_leaves"] for each in trees] == list(range(1, record.tree.n_leaves + 1))
+    assert [each["shown"] for each in trees] == [False] * (len(trees) - 1) + [True]
+    for each in trees:
+        smaller = record.truncate(each["n_leaves"])
+        born = {0} | {
+            child
+            for node in nodes
+            if node["splits_at"] is not None and node["splits_at"] <= each["n_leaves"]
+            for child in (node["left"], node["right"])
+        }
+        ends = [
+            node
+            for node in born
+            if nodes[node]["splits_at"] is None or nodes[node]["splits_at"] > each["n_leaves"]
+        ]
+        assert sorted(ends) == sorted(smaller.tree.leaves.tolist())
+        assert each["depth"] == smaller.tree.depth
+        own = summarize(smaller)
+        for key in ("fidelity", "price", "objective"):
+            assert each[key] == own[key]
+        expected = None if own["agreement"] is None else own["agreement"]["ari"]
+        assert each["agreement"] == expected
+
+
+@given(explained_tables())
+def test_agreement_is_that_of_the_labels(case):
+    _, record = case
+    found = summarize(record)["agreement"]
+    if record.reference is None or not np.any(record.reference.codes >= 0):
+        assert found is None
+        return
+    clustered = record.reference.codes >= 0
+    expected = agreement(record.labels[clustered], record.reference.codes[clustered])
+    assert found == expected._asdict()
+
+
+def test_the_tree_is_marked_on_its_path():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(80, 2))
+    labels = (X[:, 0] + X[:, 1] > 0) + 2 * (X[:, 0] > X[:, 1])
+    whole = SpexClique(n_leaves=5).fit(X, labels).explanation_
+    for n_leaves in (1, 3, 5):
+        record = whole.truncate(n_leaves)
+        summary = summarize(record, path=record.path)
+        assert [each["n_leaves"] for each in summary["path"]] == [1, 2, 3, 4, 5]
+        assert [each["n_leaves"] for each in summary["path"] if each["shown"]] == [n_leaves]
+        assert summary["path"][n_leaves - 1] == summary["trees"][-1]
+        assert not summary["refined"]
+
+
+def test_a_refined_tree_ends_its_path():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 2))
+    labels = (X[:, 0] + X[:, 1] > 0) + 2 * (X[:, 0] > X[:, 1])
+    explainer = SpexClique(n_leaves=5, refine="agreement").fit(X, labels)
+    grown = SpexClique(n_leaves=5).fit(X, labels).outline()
+    summary = explainer.outline()
+    assert summary["nodes"][0]["test"] != grown["nodes"][0]["test"]
+    assert summary["refined"]
+    assert not grown["refined"]
+    assert summary["path"][:-1] == grown["path"][:-1]
+    assert summary["path"][-1] == summary["trees"][-1]
+    assert [each["shown"] for each in summary["path"]] == [False] * 4 + [True]
+    for each in summary["trees"]:  # of the refined tree, not of the grown one
+        ends = [
+            node["counts"]
+            for node in summary["nodes"][: 2 * each["n_leaves"] - 1]
+            if node["splits_at"] is None or node["splits_at"] > each["n_leaves"]
+        ]
+        assert each["fidelity"] == sum(map(max, ends)) / 80
+
+
+def test_a_refinement_that_changes_nothing_leaves_the_tree_on_its_path():
+    X = np.arange(8.0)[:, None]
+    explainer = SpexClique(refine="agreement").fit(X, np.arange(8) // 4)
+    assert explainer.explanation_.is_refined
+    assert not explainer.outline()["refined"]
 
 
 def test_single_leaf():

@@ -18,7 +18,7 @@ from spexplain.messages import counted, one_line
 
 if TYPE_CHECKING:
     from spexplain.facts import Summary
-    from spexplain.facts.schema import Leaf, Node
+    from spexplain.facts.schema import LeafFacts, NodeFacts
 
 _LONGEST_LABEL = 16
 _SHORTEST_NAME = 8
@@ -206,7 +206,7 @@ def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
             stack.append((left, f"{below}├─ yes ", f"{below}│  "))
 
 
-def _node_line(summary: "Summary", node: "Node", before: str, width: int) -> Text:
+def _node_line(summary: "Summary", node: "NodeFacts", before: str, width: int) -> Text:
     line = Text(before, style="dim")
     if node["leaf"] is None:
         test = interval(str(node["name"]), node["lower"], node["threshold"], width - len(before))
@@ -221,18 +221,18 @@ def _node_line(summary: "Summary", node: "Node", before: str, width: int) -> Tex
     return line.append(f"  {counted(leaf['size'], 'row')}")
 
 
-def _label(leaf: "Leaf") -> str:
+def _label(leaf: "LeafFacts") -> str:
     return "noise" if _is_noise(leaf) else clipped(str(leaf["label"]), _LONGEST_LABEL)
 
 
-def _is_noise(leaf: "Leaf") -> bool:
+def _is_noise(leaf: "LeafFacts") -> bool:
     """Whether a leaf holds rows of no cluster only."""
     from spexplain.table.reference import NOISE
 
     return leaf["code"] == NOISE
 
 
-def _color(summary: "Summary", leaf: "Leaf") -> str:
+def _color(summary: "Summary", leaf: "LeafFacts") -> str:
     from spexplain.facts.palette import colors
 
     reference = summary["reference"]
@@ -278,7 +278,7 @@ def _width_before_rules(summary: "Summary", width: int) -> int:
     return taken
 
 
-def _purity(summary: "Summary", leaf: "Leaf", width: int) -> Text:
+def _purity(summary: "Summary", leaf: "LeafFacts", width: int) -> Text:
     from spexplain.facts.text import percent
 
     if leaf["purity"] is None:
@@ -291,7 +291,7 @@ def _purity(summary: "Summary", leaf: "Leaf", width: int) -> Text:
     return bar.append(f"{percent(leaf['purity']):>5}", style="default")
 
 
-def rule_lines(leaf: "Leaf", width: int) -> list[str]:
+def rule_lines(leaf: "LeafFacts", width: int) -> list[str]:
     """Return a rule in lines of at most `width` cells, broken between its conditions."""
     conditions: list[str] = []
     for each in leaf["conditions"]:

@@ -12,11 +12,9 @@ from spexplain._version import __version__
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.engines.base import SMALL_TABLE
 from spexplain.exceptions import quoted
-from spexplain.explanation.path import PathStep
+from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.memory import check_memory
-from spexplain.metrics.agreement import RandIndex
-from spexplain.metrics.shape import weighted_average_explanation_size
 from spexplain.table.device import group_sums, is_on_device, leaf_ids, on_host
 from spexplain.table.partitions import is_collection, is_partitioned, lazy_leaf_sums, look_up
 from spexplain.table.reference import NOISE, Reference
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 _VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,64}")
 _LONGEST_METHOD = 100
-_NAN = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,33 +351,26 @@ class Explanation:
             return list(self.steps)
         whole = self if self.grown is None else self.grown
         if not self.is_refined:
-            return whole._growth
-        return [*whole._growth[: self.tree.n_leaves - 1], self.step]
+            return whole.trees
+        return [*whole.trees[: self.tree.n_leaves - 1], self.step]
 
     @cached_property
-    def _growth(self) -> list[PathStep]:
-        return [self._step(self.tree.truncate(m)) for m in range(1, self.tree.n_leaves + 1)]
+    def trees(self) -> list[PathStep]:
+        """The trees of 1, 2, ... leaves that the nodes of this tree hold; the last is the tree itself."""
+        n_leaves = self.tree.n_leaves
+        if self.steps is not None and not self.is_refined:
+            return list(self.steps[:n_leaves])
+        if self.grown is not None and not self.is_refined:
+            return self.grown.trees[:n_leaves]
+        found = path_of(self)
+        return found if self.steps is None else [*found[:-1], self.step]
 
     @cached_property
     def step(self) -> PathStep:
         """The step of the path that this tree is."""
         if self.steps is not None and self.tree.n_leaves <= len(self.steps):
             return self.steps[self.tree.n_leaves - 1]
-        return self._step(self.tree)
-
-    def _step(self, tree: Tree) -> PathStep:
-        """Return what is known about a tree whose nodes are the first of this one's."""
-        agreement = fidelity = price = _NAN
-        counts = self.node_counts[tree.leaves]
-        if counts.any():
-            agreement = float(RandIndex.of_sizes(self.node_counts[0]).of_table(counts))
-            fidelity = float(counts.max(axis=1).sum() / counts.sum())
-        if counts.any() and self.node_costs is not None and self.cluster_costs is not None:
-            price = _price(self.node_costs[tree.leaves], self.cluster_costs)
-        objective = float(tree.value[tree.leaves].sum())
-        sizes = self.node_sizes[tree.leaves]
-        size = weighted_average_explanation_size(tree, sizes=sizes) if sizes.any() else _NAN
-        return PathStep(tree.n_leaves, objective, agreement, fidelity, price, tree.depth, size)
+        return self.trees[-1]
 
 
 def _check_columns(columns: tuple[str | int, ...], n_features: int) -> None:
@@ -499,11 +489,3 @@ def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple
 
         sum_groups(X, origin, groups, sums, squares)
     return sums, squares
-
-
-def _price(costs: Floats, reference_costs: Floats) -> float:
-    """Return the price when every leaf is served as a whole by its cheapest centre."""
-    above, below = float(costs.min(axis=1).sum()), float(reference_costs.min(axis=1).sum())
-    if below == 0:
-        return 1.0 if above == 0 else float("inf")
-    return above / below

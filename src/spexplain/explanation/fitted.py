@@ -23,7 +23,7 @@ from spexplain.export.sql import to_sql
 from spexplain.facts import Summary, feature_importances, runner_ups, summarize
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
-from spexplain.facts.row_schema import RowExplanation
+from spexplain.facts.schema import RowExplanation
 from spexplain.table.device import labels_of, leaf_ids, on_host
 from spexplain.table.partitions import refuse_whole_table
 from spexplain.table.records_out import TableKind, as_table
@@ -276,12 +276,12 @@ class FittedModel(ABC):
         table = self._rows(X)
         explanation = explanation.with_rows(table)
         is_small = table.size <= _SMALL
-        proof = seconds = None
+        proof = found = None
         if certificate or (certificate is None and is_small and self._graph_is_known()):
             proof = self._certified(explanation, table)
         if runner_up or (runner_up is None and is_small):
-            seconds = self._runner_ups(explanation, table)
-        return _summarized(explanation, table, certificate=proof, seconds=seconds)
+            found = self._runner_ups(explanation, table)
+        return _summarized(explanation, table, certificate=proof, runner_ups=found)
 
     def outline(self, feature_names: Sequence[str] | None = None) -> Summary:
         """Return the facts that need no rows: a summary without profiles, examples and points.

@@ -1,24 +1,14 @@
 """The path of growth: one tree holds the trees of all smaller numbers of leaves."""
 
-from typing import NamedTuple
-
 import numpy as np
+
+from spexplain.facts.path import PathStep, path_of
+
+__all__ = ["AUTO_GAIN", "AUTO_LEAVES_PER_CLUSTER", "PathStep", "path_of", "plateau"]
 
 # n_leaves="auto" grows this many leaves per cluster; a leaf must explain this share of the rows anew.
 AUTO_LEAVES_PER_CLUSTER = 3
 AUTO_GAIN = 0.01
-
-
-class PathStep(NamedTuple):
-    """One tree of the path. What compares with a reference is NaN where there is none."""
-
-    n_leaves: int
-    objective: float
-    agreement: float  # adjusted Rand index of leaves and reference
-    fidelity: float  # share of clustered rows that carry their leaf's commonest label
-    price: float  # k-means cost, each leaf served by one reference centre, over the reference's own
-    depth: int
-    explanation_size: float  # mean number of conditions that explain a row
 
 
 def plateau(steps: list[PathStep]) -> int:

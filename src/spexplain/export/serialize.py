@@ -9,7 +9,7 @@ import numpy as np
 
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
-from spexplain.facts.inputs import plain
+from spexplain.facts.schema import plain
 from spexplain.tree import Tree
 
 if TYPE_CHECKING:

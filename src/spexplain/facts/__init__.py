@@ -1,19 +1,27 @@
-"""Facts first: everything there is to say about a tree, in one plain dict that texts and pictures render."""
+"""Everything there is to say about a tree or a row, as plain dicts that texts and pictures render.
+
+`summarize` makes the facts about a tree, `spexplain.facts.counterfactual` those about a row, and
+`spexplain.facts.certificates` what is proved; `spexplain.facts.schema` lists their entries.
+"""
 
 from spexplain.facts.importance import feature_importances
-from spexplain.facts.rows import most_used_features
-from spexplain.facts.runner_up import runner_ups
+from spexplain.facts.path import PathStep, path_of
+from spexplain.facts.rows import Detail, most_used_features
+from spexplain.facts.runner_up import RunnerUp, runner_ups
 from spexplain.facts.schema import Summary
 from spexplain.facts.statistics import feature_scales
-from spexplain.facts.summarize import Detail, summarize
+from spexplain.facts.summarize import summarize
 from spexplain.facts.text import summary_text
 
 __all__ = [
     "Detail",
+    "PathStep",
+    "RunnerUp",
     "Summary",
     "feature_importances",
     "feature_scales",
     "most_used_features",
+    "path_of",
     "runner_ups",
     "summarize",
     "summary_text",

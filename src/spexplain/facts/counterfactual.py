@@ -8,26 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Floats
-from spexplain.facts.certificates.record import default_names
-from spexplain.facts.inputs import finite, plain_label
-from spexplain.facts.row_schema import (
-    FORMAT,
-    VERSION,
-    Change,
-    Move,
-    PathTest,
+from spexplain.facts.schema import (
+    ROW_FORMAT,
+    ROW_VERSION,
+    ChangeFacts,
+    Label,
+    MoveFacts,
+    PathTestFacts,
     RowExplanation,
-    Smallest,
+    SmallestFacts,
+    finite,
+    plain_label,
 )
-from spexplain.facts.schema import Label
-from spexplain.facts.text import one_line
+from spexplain.facts.text import default_names, one_line
 from spexplain.tree import Tree
 from spexplain.tree.boxes import Interval, contains, leaf_boxes
 from spexplain.tree.words import number, rule_text
 
 
-class _Ground(NamedTuple):
-    """What all parts of an explanation read."""
+class _Question(NamedTuple):
+    """A row to explain, and what is known of the tree and its features."""
 
     tree: Tree
     row: Array
@@ -89,17 +89,17 @@ def explain_row(
         labels: list[Label | None] = [None] * tree.n_leaves
     else:
         labels = [plain_label(label) for label in leaf_labels]
-    ground = _Ground(tree, values, known, width, labels)
+    question = _Question(tree, values, known, width, labels)
     leaf = int(tree.apply(values[None, :])[0])
-    changes = _changes(ground, leaf)
+    changes = _changes(question, leaf)
     elsewhere = [change for change in changes if change["other_label"]]
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": ROW_FORMAT,
+        "version": ROW_VERSION,
         "leaf": leaf,
         "label": labels[leaf],
         "rule": rule_text(leaf_boxes(tree)[leaf], known),
-        "path": [_met(ground, node, passed) for node, passed in tree.path(leaf)],
+        "path": [_met(question, node, passed) for node, passed in tree.path(leaf)],
         "to_other_leaf": _smallest(changes),
         "to_other_label": _smallest(elsewhere),
         "changes": changes,
@@ -120,12 +120,12 @@ def _checked_row(row: Any, n_features: int) -> Array:
     return values
 
 
-def _met(ground: _Ground, node: int, passed: bool) -> PathTest:
-    tree, feature = ground.tree, int(ground.tree.feature[node])
+def _met(question: _Question, node: int, passed: bool) -> PathTestFacts:
+    tree, feature = question.tree, int(question.tree.feature[node])
     test = tree.test(node)
-    x = float(ground.row[feature])
+    x = float(question.row[feature])
     margin = min(abs(x - test.lower), abs(x - test.upper), float_info.max)
-    name = ground.names[feature]
+    name = question.names[feature]
     return {
         "node": node,
         "feature": feature,
@@ -134,33 +134,33 @@ def _met(ground: _Ground, node: int, passed: bool) -> PathTest:
         "value": x,
         "passed": passed,
         "margin": margin,
-        "margin_sd": _in_deviations(ground, feature, margin),
+        "margin_sd": _in_deviations(question, feature, margin),
     }
 
 
-def _in_deviations(ground: _Ground, feature: int, amount: float) -> float | None:
-    scale = float(ground.scales[feature])
+def _in_deviations(question: _Question, feature: int, amount: float) -> float | None:
+    scale = float(question.scales[feature])
     return finite(amount / scale) if scale > 0 else None
 
 
-def _changes(ground: _Ground, home: int) -> list[Change]:
+def _changes(question: _Question, home: int) -> list[ChangeFacts]:
     """Return the changes of one or two values that reach other leaves, nearest first."""
-    changes: list[Change] = []
-    for leaf, box in enumerate(leaf_boxes(ground.tree)):
-        outside = [each for each in box if not contains(box[each], float(ground.row[each]))]
+    changes: list[ChangeFacts] = []
+    for leaf, box in enumerate(leaf_boxes(question.tree)):
+        outside = [each for each in box if not contains(box[each], float(question.row[each]))]
         if leaf == home or not 1 <= len(outside) <= 2:
             continue
-        moves = [_move(ground, feature, box[feature]) for feature in outside]
+        moves = [_move(question, feature, box[feature]) for feature in outside]
         found = [move for move in moves if move is not None]
         if len(found) < len(moves):
             continue  # no value of the row's type lies in the box
         lengths = [inf if move["change_sd"] is None else move["change_sd"] for move in found]
-        label = ground.labels[leaf]
+        label = question.labels[leaf]
         changes.append(
             {
                 "leaf": leaf,
                 "label": label,
-                "other_label": None if label is None else label != ground.labels[home],
+                "other_label": None if label is None else label != question.labels[home],
                 "moves": found,
                 "distance": finite(hypot(*lengths)),
             }
@@ -168,13 +168,13 @@ def _changes(ground: _Ground, home: int) -> list[Change]:
     return sorted(changes, key=lambda change: (_length(change), len(change["moves"])))
 
 
-def _length(change: Change) -> float:
+def _length(change: ChangeFacts) -> float:
     return inf if change["distance"] is None else change["distance"]
 
 
-def _move(ground: _Ground, feature: int, intervals: tuple[Interval, ...]) -> Move | None:
+def _move(question: _Question, feature: int, intervals: tuple[Interval, ...]) -> MoveFacts | None:
     """Return the smallest change of a value that brings it into one of the intervals."""
-    x = ground.row[feature]
+    x = question.row[feature]
     best: tuple[float, float, float] | None = None  # size of the change, new value, bound
     for low, high in intervals:
         upwards = float(x) <= low
@@ -185,10 +185,10 @@ def _move(ground: _Ground, feature: int, intervals: tuple[Interval, ...]) -> Mov
     if best is None:
         return None
     change, to, bound = best
-    deviations = _in_deviations(ground, feature, change)
+    deviations = _in_deviations(question, feature, change)
     return {
         "feature": feature,
-        "name": ground.names[feature],
+        "name": question.names[feature],
         "value": float(x),
         "to": to,
         "bound": bound,
@@ -210,7 +210,7 @@ def _just_inside(low: float, high: float, dtype: Any, *, from_below: bool) -> fl
     return float(end)
 
 
-def _smallest(changes: list[Change]) -> Smallest:
+def _smallest(changes: list[ChangeFacts]) -> SmallestFacts:
     """Return the first changes of one and of two values of a sorted list."""
     one = next((change for change in changes if len(change["moves"]) == 1), None)
     two = next((change for change in changes if len(change["moves"]) == 2), None)
@@ -255,6 +255,6 @@ def _deviations(amount: float | None) -> str:
     return "" if amount is None or not isfinite(amount) else f" ({amount:.2g} SD)"
 
 
-def _move_text(move: Move) -> str:
+def _move_text(move: MoveFacts) -> str:
     more = "more than " if move["upwards"] else ""
     return f"{one_line(move['name'])} from {number(move['value'])} to {more}{number(move['bound'])}"

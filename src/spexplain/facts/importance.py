@@ -46,7 +46,7 @@ def node_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
     """Return what the test of every node earns, with sum 1 or all zero; see `feature_importances`."""
     if node_counts is None or not node_counts.shape[1]:
         leaf_sizes = tree.size[tree.leaves]
-        node_counts = node_totals(tree, np.diag(leaf_sizes))
+        node_counts = tree.totals(np.diag(leaf_sizes))
     counts = node_counts.astype(np.float64)
     sizes = counts.sum(axis=1)
     impurity = sizes - np.sum(counts**2, axis=1) / np.maximum(sizes, 1)
@@ -58,12 +58,3 @@ def node_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
     total = drops.sum()
     shares: Floats = drops / total if total else drops
     return shares
-
-
-def node_totals(tree: Tree, leaf_amounts: Ints) -> Ints:
-    """Return the amounts of all nodes from those of the leaves."""
-    totals = np.zeros((tree.n_nodes, *leaf_amounts.shape[1:]), dtype=leaf_amounts.dtype)
-    totals[tree.leaves] = leaf_amounts
-    for node in range(tree.n_nodes - 1, 0, -1):  # children are younger than their parents
-        totals[tree.parents[node]] += totals[node]
-    return totals

@@ -3,7 +3,7 @@
 # Okabe and Ito's colours, which differ for all common kinds of colour vision; black is for text.
 _BASE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
 _SHADES = (0.0, -0.4, 0.5)  # towards black or white, for clusters beyond the first seven
-NOISE = "#9a9a9a"
+NOISE_COLOR = "#9a9a9a"
 
 
 def colors(n_clusters: int) -> list[str]:
@@ -18,7 +18,7 @@ def colors(n_clusters: int) -> list[str]:
     ['#0072b2', '#e69f00', '#9a9a9a']
     """
     shades = [_shaded(color, shade) for shade in _SHADES for color in _BASE]
-    return [*(shades[code % len(shades)] for code in range(n_clusters)), NOISE]
+    return [*(shades[code % len(shades)] for code in range(n_clusters)), NOISE_COLOR]
 
 
 def _shaded(color: str, shade: float) -> str:

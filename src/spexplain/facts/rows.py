@@ -1,63 +1,80 @@
-"""The facts that need the training rows: profiles, typical rows, points to draw."""
+"""The facts that need the training rows: profiles of leaves, typical rows, points to draw."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Ints, Matrix
-from spexplain.facts.inputs import finite
-from spexplain.facts.leaves import (
-    Described,
-    described_features,
-    leaf_columns,
-    profile_of,
-    row_records,
-    telling_of,
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.facts.schema import (
+    FeatureFacts,
+    PointsFacts,
+    ProfileFacts,
+    RowFacts,
+    Summary,
+    TellingFacts,
+    finite,
+    plain_label,
 )
-from spexplain.facts.outline import Outline
-from spexplain.facts.schema import Feature, Points, Summary
 from spexplain.facts.statistics import QUANTILES, Moments, nearest_rows, rows_of_groups
+from spexplain.table.reference import Reference
 from spexplain.tree import LEAF, Tree
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
-
-class DetailRecord(Protocol):
-    """How much to say about rows; see `spexplain.facts.summarize.Detail`."""
-
-    @property
-    def max_features(self) -> int: ...  # noqa: D102
-
-    @property
-    def n_exemplars(self) -> int: ...  # noqa: D102
-
-    @property
-    def n_sampled(self) -> int: ...  # noqa: D102
-
-    @property
-    def n_points(self) -> int: ...  # noqa: D102
-
-    @property
-    def seed(self) -> int: ...  # noqa: D102
+_N_TELLING = 3
 
 
-def feature_facts(outline: Outline) -> list[Feature]:
-    """Return the tested features, without what describes their values."""
-    tree = outline.tree
+class Detail(NamedTuple):
+    """How much a summary says about rows.
+
+    Parameters
+    ----------
+    max_features : int, default=20
+        Features in the profile of a leaf, those of its rule first; all are described if there are
+        no more.
+    n_exemplars, n_sampled : int
+        Typical and random rows of every leaf.
+    n_points : int
+        Random rows of the whole table in the plane of the two most used features.
+    seed : int
+        Of the random rows.
+    """
+
+    max_features: int = 20
+    n_exemplars: int = 3
+    n_sampled: int = 5
+    n_points: int = 1000
+    seed: int = 0
+
+
+class TrainingRows(NamedTuple):
+    """The training rows, what is known of each leaf's, and which of their features are spoken of."""
+
+    X: Matrix
+    groups: list[Ints]  # row numbers of every leaf
+    moments: Moments
+    means: Floats  # these three: (n_leaves, n_features)
+    stds: Floats
+    differences: Floats
+    scales: Floats  # standard deviations over all rows
+    columns: Ints  # features that values of rows are given for
+    reference: Reference | None
+
+
+def feature_facts(tree: Tree, names: Sequence[str], importances: Floats) -> list[FeatureFacts]:
+    """Return the tested features, without what describes their values; importances are the nodes'."""
     inner = tree.feature != LEAF
     n_tests = np.bincount(tree.feature[inner], minlength=tree.n_features)
-    earned = np.bincount(
-        tree.feature[inner], weights=outline.importances[inner], minlength=tree.n_features
-    )
+    earned = np.bincount(tree.feature[inner], weights=importances[inner], minlength=tree.n_features)
     return [
-        _feature(feature, outline.names, int(n_tests[feature]), float(earned[feature]))
+        _feature(feature, names, int(n_tests[feature]), float(earned[feature]))
         for feature in np.flatnonzero(n_tests).tolist()
     ]
 
 
-def _feature(feature: int, names: Sequence[str], n_tests: int, importance: float) -> Feature:
+def _feature(feature: int, names: Sequence[str], n_tests: int, importance: float) -> FeatureFacts:
     return {
         "feature": feature,
         "name": names[feature],
@@ -96,20 +113,20 @@ def add_rows(
     explained: "Explanation",
     X: Matrix,
     names: Sequence[str],
-    detail: DetailRecord,
+    detail: Detail,
 ) -> None:
     """Complete a summary with what the training rows tell."""
-    tree, labels = explained.tree, explained.labels
+    labels = explained.labels
     assert labels is not None
-    groups = rows_of_groups(labels, tree.n_leaves)
+    groups = rows_of_groups(labels, explained.tree.n_leaves)
     moments = Moments.of(X, groups)
     total = moments.total()
     differences = moments.differences()
     rules = [[each["feature"] for each in leaf["conditions"]] for leaf in summary["leaves"]]
-    profiled = described_features(differences, rules, detail.max_features)
+    profiled = _profiled_features(differences, rules, detail.max_features)
     tested = [each["feature"] for each in summary["features"]]
     columns = np.unique(np.concatenate([*profiled, tested]).astype(np.int64))
-    described = Described(
+    training = TrainingRows(
         X,
         groups,
         moments,
@@ -120,8 +137,8 @@ def add_rows(
         columns,
         explained.row_reference,
     )
-    _add_cards(summary, described, profiled, names, detail)
-    _add_features(summary, described, total, names)
+    _add_cards(summary, training, profiled, names, detail)
+    _add_features(summary, training, total, names)
     summary["has_rows"] = True
     summary["dtype"] = str(X.dtype)
     summary["differences"] = {
@@ -134,25 +151,25 @@ def add_rows(
 
 def _add_cards(
     summary: Summary,
-    described: Described,
+    training: TrainingRows,
     profiled: list[Ints],
     names: Sequence[str],
-    detail: DetailRecord,
+    detail: Detail,
 ) -> None:
     """Describe the rows of every leaf."""
     random = np.random.default_rng(detail.seed)
     for card, features in zip(summary["leaves"], profiled, strict=True):
-        rows = described.groups[card["leaf"]]
+        rows = training.groups[card["leaf"]]
         if not len(rows):
             continue
-        columns = leaf_columns(described, card["leaf"], features)
+        columns = _leaf_columns(training, card["leaf"], features)
         quantiles = np.quantile(columns, list(QUANTILES.values()), axis=1)
-        card["profile"] = profile_of(described, card["leaf"], features, quantiles, names)
-        card["telling"] = telling_of(card["profile"])
-        middle, scales = quantiles[list(QUANTILES).index("median")], described.scales[features]
+        card["profile"] = _profile(training, card["leaf"], features, quantiles, names)
+        card["telling"] = _telling(card["profile"])
+        middle, scales = quantiles[list(QUANTILES).index("median")], training.scales[features]
         nearest = rows[nearest_rows(columns, middle, scales, detail.n_exemplars)]
-        card["exemplars"] = row_records(described, nearest)
-        card["sample"] = row_records(described, _drawn(random, rows, detail.n_sampled))
+        card["exemplars"] = _row_facts(training, nearest)
+        card["sample"] = _row_facts(training, _drawn(random, rows, detail.n_sampled))
 
 
 def _drawn(random: np.random.Generator, rows: Ints, n_drawn: int) -> Ints:
@@ -162,19 +179,98 @@ def _drawn(random: np.random.Generator, rows: Ints, n_drawn: int) -> Ints:
     return np.sort(random.choice(rows, n_drawn, replace=False))
 
 
+def _profiled_features(
+    differences: Floats, tested: Sequence[Sequence[int]], max_features: int
+) -> list[Ints]:
+    """Return the features of every leaf's profile: those of its rule and the most different, in this order of size."""
+    chosen = []
+    for own, rule in zip(np.abs(differences), tested, strict=True):
+        order = np.argsort(-np.nan_to_num(own, nan=-1.0), kind="stable")
+        if len(order) > max_features:
+            is_tested = np.isin(order, rule)
+            wanted = max(0, max_features - int(is_tested.sum()))
+            others = np.cumsum(~is_tested) <= wanted
+            order = order[is_tested | others]
+        chosen.append(order)
+    return chosen
+
+
+def _leaf_columns(training: TrainingRows, leaf: int, features: Ints) -> Floats:
+    """Return the values of some features in a leaf, shape (n_features, n_rows): contiguous columns sort fast."""
+    rows = training.X[training.groups[leaf]]
+    return np.ascontiguousarray(rows[:, features].T, dtype=np.float64)
+
+
+def _profile(
+    training: TrainingRows, leaf: int, features: Ints, quantiles: Floats, names: Sequence[str]
+) -> list[ProfileFacts]:
+    """Return how some features are distributed in a leaf, whose `QUANTILES` are given."""
+    means, stds = training.means[leaf], training.stds[leaf]
+    low, high = training.moments.low[leaf], training.moments.high[leaf]
+    profile: list[ProfileFacts] = []
+    for at, feature in enumerate(features.tolist()):
+        five = {name: finite(x) for name, x in zip(QUANTILES, quantiles[:, at], strict=True)}
+        profile.append(
+            {
+                "feature": feature,
+                "name": names[feature],
+                "mean": finite(means[feature]),
+                "std": finite(stds[feature]),
+                "min": finite(low[feature]),
+                "max": finite(high[feature]),
+                "difference": finite(training.differences[leaf, feature]),
+                **five,  # type: ignore[typeddict-item]
+            }
+        )
+    return profile
+
+
+def _telling(profile: list[ProfileFacts]) -> list[TellingFacts]:
+    """Return the few features in which a leaf differs most."""
+    telling: list[TellingFacts] = []
+    for each in profile[:_N_TELLING]:
+        difference = each["difference"]
+        if difference:
+            side = "above" if difference > 0 else "below"
+            text = f"{each['name']} {abs(difference):.1f} SD {side} the rest"
+            telling.append(
+                {
+                    "feature": each["feature"],
+                    "name": each["name"],
+                    "difference": difference,
+                    "text": text,
+                }
+            )
+    return telling
+
+
+def _row_facts(training: TrainingRows, rows: Ints) -> list[RowFacts]:
+    """Return some training rows as records."""
+    reference = training.reference
+    values = training.X[np.ix_(rows, training.columns)].astype(np.float64)
+    return [
+        {
+            "row": int(row),
+            "label": None if reference is None else plain_label(reference.labels[row]),
+            "values": own.tolist(),
+        }
+        for row, own in zip(rows, values, strict=True)
+    ]
+
+
 def _add_features(
-    summary: Summary, described: Described, total: Moments, names: Sequence[str]
+    summary: Summary, training: TrainingRows, total: Moments, names: Sequence[str]
 ) -> None:
     """Describe the features over all rows."""
     known = {each["feature"]: each for each in summary["features"]}
     means = total.means[0]
     summary["features"] = []
-    for feature in described.columns.tolist():
+    for feature in training.columns.tolist():
         fact = known.get(feature) or _feature(feature, names, 0, 0.0)
-        column = np.ascontiguousarray(described.X[:, feature], dtype=np.float64)
+        column = np.ascontiguousarray(training.X[:, feature], dtype=np.float64)
         fact["integer"] = bool(np.all(column == np.floor(column)))
         fact["mean"] = finite(means[feature])
-        fact["std"] = finite(described.scales[feature])
+        fact["std"] = finite(training.scales[feature])
         fact["min"], fact["max"] = finite(total.low[0, feature]), finite(total.high[0, feature])
         fact["median"] = finite(np.median(column))
         summary["features"].append(fact)
@@ -188,8 +284,8 @@ def plane_of(tree: Tree) -> list[int]:
 
 
 def _points(
-    explained: "Explanation", X: Matrix, names: Sequence[str], detail: DetailRecord
-) -> Points:
+    explained: "Explanation", X: Matrix, names: Sequence[str], detail: Detail
+) -> PointsFacts:
     """Return a random sample of rows in the plane of the two most used features."""
     features = plane_of(explained.tree)
     rows = _drawn(np.random.default_rng(detail.seed), np.arange(len(X)), detail.n_points)

@@ -1,4 +1,4 @@
-"""The cut that a node would have got if its feature were not there."""
+"""The best cut of a node on another feature than that of its test."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from spexplain.records import Cut
 from spexplain.tree import LEAF, Tree
 
 
-class Second(NamedTuple):
+class RunnerUp(NamedTuple):
     """The best cut of a node on another feature, and the score of its own test."""
 
     cut: Cut
@@ -27,7 +27,7 @@ def runner_ups(
     columns: Ints | None = None,
     min_samples_leaf: int = 1,
     n_jobs: int | None = None,
-) -> dict[int, Second]:
+) -> dict[int, RunnerUp]:
     """Return the best cut on a different feature of every inner node that has one.
 
     Parameters
@@ -46,7 +46,7 @@ def runner_ups(
 
     Returns
     -------
-    seconds : dict
+    runner_ups : dict
         By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort.
 
     Raises
@@ -60,7 +60,7 @@ def runner_ups(
     place = {int(column): at for at, column in enumerate(columns)}
     chain = [objective] if objective.start is None else [objective.start, objective]
     engine = NumpyEngine(n_jobs)
-    found: dict[int, Second] = {}
+    found: dict[int, RunnerUp] = {}
     for each in chain:
         search = engine.bind(table, on_columns(each, columns), min_samples_leaf=min_samples_leaf)
         nodes = {0: search.root()}
@@ -74,7 +74,7 @@ def runner_ups(
             if cut is not None:
                 own = _score(search, rows, test)
                 original = cut._replace(feature=int(columns[cut.feature]))
-                found[node] = Second(original, own, each.name)
+                found[node] = RunnerUp(original, own, each.name)
     return found
 
 

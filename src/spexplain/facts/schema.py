@@ -1,20 +1,26 @@
-"""What a summary holds: the one dict that texts, plots and reports render, entry by entry.
+"""What a summary and the explanation of a row hold: plain dicts that texts, plots and reports render.
 
 Everything is a plain JSON value: numbers, strings, booleans, lists and dicts. None stands for what is
 absent or undefined (and for an infinite bound); NaN and infinity never occur. The same entries are
-always there. Without the training rows, those of `Features`, `Leaf` and `Summary` that describe rows
-are None or empty.
+always there. Without the training rows, those of `FeatureFacts`,
+`LeafFacts` and `Summary` that describe rows are None or empty.
 """
 
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite
 from typing import Any, TypeAlias, TypedDict
+
+import numpy as np
 
 FORMAT = "spexplain.facts"
 VERSION = 1
+ROW_FORMAT = "spexplain.row"
+ROW_VERSION = 1
 
 Label: TypeAlias = str | int | float | bool
 
 
-class RunnerUp(TypedDict):
+class RunnerUpFacts(TypedDict):
     """The best cut of a node on another feature than its test, and the score of both."""
 
     feature: int
@@ -26,7 +32,16 @@ class RunnerUp(TypedDict):
     objective: str  # name of the formula
 
 
-class Node(TypedDict):
+class BoxFacts(TypedDict):
+    """What holds for one feature in the rows of a node."""
+
+    feature: int
+    # (lower, upper] pieces from low to high, None for infinity; one piece unless tests are intervals,
+    # and none if no value passes all tests
+    intervals: list[list[float | None]]
+
+
+class NodeFacts(TypedDict):
     """A node of the tree; its place in the list is its number, the root is 0, parents come first."""
 
     node: int
@@ -44,13 +59,21 @@ class Node(TypedDict):
     share: float  # of all rows
     score: float | None  # of the test, under the method's formula
     value: float | None  # what the node adds to the objective while it is a leaf
-    counts: list[int] | None  # rows of each reference cluster, in the order of `Reference.labels`
+    counts: (
+        list[int] | None
+    )  # rows of each reference cluster, in the order of `ReferenceFacts.labels`
     noise: int  # rows of no cluster
+    code: int | None  # the commonest cluster, the first of equals; -1: nothing but noise
+    purity: float | None  # its share of the node's rows
+    box: list[BoxFacts]  # where its rows lie, in the order in which features are first tested
+    first_leaf: int  # the leaves below the node, itself if it is one: all from the first
+    last_leaf: int  # to the last
+    splits_at: int | None  # leaves of the smallest tree of `Summary.trees` that splits the node
     importance: float  # share of the importance that this test earns, see `feature_importances`
-    runner_up: RunnerUp | None
+    runner_up: RunnerUpFacts | None
 
 
-class Condition(TypedDict):
+class ConditionFacts(TypedDict):
     """What a rule says about one feature."""
 
     feature: int
@@ -60,7 +83,7 @@ class Condition(TypedDict):
     text: str
 
 
-class Part(TypedDict):
+class PartFacts(TypedDict):
     """Rows of one reference cluster in a leaf; noise has the code -1 and comes last."""
 
     label: Label
@@ -69,7 +92,7 @@ class Part(TypedDict):
     share: float  # of the leaf
 
 
-class Profile(TypedDict):
+class ProfileFacts(TypedDict):
     """How one feature is distributed in a leaf."""
 
     feature: int
@@ -88,7 +111,7 @@ class Profile(TypedDict):
     difference: float | None
 
 
-class Telling(TypedDict):
+class TellingFacts(TypedDict):
     """A feature in which a leaf differs much from the other rows."""
 
     feature: int
@@ -97,7 +120,7 @@ class Telling(TypedDict):
     text: str
 
 
-class Row(TypedDict):
+class RowFacts(TypedDict):
     """A training row."""
 
     row: int  # its number in the training table
@@ -105,29 +128,31 @@ class Row(TypedDict):
     values: list[float]  # in the order of `Summary.features`
 
 
-class Leaf(TypedDict):
+class LeafFacts(TypedDict):
     """A leaf: its rule and the rows in it."""
 
     leaf: int
     node: int
     depth: int
     rule: str
-    conditions: list[Condition]
+    conditions: list[ConditionFacts]
     size: int
     share: float
     value: float | None
     label: Label | None  # the reference label that the leaf stands for
-    code: int | None  # its place in `Reference.labels`; -1: noise
+    code: int | None  # its place in `ReferenceFacts.labels`; -1: noise
     purity: float | None  # share of the leaf's rows that carry this label
     lift: float | None  # purity over the label's share of all rows
-    composition: list[Part]  # commonest first
-    profile: list[Profile]  # most different first; of many features only some, see `max_features`
-    telling: list[Telling]
-    exemplars: list[Row]  # nearest to the leaf's median first
-    sample: list[Row]  # drawn at random, in table order
+    composition: list[PartFacts]  # commonest first
+    profile: list[
+        ProfileFacts
+    ]  # most different first; of many features only some, see `max_features`
+    telling: list[TellingFacts]
+    exemplars: list[RowFacts]  # nearest to the leaf's median first
+    sample: list[RowFacts]  # drawn at random, in table order
 
 
-class Feature(TypedDict):
+class FeatureFacts(TypedDict):
     """A feature that a test, a profile or a row speaks of, over all rows."""
 
     feature: int
@@ -142,7 +167,7 @@ class Feature(TypedDict):
     max: float | None
 
 
-class Cluster(TypedDict):
+class ClusterFacts(TypedDict):
     """A cluster of the reference."""
 
     label: Label
@@ -152,15 +177,15 @@ class Cluster(TypedDict):
     leaves: list[int]  # that stand for it
 
 
-class Reference(TypedDict):
+class ReferenceFacts(TypedDict):
     """The clustering that is explained or compared with."""
 
     labels: list[Label]
-    clusters: list[Cluster]
+    clusters: list[ClusterFacts]
     n_noise: int
 
 
-class Agreement(TypedDict):
+class AgreementFacts(TypedDict):
     """Likeness of leaves and reference on the rows that belong to a cluster; 1 is best."""
 
     ari: float
@@ -168,7 +193,7 @@ class Agreement(TypedDict):
     purity: float
 
 
-class Confusion(TypedDict):
+class ConfusionFacts(TypedDict):
     """Rows of every leaf (outer list) by reference cluster."""
 
     labels: list[Label]
@@ -176,8 +201,8 @@ class Confusion(TypedDict):
     noise: list[int]
 
 
-class Step(TypedDict):
-    """A tree on the path of growth."""
+class StepFacts(TypedDict):
+    """A tree of fewer or more leaves, and how good it is."""
 
     n_leaves: int
     objective: float | None
@@ -186,9 +211,10 @@ class Step(TypedDict):
     price: float | None
     depth: int
     explanation_size: float | None
+    shown: bool  # whether it is the tree of this summary
 
 
-class Points(TypedDict):
+class PointsFacts(TypedDict):
     """A random sample of rows in the plane of the two most used features."""
 
     features: list[int]
@@ -200,15 +226,15 @@ class Points(TypedDict):
     code: list[int | None]  # reference cluster; -1: noise
 
 
-class Differences(TypedDict):
-    """`Profile.difference` of every leaf (outer list) for all `Summary.features`."""
+class DifferencesFacts(TypedDict):
+    """`ProfileFacts.difference` of every leaf (outer list) for all `Summary.features`."""
 
     features: list[int]
     names: list[str]
     values: list[list[float | None]]
 
 
-class Settings(TypedDict):
+class SettingsFacts(TypedDict):
     """How the summary was made."""
 
     spexplain: str
@@ -234,17 +260,114 @@ class Summary(TypedDict):
     n_leaves: int
     depth: int
     dtype: str | None  # of the table
-    features: list[Feature]  # by number; those that are tested or described
-    nodes: list[Node]
-    leaves: list[Leaf]
-    reference: Reference | None
-    agreement: Agreement | None
-    confusion: Confusion | None
+    features: list[FeatureFacts]  # by number; those that are tested or described
+    nodes: list[NodeFacts]
+    leaves: list[LeafFacts]
+    reference: ReferenceFacts | None
+    agreement: AgreementFacts | None
+    confusion: ConfusionFacts | None
     fidelity: float | None  # share of clustered rows that carry their leaf's commonest label
     price: float | None  # k-means cost over that of the reference, each leaf served by one centre
-    path: list[Step]
-    differences: Differences | None
-    points: Points | None
+    trees: list[StepFacts]  # of 1, 2, ... leaves that `nodes` hold: the tree and its beginnings
+    path: list[StepFacts]  # trees that growth passed, and this one
+    refined: (
+        bool  # whether tests were changed after growth: the path has other trees before this one
+    )
+    differences: DifferencesFacts | None
+    points: PointsFacts | None
     certificate: dict[str, Any] | None
     certificate_text: str | None
-    settings: Settings
+    settings: SettingsFacts
+
+
+class PathTestFacts(TypedDict):
+    """A test that the row met."""
+
+    node: int
+    feature: int
+    name: str
+    test: str
+    value: float
+    passed: bool
+    margin: float  # how far the value must move to change the answer
+    margin_sd: float | None  # the same in standard deviations of the feature
+
+
+class MoveFacts(TypedDict):
+    """A change of one value."""
+
+    feature: int
+    name: str
+    value: float
+    to: float  # just inside the target's interval, exact in the row's own type
+    bound: float  # the threshold that is passed or reached
+    upwards: bool
+    change: float
+    change_sd: float | None
+
+
+class ChangeFacts(TypedDict):
+    """The smallest change of one or two values that brings the row into another leaf."""
+
+    leaf: int
+    label: Label | None
+    other_label: bool | None  # whether the leaf stands for another reference label
+    moves: list[MoveFacts]
+    distance: float | None  # length of the move, in standard deviations
+
+
+class SmallestFacts(TypedDict):
+    """The smallest changes of one value and of two values."""
+
+    one_feature: ChangeFacts | None
+    two_features: ChangeFacts | None
+
+
+class RowExplanation(TypedDict):
+    """Why a row is in its leaf, and what would move it; plain values, ready for JSON."""
+
+    format: str
+    version: int
+    leaf: int
+    label: Label | None
+    rule: str
+    path: list[PathTestFacts]
+    to_other_leaf: SmallestFacts
+    to_other_label: SmallestFacts
+    changes: list[ChangeFacts]  # all leaves within reach of one or two changes, nearest first
+
+
+def finite(x: Any) -> float | None:
+    """Return a float, or None for what JSON lacks: NaN and infinity."""
+    x = float(x)
+    return x if isfinite(x) else None
+
+
+def bounds(interval: Sequence[float | None]) -> tuple[float, float]:
+    """Return the ends of an interval of a summary, with infinities in place of None."""
+    lower, upper = interval
+    return -inf if lower is None else lower, inf if upper is None else upper
+
+
+def plain_label(label: Any) -> Label:
+    """Return a label as a JSON value: a number, a string or a boolean; anything else as its text."""
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | bool) else str(label)
+
+
+def plain(value: Any) -> Any:
+    """Return a setting as a JSON value; arrays and objects are only named, not spelled out."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, np.generic | bool | int | float):
+        return plain_label(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, Sequence):
+        return [plain(each) for each in value]
+    if hasattr(value, "shape"):
+        return f"{type(value).__name__} of shape {tuple(value.shape)}"
+    # The default repr of objects ends in their address, which no two runs share.
+    return type(value).__name__ if " at 0x" in (text := repr(value)) else text

@@ -1,58 +1,46 @@
 """From a fitted tree to its summary: every fact is computed here once, and rendered elsewhere."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from spexplain._version import __version__
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.facts.certificates import Certificate
-from spexplain.facts.certificates.record import default_names
-from spexplain.facts.inputs import check_rows, finite, plain
-from spexplain.facts.outline import (
-    Outline,
-    agreement_facts,
-    confusion_facts,
-    fidelity_and_price,
-    leaf_facts,
-    node_facts,
-    reference_facts,
+from spexplain.facts.importance import node_importances
+from spexplain.facts.path import PathStep
+from spexplain.facts.rows import Detail, add_rows, feature_facts
+from spexplain.facts.runner_up import RunnerUp
+from spexplain.facts.schema import (
+    FORMAT,
+    VERSION,
+    AgreementFacts,
+    BoxFacts,
+    ConditionFacts,
+    ConfusionFacts,
+    Label,
+    LeafFacts,
+    NodeFacts,
+    PartFacts,
+    ReferenceFacts,
+    RunnerUpFacts,
+    SettingsFacts,
+    StepFacts,
+    Summary,
+    finite,
+    plain,
+    plain_label,
 )
-from spexplain.facts.rows import add_rows, feature_facts
-from spexplain.facts.runner_up import Second
-from spexplain.facts.schema import FORMAT, VERSION, Settings, Step, Summary
+from spexplain.facts.text import default_names
+from spexplain.metrics.agreement import agreement_of_counts
+from spexplain.table.reference import NOISE
+from spexplain.tree import LEAF, Test, Tree
+from spexplain.tree.boxes import Box, Interval, node_boxes
+from spexplain.tree.words import interval_text, rule_text
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
-
-
-class PathRecord(Protocol):
-    """A tree on the path of growth; see `spexplain.explanation.PathStep`."""
-
-    def _asdict(self) -> dict[str, Any]: ...
-
-
-class Detail(NamedTuple):
-    """How much a summary says about rows.
-
-    Parameters
-    ----------
-    max_features : int, default=20
-        Features in the profile of a leaf, those of its rule first; all are described if there are
-        no more.
-    n_exemplars, n_sampled : int
-        Typical and random rows of every leaf.
-    n_points : int
-        Random rows of the whole table in the plane of the two most used features.
-    seed : int
-        Of the random rows.
-    """
-
-    max_features: int = 20
-    n_exemplars: int = 3
-    n_sampled: int = 5
-    n_points: int = 1000
-    seed: int = 0
 
 
 def summarize(
@@ -61,8 +49,8 @@ def summarize(
     *,
     names: Sequence[str] | None = None,
     leaf_reference: Iterable[Any] | None = None,
-    path: Iterable[PathRecord] = (),
-    seconds: Mapping[int, Second] | None = None,
+    path: Iterable[PathStep] = (),
+    runner_ups: Mapping[int, RunnerUp] | None = None,
     certificate: Certificate | None = None,
     method: str | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -80,9 +68,10 @@ def summarize(
         Names of the features; x0, x1, ... by default.
     leaf_reference : sequence, optional
         The reference label that each leaf stands for; by default its commonest.
-    path : iterable of records, optional
-        The trees of 1, 2, ... leaves.
-    seconds : dict, optional
+    path : iterable of PathStep, optional
+        The trees of 1, 2, ... leaves that growth passed; the step of as many leaves as the tree has
+        is the tree itself.
+    runner_ups : dict, optional
         Best cuts on other features by node, from `runner_ups`: a second search, so it is asked for
         separately.
     certificate : Certificate, optional
@@ -104,20 +93,44 @@ def summarize(
     >>> from spexplain.facts import summarize
     >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
-    >>> summary = summarize(explainer._grown, X, names=["age"])
+    >>> summary = summarize(explainer.explanation_, X, names=["age"])
     >>> [(leaf["rule"], leaf["label"], leaf["lift"]) for leaf in summary["leaves"]]
     [('age ≤ 6', 'a', 2.0), ('age > 6', 'b', 2.0)]
     """
     detail = Detail() if detail is None else detail
-    known = default_names(explained.tree.n_features, names)
-    outline = Outline.of(explained, known)
-    summary = _outline_summary(explained, outline, leaf_reference, dict(seconds or {}))
-    summary["method"] = method
-    summary["path"] = [_step(each) for each in path]
-    summary["settings"] = _settings(detail, method, parameters)
-    if certificate is not None:
-        summary["certificate"] = certificate.to_dict()
-        summary["certificate_text"] = certificate.to_text()
+    tree = explained.tree
+    known = default_names(tree.n_features, names)
+    counted = CountedTree.of(explained, known)
+    leaves = leaf_facts(counted, leaf_reference)
+    trees = [step_facts(step, tree) for step in explained.trees]
+    summary: Summary = {
+        "format": FORMAT,
+        "version": VERSION,
+        "has_rows": False,
+        "method": method,
+        "objective": trees[-1]["objective"],
+        "n_rows": counted.n_rows,
+        "n_features": tree.n_features,
+        "n_leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "dtype": None,
+        "features": feature_facts(tree, known, counted.importances),
+        "nodes": node_facts(counted, dict(runner_ups or {})),
+        "leaves": leaves,
+        "reference": reference_facts(counted, leaves),
+        "agreement": agreement_facts(counted),
+        "confusion": confusion_facts(counted),
+        "fidelity": trees[-1]["fidelity"],
+        "price": trees[-1]["price"],
+        "trees": trees,
+        "path": [step_facts(step, tree) for step in path],
+        "refined": is_changed(explained),
+        "differences": None,
+        "points": None,
+        "certificate": None if certificate is None else certificate.to_dict(),
+        "certificate_text": None if certificate is None else certificate.to_text(),
+        "settings": settings_facts(detail, method, parameters),
+    }
     if X is not None:
         table = check_rows(explained, X)
         # Squares of huge values overflow to infinity, which becomes None.
@@ -126,58 +139,311 @@ def summarize(
     return summary
 
 
-def _outline_summary(
-    explained: "Explanation",
-    outline: Outline,
-    leaf_reference: Iterable[Any] | None,
-    seconds: dict[int, Second],
-) -> Summary:
-    """Return what is known without the training rows."""
-    tree = explained.tree
-    leaves = leaf_facts(outline, leaf_reference)
-    fidelity, price = fidelity_and_price(explained)
+def check_rows(explained: "Explanation", X: Any) -> Matrix:
+    """Return the training rows as a float table; refuse other rows."""
+    table: Matrix = np.asarray(X)
+    if table.dtype not in (np.float32, np.float64):
+        table = table.astype(np.float64)
+    tree, labels = explained.tree, explained.labels
+    assert labels is not None
+    if table.ndim != 2 or table.shape != (len(labels), tree.n_features):
+        raise ValueError(
+            f"X must hold the {len(labels)} training rows with their {tree.n_features} columns, got shape "
+            f"{table.shape}."
+        )
+    if not np.array_equal(tree.apply(table), labels):
+        raise ValueError("X must hold the training rows: some rows fall into other leaves.")
+    return table
+
+
+def is_changed(explained: "Explanation") -> bool:
+    """Whether a refinement changed tests, so that the tree is none that growth passed."""
+    tree, grown = explained.tree, explained.grown
+    if not explained.is_refined or grown is None or tree.n_leaves > grown.tree.n_leaves:
+        return explained.is_refined
+    before = grown.tree.truncate(tree.n_leaves)
+    return not all(
+        np.array_equal(getattr(tree, name), getattr(before, name), equal_nan=True)
+        for name in ("feature", "threshold", "lower", "left", "right")
+    )
+
+
+class CountedTree(NamedTuple):
+    """A tree with the rows of its nodes."""
+
+    tree: Tree
+    names: Sequence[str]
+    boxes: list[Box]  # where the rows of every node lie
+    sizes: Ints  # rows of every node
+    counts: Ints  # rows of every reference cluster in every node, shape (n_nodes, k)
+    noise: Ints  # rows of no cluster in every node
+    labels: list[Label] | None  # of the reference clusters
+    classes: Array
+    importances: Floats  # of every node's test
+
+    @classmethod
+    def of(cls, explained: "Explanation", names: Sequence[str]) -> "CountedTree":
+        """Return the counts of a tree's nodes."""
+        tree, reference = explained.tree, explained.reference
+        sizes, counts = explained.node_sizes, explained.node_counts
+        noise = np.zeros_like(sizes) if reference is None else sizes - counts.sum(axis=1)
+        labels = None if reference is None else [plain_label(each) for each in reference.classes]
+        classes: Array = np.empty(0) if reference is None else reference.classes
+        weights = tree.totals(np.diag(sizes[tree.leaves])) if reference is None else counts
+        earned = node_importances(tree, weights)
+        return cls(tree, names, node_boxes(tree), sizes, counts, noise, labels, classes, earned)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return int(self.sizes[0])
+
+    def share(self, count: int) -> float:
+        """Return the share of all rows."""
+        return count / max(self.n_rows, 1)
+
+    def rows_of(self, node: int, code: int) -> int:
+        """Return the rows of a cluster, or of none, in a node."""
+        return int(self.noise[node] if code == NOISE else self.counts[node, code])
+
+    def commonest(self, node: int) -> int | None:
+        """Return the cluster of most rows in a node, the first of equals; noise if there is nothing else."""
+        if self.labels is None:
+            return None
+        if self.counts[node].any():
+            return int(self.counts[node].argmax())
+        return NOISE if self.noise[node] else None
+
+    def purity(self, node: int, code: int | None) -> float | None:
+        """Return the share of a cluster in the rows of a node; None for no cluster or no rows."""
+        size = int(self.sizes[node])
+        return None if code is None or not size else self.rows_of(node, code) / size
+
+
+def node_facts(counted: CountedTree, runner_ups: dict[int, RunnerUp]) -> list[NodeFacts]:
+    """Return all nodes in birth order."""
+    tree = counted.tree
+    leaf_of = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
+    spans: dict[int, tuple[int, int]] = {}
+    for node in range(tree.n_nodes - 1, -1, -1):  # children are younger than their parents
+        if node in leaf_of:
+            spans[node] = leaf_of[node], leaf_of[node]
+        else:
+            spans[node] = spans[int(tree.left[node])][0], spans[int(tree.right[node])][1]
+    return [
+        _node(counted, node, leaf_of.get(node), spans[node], runner_ups.get(node))
+        for node in range(tree.n_nodes)
+    ]
+
+
+def _node(
+    counted: CountedTree,
+    node: int,
+    leaf: int | None,
+    span: tuple[int, int],
+    runner_up: RunnerUp | None,
+) -> NodeFacts:
+    tree, size = counted.tree, int(counted.sizes[node])
+    is_leaf = tree.feature[node] == LEAF
+    feature, left = int(tree.feature[node]), int(tree.left[node])
+    lower, threshold = float(tree.lower[node]), float(tree.threshold[node])
+    name = None if is_leaf else counted.names[feature]
+    code = counted.commonest(node)
     return {
-        "format": FORMAT,
-        "version": VERSION,
-        "has_rows": False,
-        "method": None,
-        "objective": finite(tree.value[tree.leaves].sum()),
-        "n_rows": outline.n_rows,
-        "n_features": tree.n_features,
-        "n_leaves": tree.n_leaves,
-        "depth": tree.depth,
-        "dtype": None,
-        "features": feature_facts(outline),
-        "nodes": node_facts(outline, seconds),
-        "leaves": leaves,
-        "reference": reference_facts(outline, leaves),
-        "agreement": agreement_facts(explained),
-        "confusion": confusion_facts(outline),
-        "fidelity": fidelity,
-        "price": price,
-        "path": [],
-        "differences": None,
-        "points": None,
-        "certificate": None,
-        "certificate_text": None,
-        "settings": _settings(Detail(), None, None),
+        "node": node,
+        "parent": int(tree.parents[node]) if node else None,
+        "left": None if is_leaf else left,
+        "right": None if is_leaf else int(tree.right[node]),
+        "leaf": leaf,
+        "feature": None if is_leaf else feature,
+        "name": name,
+        "lower": finite(lower),
+        "threshold": finite(threshold),
+        "test": None if name is None else tree.test(node).text(name),
+        "depth": int(tree.node_depths[node]),
+        "size": size,
+        "share": counted.share(size),
+        "score": finite(tree.score[node]),
+        "value": finite(tree.value[node]),
+        "counts": None if counted.labels is None else counted.counts[node].tolist(),
+        "noise": int(counted.noise[node]),
+        "code": code,
+        "purity": counted.purity(node, code),
+        "box": [_box(*each) for each in counted.boxes[node].items()],
+        "first_leaf": span[0],
+        "last_leaf": span[1],
+        # Split number s made the nodes 2s + 1 and 2s + 2, and the tree of s + 2 leaves.
+        "splits_at": None if is_leaf else (left + 3) // 2,
+        "importance": float(counted.importances[node]),
+        "runner_up": None if runner_up is None else _runner_up(runner_up, counted.names),
     }
 
 
-def _step(record: PathRecord) -> Step:
-    fields = record._asdict()
+def _box(feature: int, intervals: Sequence[Interval]) -> BoxFacts:
+    ends = [[finite(low), finite(high)] for low, high in intervals]
+    return {"feature": feature, "intervals": ends}
+
+
+def _runner_up(found: RunnerUp, names: Sequence[str]) -> RunnerUpFacts:
+    cut = found.cut
     return {
-        "n_leaves": int(fields["n_leaves"]),
-        "objective": finite(fields["objective"]),
-        "agreement": finite(fields["agreement"]),
-        "fidelity": finite(fields["fidelity"]),
-        "price": finite(fields["price"]),
-        "depth": int(fields["depth"]),
-        "explanation_size": finite(fields["explanation_size"]),
+        "feature": cut.feature,
+        "name": names[cut.feature],
+        "threshold": cut.threshold,
+        "text": Test(cut.feature, upper=cut.threshold).text(names[cut.feature]),
+        "score": cut.score,
+        "own_score": finite(found.own_score),
+        "objective": found.objective,
     }
 
 
-def _settings(detail: Detail, method: str | None, parameters: Mapping[str, Any] | None) -> Settings:
+def leaf_facts(counted: CountedTree, leaf_reference: Iterable[Any] | None) -> list[LeafFacts]:
+    """Return the leaves from left to right, without what describes their rows."""
+    tree = counted.tree
+    codes = _leaf_codes(counted, leaf_reference)
+    leaves: list[LeafFacts] = []
+    for leaf, (node, code) in enumerate(zip(tree.leaves.tolist(), codes, strict=True)):
+        size = int(counted.sizes[node])
+        box = counted.boxes[node]
+        purity = counted.purity(node, code)
+        leaves.append(
+            {
+                "leaf": leaf,
+                "node": node,
+                "depth": int(tree.node_depths[node]),
+                "rule": rule_text(box, counted.names),
+                "conditions": conditions_of(box, counted.names),
+                "size": size,
+                "share": counted.share(size),
+                "value": finite(tree.value[node]),
+                "label": _label(counted, code),
+                "code": code,
+                "purity": purity,
+                "lift": _lift(counted, code, purity),
+                "composition": _composition(counted, node),
+                "profile": [],
+                "telling": [],
+                "exemplars": [],
+                "sample": [],
+            }
+        )
+    return leaves
+
+
+def conditions_of(box: Box, names: Sequence[str]) -> list[ConditionFacts]:
+    """Return what a rule says about each feature."""
+    return [
+        {
+            **_box(feature, intervals),
+            "name": names[feature],
+            "text": interval_text(intervals, names[feature]),
+        }
+        for feature, intervals in box.items()
+    ]
+
+
+def _leaf_codes(counted: CountedTree, leaf_reference: Iterable[Any] | None) -> list[int | None]:
+    """Return the code of the label that every leaf stands for, by default its commonest."""
+    nodes = counted.tree.leaves.tolist()
+    if leaf_reference is None or counted.labels is None:
+        return [counted.commonest(node) for node in nodes]
+    codes: list[int | None] = []
+    for label, node in zip(leaf_reference, nodes, strict=True):
+        found = [code for code, each in enumerate(counted.classes) if each == label]
+        only_noise = counted.commonest(node) == NOISE
+        codes.append(found[0] if found else NOISE if only_noise else None)
+    return codes
+
+
+def _label(counted: CountedTree, code: int | None) -> Label | None:
+    if code is None or counted.labels is None:
+        return None
+    return NOISE if code == NOISE else counted.labels[code]
+
+
+def _lift(counted: CountedTree, code: int | None, purity: float | None) -> float | None:
+    """Return how much commoner a cluster is in a leaf than among all rows."""
+    if code is None or purity is None:
+        return None
+    overall = counted.share(counted.rows_of(0, code))
+    return purity / overall if overall else None
+
+
+def _composition(counted: CountedTree, node: int) -> list[PartFacts]:
+    """Return the clusters of a node's rows, commonest first, noise last."""
+    if counted.labels is None:
+        return []
+    counts, size = counted.counts[node], int(counted.sizes[node])
+    codes = [code for code in np.argsort(-counts, kind="stable").tolist() if counts[code]]
+    if counted.noise[node]:
+        codes.append(NOISE)
+    parts: list[PartFacts] = []
+    for code in codes:
+        label, count = _label(counted, code), counted.rows_of(node, code)
+        assert label is not None
+        parts.append({"label": label, "code": code, "count": count, "share": count / size})
+    return parts
+
+
+def reference_facts(counted: CountedTree, leaves: list[LeafFacts]) -> ReferenceFacts | None:
+    """Return the clusters of the reference."""
+    if counted.labels is None:
+        return None
+    return {
+        "labels": counted.labels,
+        "clusters": [
+            {
+                "label": label,
+                "code": code,
+                "size": int(counted.counts[0, code]),
+                "share": counted.share(int(counted.counts[0, code])),
+                "leaves": [leaf["leaf"] for leaf in leaves if leaf["code"] == code],
+            }
+            for code, label in enumerate(counted.labels)
+        ],
+        "n_noise": int(counted.noise[0]),
+    }
+
+
+def confusion_facts(counted: CountedTree) -> ConfusionFacts | None:
+    """Return the rows of every leaf by cluster."""
+    if counted.labels is None:
+        return None
+    nodes = counted.tree.leaves
+    return {
+        "labels": counted.labels,
+        "counts": counted.counts[nodes].tolist(),
+        "noise": counted.noise[nodes].tolist(),
+    }
+
+
+def agreement_facts(counted: CountedTree) -> AgreementFacts | None:
+    """Return how much leaves and reference agree; rows of no cluster do not count."""
+    counts = counted.counts[counted.tree.leaves]
+    if counted.labels is None or not counts.any():
+        return None
+    found = agreement_of_counts(counts)
+    return {"ari": found.ari, "ami": found.ami, "purity": found.purity}
+
+
+def step_facts(step: PathStep, tree: Tree) -> StepFacts:
+    """Return the figures of one tree of a path, on which the tree itself lies."""
+    return {
+        "n_leaves": int(step.n_leaves),
+        "objective": finite(step.objective),
+        "agreement": finite(step.agreement),
+        "fidelity": finite(step.fidelity),
+        "price": finite(step.price),
+        "depth": int(step.depth),
+        "explanation_size": finite(step.explanation_size),
+        "shown": step.n_leaves == tree.n_leaves,
+    }
+
+
+def settings_facts(
+    detail: Detail, method: str | None, parameters: Mapping[str, Any] | None
+) -> SettingsFacts:
+    """Return how a summary was made."""
     return {
         "spexplain": __version__,
         "method": method,

@@ -1,8 +1,9 @@
-"""A summary as plain text."""
+"""Facts in words: names, numbers, rules, and a whole summary as plain text."""
 
 from collections.abc import Sequence
 
-from spexplain.facts.schema import Leaf, Part, Summary
+from spexplain.facts.schema import Label, LeafFacts, PartFacts, Summary
+from spexplain.table.reference import NOISE
 from spexplain.tree.words import number
 
 _N_PARTS = 4  # clusters of a leaf that are named
@@ -34,20 +35,45 @@ def percent(share: float) -> str:
     return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import counted
+    >>> counted(1, "row"), counted(1500, "row"), counted(2, "leaf", "leaves")
+    ('1 row', '1,500 rows', '2 leaves')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def rows_text(size: int, share: float) -> str:
     """Return a number of rows and its share."""
-    return f"{size:,} {'row' if size == 1 else 'rows'} ({percent(share)})"
+    return f"{counted(size, 'row')} ({percent(share)})"
 
 
-def parts_text(parts: Sequence[Part], n_named: int = _N_PARTS) -> str:
+def cluster_text(code: int | None, label: Label | None) -> str:
+    """Return what a reference cluster is called."""
+    return "noise" if code == NOISE else one_line(str(label))
+
+
+def parts_text(parts: Sequence[PartFacts], n_named: int = _N_PARTS) -> str:
     """Return the commonest clusters of a leaf in words."""
-    named = [f"{percent(part['share'])} {_name(part)}" for part in parts[:n_named]]
+    named = [
+        f"{percent(part['share'])} {cluster_text(part['code'], part['label'])}"
+        for part in parts[:n_named]
+    ]
     rest = sum(part["count"] for part in parts[n_named:])
     return ", ".join([*named, f"{rest:,} others"] if rest else named)
 
 
-def _name(part: Part) -> str:
-    return "noise" if part["code"] < 0 else one_line(str(part["label"]))
+def default_names(n_features: int, given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return one name per feature: the given ones, or x0, x1, ..."""
+    if given is None:
+        return tuple(f"x{column}" for column in range(n_features))
+    if len(given) != n_features:
+        raise ValueError(f"feature_names has {len(given)} entries, but X has {n_features} columns.")
+    return tuple(map(str, given))
 
 
 def summary_text(summary: Summary) -> str:
@@ -69,7 +95,7 @@ def summary_text(summary: Summary) -> str:
     >>> from spexplain.facts import summarize, summary_text
     >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
-    >>> print(summary_text(summarize(explainer._grown, X, names=["age"])))
+    >>> print(summary_text(summarize(explainer.explanation_, X, names=["age"])))
     6 rows, 1 feature, 2 leaves, depth 1.
     Against the reference: ARI 1, AMI 1, fidelity 100%, price 1.
     <BLANKLINE>
@@ -86,16 +112,12 @@ def summary_text(summary: Summary) -> str:
     return "\n\n".join([_head(summary), *map(_leaf, summary["leaves"])])
 
 
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
-
-
 def _head(summary: Summary) -> str:
     method = f"{summary['method']}: " if summary["method"] else ""
     sizes = [
-        _counted(summary["n_rows"], "row", "rows"),
-        _counted(summary["n_features"], "feature", "features"),
-        _counted(summary["n_leaves"], "leaf", "leaves"),
+        counted(summary["n_rows"], "row", "rows"),
+        counted(summary["n_features"], "feature", "features"),
+        counted(summary["n_leaves"], "leaf", "leaves"),
         f"depth {summary['depth']}",
     ]
     lines = [f"{method}{', '.join(sizes)}."]
@@ -118,8 +140,10 @@ def _head(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def _leaf(leaf: Leaf) -> str:
-    stands = "" if leaf["label"] is None else f" stands for {_label(leaf)}"
+def _leaf(leaf: LeafFacts) -> str:
+    stands = (
+        "" if leaf["label"] is None else f" stands for {cluster_text(leaf['code'], leaf['label'])}"
+    )
     lines = [f"Leaf {leaf['leaf']}{stands}: {rows_text(leaf['size'], leaf['share'])}"]
     lines.append(f"  rule: {one_line(leaf['rule'])}")
     if leaf["composition"]:
@@ -128,7 +152,3 @@ def _leaf(leaf: Leaf) -> str:
     if leaf["telling"]:
         lines.append(f"  typical: {one_line('; '.join(each['text'] for each in leaf['telling']))}")
     return "\n".join(lines)
-
-
-def _label(leaf: Leaf) -> str:
-    return "noise" if leaf["code"] == -1 else one_line(str(leaf["label"]))

@@ -70,7 +70,7 @@ def weighted_average_explanation_size(tree: Tree, X: Any = None, *, sizes: Any =
     1.3
     """
     weights = _leaf_weights(tree, X, sizes)
-    counts = np.array([_count_thresholds(box) for box in leaf_boxes(tree)])
+    counts = np.array([count_thresholds(box) for box in leaf_boxes(tree)])
     return float(weights @ counts / weights.sum())
 
 
@@ -97,7 +97,7 @@ def _leaf_weights(tree: Tree, X: Any, sizes: Any) -> Floats:
     return weights
 
 
-def _count_thresholds(box: Box) -> int:
+def count_thresholds(box: Box) -> int:
     """Return the number of ends, infinity apart, of the intervals that the features may lie in."""
     ends = (end for intervals in box.values() for interval in intervals for end in interval)
     return sum(isfinite(end) for end in ends)

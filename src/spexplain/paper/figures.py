@@ -9,7 +9,7 @@ import numpy as np
 from spexplain import datasets
 from spexplain.aliases import Array, Floats
 from spexplain.estimators import CART, SpexClique
-from spexplain.facts.palette import NOISE, colors
+from spexplain.facts.palette import NOISE_COLOR, colors
 from spexplain.paper.layout import FOREIGN
 from spexplain.paper.protocol import GROUPS, METHODS
 from spexplain.paper.results import Results, Value
@@ -33,7 +33,7 @@ _N_GRID = 400
 
 def palette() -> dict[str, str]:
     """Return the colour of every method; references are grey."""
-    return dict(zip(_METHODS, [NOISE, *colors(len(_METHODS) - 1)[:-1]], strict=True))
+    return dict(zip(_METHODS, [NOISE_COLOR, *colors(len(_METHODS) - 1)[:-1]], strict=True))
 
 
 def draw_scores(results: Results) -> "Figure | None":

@@ -3,8 +3,8 @@
 from html import escape
 
 from spexplain.facts.palette import colors
-from spexplain.facts.schema import Leaf, Node, Summary
-from spexplain.facts.text import one_line, parts_text, percent, rows_text
+from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
+from spexplain.facts.text import cluster_text, counted, one_line, parts_text, percent, rows_text
 
 # Only transparent fills and the notebook's own text colour: right in light and in dark themes.
 _STYLE = """\
@@ -43,7 +43,7 @@ def html_repr(summary: Summary) -> str:
     >>> from spexplain.facts import summarize
     >>> from spexplain.show.html import html_repr
     >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
-    >>> html = html_repr(summarize(explainer._grown, names=["<script>"]))
+    >>> html = html_repr(summarize(explainer.explanation_, names=["<script>"]))
     >>> "<script" in html, "&lt;script&gt; ≤ 4.5" in html
     (False, True)
     """
@@ -57,9 +57,9 @@ def _text(text: str) -> str:
 
 def _head(summary: Summary) -> str:
     facts = [
-        f"{summary['n_leaves']} {'leaf' if summary['n_leaves'] == 1 else 'leaves'}",
+        counted(summary["n_leaves"], "leaf", "leaves"),
         f"depth {summary['depth']}",
-        f"{summary['n_rows']:,} rows",
+        counted(summary["n_rows"], "row"),
     ]
     if summary["agreement"] is not None:
         facts.append(f"ARI {summary['agreement']['ari']:.3f} with the reference")
@@ -107,29 +107,29 @@ def _tree(summary: Summary) -> str:
     return "".join(parts)
 
 
-def _way(summary: Summary, node: Node) -> str:
+def _way(summary: Summary, node: NodeFacts) -> str:
     if node["parent"] is None:
         return ""
     is_left = summary["nodes"][node["parent"]]["left"] == node["node"]
     return f'<span class="way">{"yes" if is_left else "no"}</span>'
 
 
-def _label(summary: Summary, node: Node) -> str:
+def _label(summary: Summary, node: NodeFacts) -> str:
     if node["leaf"] is None:
         return f"{_text(str(node['test']))} <small>{node['size']:,} rows</small>"
     leaf = summary["leaves"][node["leaf"]]
-    stands = "" if leaf["label"] is None else f": <strong>{_stands_for(leaf)}</strong>"
+    stands = (
+        ""
+        if leaf["label"] is None
+        else f": <strong>{escape(cluster_text(leaf['code'], leaf['label']))}</strong>"
+    )
     size = rows_text(leaf["size"], leaf["share"])
     title = escape(one_line(f"{leaf['rule']}: {size}; {parts_text(leaf['composition'])}"))
     bar = _bar(summary, leaf)
     return f'<span class="leaf" title="{title}">leaf {leaf["leaf"]}{stands} <small>{size}</small>{bar}</span>'
 
 
-def _stands_for(leaf: Leaf) -> str:
-    return "noise" if leaf["code"] == -1 else _text(str(leaf["label"]))
-
-
-def _bar(summary: Summary, leaf: Leaf) -> str:
+def _bar(summary: Summary, leaf: LeafFacts) -> str:
     if summary["reference"] is None:
         return f'<span class="bar"><i style="width:{leaf["share"]:.2%};background:currentColor"></i></span>'
     palette = colors(len(summary["reference"]["labels"]))

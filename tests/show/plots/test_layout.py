@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spexplain.show.plots.layout import level_places, tidy_places
+from spexplain.show.plots.tree import level_places, tidy_places
 from spexplain.tree import LEAF
 from strategies import trees
 

@@ -5,7 +5,6 @@ import pytest
 from show.report.opened import OVERFLOW, leaf_line, lit
 from show.report.summaries import EVERY, iris, iris_fit
 from spexplain.facts import summarize
-from spexplain.show.report.outline import smaller_trees
 from spexplain.show.report.phrases import figure, share
 
 
@@ -98,7 +97,7 @@ def test_an_inner_node_lights_its_leaves(visit):
 def test_slider_shows_tree_fidelity_and_price_together(visit):
     summary = iris()
     page = visit(summary).page
-    trees = smaller_trees(summary)
+    trees = summary["trees"]
     n_leaves = summary["n_leaves"]
     slider = page.locator("#leaves")
     slider.focus()

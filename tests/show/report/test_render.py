@@ -12,7 +12,7 @@ from show.report.summaries import EVERY, HOSTILE, iris, iris_fit, thirty_leaves,
 from spexplain import SpexClique
 from spexplain.facts import summarize
 from spexplain.show.report import render
-from spexplain.show.report.script_data import script_json
+from spexplain.show.report.render import script_json
 
 LIMIT = 1_500_000
 

@@ -12,7 +12,6 @@ from show.report.summaries import (
     fitted,
     intervals,
     iris,
-    iris_fit,
     noise,
     twins,
     without_reference,
@@ -20,14 +19,9 @@ from show.report.summaries import (
 from spexplain import SpexClique
 from spexplain.explanation import Explanation
 from spexplain.facts import summarize
-from spexplain.show.report.cards import cards
-from spexplain.show.report.cuts_chart import cuts_chart
-from spexplain.show.report.outline import smaller_trees, tree_events
-from spexplain.show.report.path_chart import path_chart
+from spexplain.show.report.charts import Scale, cuts_chart, path_chart
 from spexplain.show.report.phrases import caveats, clipped, condition_of, rule_text, verdict
-from spexplain.show.report.scales import Scale
-from spexplain.show.report.source import Source
-from spexplain.show.report.tables import confusion
+from spexplain.show.report.sections import ReportFacts, cards, confusion, tree_events
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 
@@ -37,13 +31,13 @@ PLAIN = ["iris", "without_reference", "one_leaf", "one_feature", "empty_leaf", "
 @pytest.mark.parametrize("name", PLAIN)
 def test_rules_are_those_of_the_summary(name):
     summary = EVERY[name]()
-    source = Source.of(summary)
+    source = ReportFacts.of(summary)
     for leaf in summary["leaves"]:
         assert rule_text(source.rule(leaf["node"])) == leaf["rule"]
 
 
 def test_rules_of_interval_tests():
-    source = Source.of(intervals())
+    source = ReportFacts.of(intervals())
     assert rule_text(source.rule(0)) == "all rows"
     assert rule_text(source.rule(1)) == "1 < x0 ≤ 3"
     assert rule_text(source.rule(4)) == "x0 ≤ 1 or 3 < x0 ≤ 4.5 or x0 > 6"
@@ -52,7 +46,7 @@ def test_rules_of_interval_tests():
 def test_impossible_rules_are_said_to_be_so():
     tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=1.0)
     tree = tree.split(1, feature=0, threshold=2.0)
-    source = Source.of(explained(tree, [[0.0], [3.0]], [0, 1]))
+    source = ReportFacts.of(explained(tree, [[0.0], [3.0]], [0, 1]))
     assert rule_text(source.rule(4)) == "no value of x0"
 
 
@@ -64,13 +58,13 @@ def test_conditions():
 def test_events_are_balanced_and_complete():
     for name in EVERY:
         summary = EVERY[name]()
-        kinds = [kind for kind, _ in tree_events(Source.of(summary))]
+        kinds = [kind for kind, _ in tree_events(ReportFacts.of(summary))]
         assert kinds.count("open") == kinds.count("close") == summary["n_leaves"] - 1
         assert kinds.count("leaf") == summary["n_leaves"]
 
 
 def test_names_are_distinct_and_short():
-    source = Source.of(twins())
+    source = ReportFacts.of(twins())
     assert list(source.names.values()) == [
         "x [column 0]",
         "x [column 1]",
@@ -78,39 +72,40 @@ def test_names_are_distinct_and_short():
         "[column 3]",
     ]
     assert len(set(source.labels)) == 4
-    assert max(len(name) for name in Source.of(DEGENERATE["very_long_names"]()).names.values()) < 80
+    assert (
+        max(len(name) for name in ReportFacts.of(DEGENERATE["very_long_names"]()).names.values())
+        < 80
+    )
     assert clipped("abc", 3) == "abc"
 
 
-def test_smaller_trees_are_those_of_the_path():
-    summary = iris()
-    trees = smaller_trees(summary)
-    assert [tree["n_leaves"] for tree in trees] == [1, 2, 3, 4]
-    for tree, step in zip(trees, summary["path"], strict=True):
-        assert tree == pytest.approx(step)
-        smaller = iris_fit()[0].truncated(tree["n_leaves"])
-        assert tree["depth"] == smaller.tree_.depth
-
-
-def test_smaller_trees_of_a_changed_tree_do_not_borrow_a_price():
-    """After a refinement the path belongs to another tree; what the nodes say stays right."""
+def test_the_chart_of_a_changed_tree_marks_it_beside_the_path():
+    """After a refinement the path belongs to another tree; what is said of smaller trees stays right."""
     random = np.random.default_rng(7)
     X = random.normal(size=(80, 2))
     labels = (X[:, 0] + X[:, 1] > 0) + 2 * (X[:, 0] > X[:, 1])
     explainer = SpexClique(n_leaves=4).fit(X, labels)
     tree = explainer.tree_
     moved = replace(tree, threshold=tree.threshold + 0.2, value=tree.value + 0.01)
-    final = Explanation.of(moved, X, Reference.from_labels(labels, n_samples=80))
-    summary = summarize(final, X, path=explainer.path_)
-    trees = smaller_trees(summary)
+    reference = Reference.from_labels(labels, n_samples=80)
+    grown = explainer.explanation_
+    final = Explanation.of(moved, X, reference, grown=grown, is_refined=True)
+    summary = summarize(final, X, path=final.path)
+    assert summary["path"][:-1] == summarize(grown)["trees"][:-1]
+    assert summary["path"][-1] == summary["trees"][-1]
+    trees = summary["trees"]
     assert trees[-1]["price"] == summary["price"]
-    for tree in trees:
-        counts = final.truncate(tree["n_leaves"]).leaf_counts
-        assert tree["fidelity"] == pytest.approx(counts.max(axis=1).sum() / 80)
-        assert (tree["price"] is None) == (tree["n_leaves"] < 4)
-    chart = path_chart(Source.of(summary), trees)
+    for each in trees:
+        leaves = moved.truncate(each["n_leaves"]).leaves
+        assert each["fidelity"] == pytest.approx(final.node_counts[leaves].max(axis=1).sum() / 80)
+        cost, least = final.node_costs[leaves].min(axis=1), final.cluster_costs.min(axis=1)
+        assert each["price"] == pytest.approx(cost.sum() / least.sum())
+    chart = path_chart(ReportFacts.of(summary))
     assert not chart.is_own
     assert all(panel.this is not None for panel in chart.panels)
+    chart = path_chart(ReportFacts.of(summarize(grown, path=grown.path)))
+    assert chart.is_own
+    assert all(panel.this is None for panel in chart.panels)
 
 
 def test_verdicts():
@@ -136,7 +131,7 @@ def test_caveats():
 
 def test_confusion_adds_up():
     for name in ("iris", "noise", "thirty_leaves", "many_leaves"):
-        table = confusion(Source.of(EVERY[name]()))
+        table = confusion(ReportFacts.of(EVERY[name]()))
         assert sum(table.totals) == table.n_rows
         assert len(table.heads) <= 26
         for row in table.rows:
@@ -144,14 +139,14 @@ def test_confusion_adds_up():
 
 
 def test_cards_hold_the_largest_leaves():
-    assert len(cards(Source.of(DEGENERATE["many_leaves"]()))) == 60
-    for card in cards(Source.of(iris())):
+    assert len(cards(ReportFacts.of(DEGENERATE["many_leaves"]()))) == 60
+    for card in cards(ReportFacts.of(iris())):
         for profile in card.profiles:
             assert 0 <= profile.low <= profile.first <= profile.third <= profile.high <= 100
 
 
 def test_cuts_lie_inside_their_boxes():
-    chart = cuts_chart(Source.of(iris()))
+    chart = cuts_chart(ReportFacts.of(iris()))
     root, *others = [each for each in chart.segments if each.node in (0, 2)]
     assert {root.y1, root.y2} == {12, 372} or {root.x1, root.x2} == {58, 546}
     for segment in others:
@@ -161,13 +156,13 @@ def test_cuts_lie_inside_their_boxes():
 
 
 def test_regions_cover_the_plane_once():
-    chart = cuts_chart(Source.of(intervals()))
+    chart = cuts_chart(ReportFacts.of(intervals()))
     area = sum(each.width * each.height for each in chart.regions)
     assert area == pytest.approx((546 - 58) * (372 - 12), rel=1e-3)
     many = fitted(SpexClique(n_leaves=5), *wide())
     used = {condition["feature"] for leaf in many["leaves"] for condition in leaf["conditions"]}
     assert len(used) > 2
-    assert cuts_chart(Source.of(many)).regions == []
+    assert cuts_chart(ReportFacts.of(many)).regions == []
 
 
 def wide():

@@ -4,10 +4,9 @@ See ``docs/certificates.md`` for the story. `certify` bounds the cuts of a tree 
 `imm_bound` bounds the cost of a tree with one centre per leaf.
 """
 
-from spexplain.facts.certificates.certify import certify
+from spexplain.facts.certificates.certificate import Certificate, certify
 from spexplain.facts.certificates.costs import CostBound, imm_bound
 from spexplain.facts.certificates.ratios import CoordinateCut, cheeger_ratios
-from spexplain.facts.certificates.record import Certificate
 from spexplain.facts.certificates.spectrum import Spectrum, smallest_eigenvalues
 
 __all__ = [

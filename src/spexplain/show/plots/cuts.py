@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.facts.certificates.record import default_names
 from spexplain.facts.palette import colors
 from spexplain.facts.rows import plane_of
+from spexplain.facts.text import default_names
 from spexplain.show.plots.style import axes_or_new, label_text
+from spexplain.table.reference import NOISE
 from spexplain.tree import LEAF, Tree
 from spexplain.tree.boxes import EVERYWHERE, node_boxes
 
@@ -21,7 +22,7 @@ _N_POINTS = 5000
 _N_KEYS = 21
 
 
-class Segment(NamedTuple):
+class CutSegment(NamedTuple):
     """A piece of a cut: a line at `at` across one axis, from `start` to `stop` along the other."""
 
     axis: Literal["x", "y"]
@@ -31,7 +32,7 @@ class Segment(NamedTuple):
     is_whole: bool  # whether it holds for all rows there, whatever their other features
 
 
-def segments(tree: Tree, features: Sequence[int]) -> list[Segment]:
+def segments(tree: Tree, features: Sequence[int]) -> list[CutSegment]:
     """Return the cuts on two features, each as the pieces that lie in its node's box.
 
     Examples
@@ -57,7 +58,7 @@ def segments(tree: Tree, features: Sequence[int]) -> list[Segment]:
         for at in (float(tree.lower[node]), float(tree.threshold[node])):
             if np.isfinite(at):
                 axis: Literal["x", "y"] = "x" if is_first else "y"
-                found += [Segment(axis, at, low, high, is_whole) for low, high in pieces]
+                found += [CutSegment(axis, at, low, high, is_whole) for low, high in pieces]
     return found
 
 
@@ -138,7 +139,7 @@ def _coordinates(X: Array, plane: Sequence[int], rows: Ints) -> Floats:
 
 def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: str) -> None:
     classes = np.unique(labels)
-    is_noise = classes.dtype.kind == "i" and len(classes) > 0 and classes[0] == -1
+    is_noise = classes.dtype.kind == "i" and len(classes) > 0 and classes[0] == NOISE
     clusters = classes[1:] if is_noise else classes
     palette = colors(len(clusters))
     size = float(np.clip(6000 / max(len(rows), 1), 4, 28))
@@ -152,7 +153,7 @@ def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: 
         marker = _MARKERS[code // 7 % len(_MARKERS)]
         ax.scatter(*points[:, own], color=palette[code], marker=marker, label=text, **style)
     if is_noise:
-        own = labels[rows] == -1
+        own = labels[rows] == NOISE
         ax.scatter(
             *points[:, own],
             color=palette[-1],
@@ -165,7 +166,7 @@ def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: 
         ax.legend(**place, fontsize=8, frameon=False, markerscale=max(1.0, 4.5 / size**0.5))
 
 
-def _limit(ax: "Axes", points: Floats, drawn: list[Segment]) -> None:
+def _limit(ax: "Axes", points: Floats, drawn: list[CutSegment]) -> None:
     """Show all points and all cuts, with a little room around."""
     for axis, values, set_limits in (("x", points[0], ax.set_xlim), ("y", points[1], ax.set_ylim)):
         ends = [*(each.at for each in drawn if each.axis == axis)]
@@ -174,7 +175,7 @@ def _limit(ax: "Axes", points: Floats, drawn: list[Segment]) -> None:
         set_limits(low - room, high + room)
 
 
-def _draw_segments(ax: "Axes", drawn: list[Segment]) -> None:
+def _draw_segments(ax: "Axes", drawn: list[CutSegment]) -> None:
     limits = {"x": ax.get_xlim(), "y": ax.get_ylim()}
     for each in drawn:
         low, high = limits["y" if each.axis == "x" else "x"]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from spexplain.facts.palette import colors
-from spexplain.facts.schema import Step, Summary
+from spexplain.facts.schema import StepFacts, Summary
 from spexplain.show.plots.style import axes_or_new
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
     >>> from spexplain.show.plots import plot_path
     >>> from spexplain.facts import summarize
     >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
-    >>> ax = plot_path(summarize(explainer._grown, path=explainer.path_))
+    >>> ax = plot_path(summarize(explainer.explanation_, path=explainer.path_))
     >>> ax.lines[0].get_ydata()
     array([0.5, 1. ])
     """
@@ -59,7 +59,9 @@ def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def _line(ax: "Axes", steps: list[Step], key: str, name: str, style: dict[str, Any]) -> list[Any]:
+def _line(
+    ax: "Axes", steps: list[StepFacts], key: str, name: str, style: dict[str, Any]
+) -> list[Any]:
     known = [(step["n_leaves"], step[key]) for step in steps if step[key] is not None]  # type: ignore[literal-required]
     marks = {"ms": 4.5, "lw": 1.4} | style
     return list(ax.plot([n for n, _ in known], [y for _, y in known], label=name, **marks))
@@ -75,7 +77,7 @@ def _own_mark(ax: "Axes", summary: Summary) -> list[Any]:
     return list(ax.plot([summary["n_leaves"]], [height], label="this tree", **style))
 
 
-def _finish(ax: "Axes", steps: list[Step], handles: list[Any]) -> None:
+def _finish(ax: "Axes", steps: list[StepFacts], handles: list[Any]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.set_xlabel("leaves")

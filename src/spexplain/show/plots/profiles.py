@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spexplain.aliases import Floats
-from spexplain.facts.schema import Leaf, Summary
+from spexplain.facts.schema import LeafFacts, Summary
 from spexplain.facts.text import percent
 from spexplain.show.plots.style import axes_or_new, label_text
 
@@ -47,7 +47,7 @@ def plot_profiles(
     >>> from spexplain.show.plots import plot_profiles
     >>> from spexplain.facts import summarize
     >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
-    >>> ax = plot_profiles(summarize(SpexClique().fit(X, [0, 0, 1, 1])._grown, X))
+    >>> ax = plot_profiles(summarize(SpexClique().fit(X, [0, 0, 1, 1]).explanation_, X))
     >>> [text.get_text() for text in ax.texts]
     ['−2.0', '+2.0']
     """
@@ -77,7 +77,7 @@ def plot_profiles(
     return ax
 
 
-def _leaf_name(leaf: Leaf, max_name: int) -> str:
+def _leaf_name(leaf: LeafFacts, max_name: int) -> str:
     label = "" if leaf["label"] is None else f": {label_text(leaf['label'], max_name)}"
     return f"leaf {leaf['leaf']}{label} ({percent(leaf['share'])})"
 

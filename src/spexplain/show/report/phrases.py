@@ -1,18 +1,18 @@
-"""Names, numbers and rules in words. Nothing is escaped here: the templates do that."""
+"""Names, numbers and rules of the report in words. Nothing is escaped here: the templates do that."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
 from typing import NamedTuple, TypeAlias
 
 from spexplain.facts.schema import Label, Summary
-from spexplain.facts.text import one_line
+from spexplain.facts.text import counted, one_line
 from spexplain.tree.boxes import Interval
-from spexplain.tree.words import number
+from spexplain.tree.words import interval_text
 
 NOTHING = "–"
 _LONGEST_NAME = 60  # longer ones are shortened in the middle, or rules could not be read
 _LONGEST_LABEL = 40
+_MARK = "\0"  # stands for a name, which never holds it: names are printable
 
 
 class Piece(NamedTuple):
@@ -23,12 +23,12 @@ class Piece(NamedTuple):
     after: str
 
 
-Condition: TypeAlias = list[Piece]  # any of them holds
-Rule: TypeAlias = list[Condition]  # all of them hold
+ConditionPieces: TypeAlias = list[Piece]  # any of them holds
+RulePieces: TypeAlias = list[ConditionPieces]  # all of them hold
 
 
-def condition_of(intervals: Iterable[Interval], name: str) -> Condition:
-    """Return what intervals (lower, upper] say about a feature.
+def condition_of(intervals: Iterable[Interval], name: str) -> ConditionPieces:
+    """Return what intervals (lower, upper] say about a feature, in the words of `interval_text`.
 
     Examples
     --------
@@ -36,23 +36,17 @@ def condition_of(intervals: Iterable[Interval], name: str) -> Condition:
     >>> condition_of([(2.45, 4.75)], "petal length")
     [Piece(before='2.45 < ', name='petal length', after=' ≤ 4.75')]
     """
-    pieces = []
-    for lower, upper in intervals:
-        if lower == -inf:
-            pieces.append(Piece("", name, f" ≤ {number(upper)}"))
-        elif upper == inf:
-            pieces.append(Piece("", name, f" > {number(lower)}"))
-        else:
-            pieces.append(Piece(f"{number(lower)} < ", name, f" ≤ {number(upper)}"))
-    return pieces
+    texts = [interval_text([each], _MARK) for each in intervals] or [interval_text([], _MARK)]
+    around = [text.split(_MARK) for text in texts]
+    return [Piece(before, name, after) for before, after in around]
 
 
-def condition_text(condition: Condition) -> str:
+def condition_text(condition: ConditionPieces) -> str:
     """Return a condition as one text, for attributes."""
     return " or ".join("".join(piece) for piece in condition)
 
 
-def rule_text(rule: Rule) -> str:
+def rule_text(rule: RulePieces) -> str:
     """Return a rule as one text, for attributes."""
     return " and ".join(condition_text(condition) for condition in rule) or "all rows"
 
@@ -138,18 +132,6 @@ def share(x: float | None) -> str:
         return f"{x:.0%}"
     text = f"{x:.1%}"
     return {"100.0%": ">99.9%", "0.0%": "<0.1%"}.get(text, text)
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> from spexplain.show.report.phrases import counted
-    >>> counted(1, "row"), counted(1500, "row"), counted(2, "leaf", "leaves")
-    ('1 row', '1,500 rows', '2 leaves')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def verdict(summary: Summary) -> str:

@@ -1,27 +1,45 @@
-"""From a summary to the report: views of the facts, put into templates."""
+"""From a summary to the report: its sections, its charts and what its script knows, put into templates."""
 
+import json
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spexplain.facts.palette import NOISE, colors
-from spexplain.facts.schema import Summary
-from spexplain.facts.text import one_line
-from spexplain.show.report import cuts_chart, path_chart
-from spexplain.show.report.cards import MAX_CARDS, cards, sampled_rows, tested_features
-from spexplain.show.report.certificate import certificate_view
-from spexplain.show.report.outline import rule_views, smaller_trees, tree_events
-from spexplain.show.report.phrases import caveats, counted, figure, rule_text, share, verdict
-from spexplain.show.report.script_data import script_data, script_json
-from spexplain.show.report.source import N_COLORS, Source, color_class
-from spexplain.show.report.tables import confusion, feature_rows, question_rows, settings_rows
+from spexplain.facts.palette import NOISE_COLOR, colors
+from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
+from spexplain.facts.text import counted, one_line
+from spexplain.show.report.charts import CUTS, PATH, cuts_chart, path_chart
+from spexplain.show.report.phrases import caveats, figure, rule_text, share, verdict
+from spexplain.show.report.sections import (
+    MAX_CARDS,
+    N_COLORS,
+    ReportFacts,
+    cards,
+    certificate_view,
+    color_class,
+    confusion,
+    feature_rows,
+    question_rows,
+    rule_views,
+    sampled_rows,
+    settings_rows,
+    tested_features,
+    tree_events,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _N_KEYS = 30  # clusters that the key names
+_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 
 
 class Tile(NamedTuple):
@@ -59,14 +77,14 @@ def render(summary: Summary, *, title: str | None = None, note: str | None = Non
     >>> from spexplain.facts import summarize
     >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
-    >>> html = render(summarize(explainer._grown, X, names=["<b>age</b>"]))
+    >>> html = render(summarize(explainer.explanation_, X, names=["<b>age</b>"]))
     >>> "2 leaves reproduce the 2 clusters for 100% of the rows." in html
     True
     >>> "<b>" in html, "&lt;b&gt;age&lt;/b&gt;" in html
     (False, True)
     """
     environment = _environment()
-    source = Source.of(summary)
+    source = ReportFacts.of(summary)
     style = environment.get_template("style.css").render(_palette())
     script = environment.get_template("script.js").render()
     page = environment.get_template("report.html")
@@ -116,7 +134,7 @@ def _trusted(text: str) -> Any:
 
 
 def _palette() -> dict[str, Any]:
-    return {"colors": colors(N_COLORS)[:-1], "noise_color": NOISE}
+    return {"colors": colors(N_COLORS)[:-1], "noise_color": NOISE_COLOR}
 
 
 def _policy(script: str, style: str) -> str:
@@ -131,9 +149,9 @@ def _hash(text: str) -> str:
     return b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def _context(source: Source, title: str | None, note: str | None) -> dict[str, Any]:
+def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[str, Any]:
     """Return everything that the templates show."""
-    summary, trees = source.summary, smaller_trees(source.summary)
+    summary = source.summary
     tested = {each["feature"]: each for each in summary["features"]}
     return {
         "title": one_line(title or "") or _title(source),
@@ -146,12 +164,11 @@ def _context(source: Source, title: str | None, note: str | None) -> dict[str, A
         "summary": summary,
         "events": tree_events(source),
         "rules": rule_views(source),
-        "trees": trees,
         "fields": [(source.names[feature], tested[feature]) for feature in tested_features(source)],
-        "cuts": cuts_chart.cuts_chart(source),
-        "cuts_layout": cuts_chart,
-        "path": path_chart.path_chart(source, trees),
-        "path_layout": path_chart,
+        "cuts": cuts_chart(source),
+        "cuts_layout": CUTS,
+        "path": path_chart(source),
+        "path_layout": PATH,
         "confusion": confusion(source),
         "cards": cards(source),
         "max_cards": MAX_CARDS,
@@ -160,17 +177,17 @@ def _context(source: Source, title: str | None, note: str | None) -> dict[str, A
         "questions": question_rows(source),
         "certificate": certificate_view(source),
         "settings": settings_rows(source),
-        "data": _trusted(script_json(script_data(source, trees))),
+        "data": _trusted(script_json(script_data(source))),
     }
 
 
-def _title(source: Source) -> str:
+def _title(source: ReportFacts) -> str:
     if source.has_reference:
         return f"{counted(len(source.labels), 'cluster')}, explained"
     return f"{counted(source.summary['n_leaves'], 'group')} of rows, explained"
 
 
-def _tiles(source: Source) -> list[Tile]:
+def _tiles(source: ReportFacts) -> list[Tile]:
     summary = source.summary
     tiles = []
     if summary["fidelity"] is not None:
@@ -204,7 +221,7 @@ def _rows_hint(summary: Summary) -> str:
     return f"in {counted(len(reference['labels']), 'cluster')}"
 
 
-def _key(source: Source) -> list[tuple[str, str, int]]:
+def _key(source: ReportFacts) -> list[tuple[str, str, int]]:
     """Return name, colour and size of the clusters."""
     reference = source.summary["reference"]
     if reference is None:
@@ -216,3 +233,84 @@ def _key(source: Source) -> list[tuple[str, str, int]]:
     if reference["n_noise"]:
         key.append(("noise", "k-noise", reference["n_noise"]))
     return key
+
+
+def script_json(data: object) -> str:
+    r"""Return JSON without the characters that mean something to HTML or end a line of a script.
+
+    Floats are written with as many digits as it takes to read back the same number.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.render import script_json
+    >>> print(script_json({"name": "</script>", "threshold": 0.1 + 0.2}))
+    {"name":"\u003c/script\u003e","threshold":0.30000000000000004}
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
+
+
+def script_data(source: ReportFacts) -> dict[str, Any]:
+    """Return the tree, the smaller trees and a typical row of every leaf.
+
+    Labels and names are texts: the script shows them and never computes with them.
+    """
+    tested = tested_features(source)
+    place = {feature: at for at, feature in enumerate(tested)}
+    return {
+        "features": [{"name": source.names[feature]} for feature in tested],
+        "nodes": [_script_node(source, node, place) for node in source.summary["nodes"]],
+        "trees": [
+            {
+                "leaves": step["n_leaves"],
+                "fidelity": share(step["fidelity"]),
+                "price": figure(step["price"]),
+                "agreement": figure(step["agreement"], 3),
+                "depth": step["depth"],
+            }
+            for step in source.summary["trees"]
+        ],
+        "leaves": [_script_leaf(source, leaf, tested) for leaf in source.summary["leaves"]],
+        "rows": [row.exact for row in sampled_rows(source).rows],
+        "hasReference": source.has_reference,
+    }
+
+
+def _script_node(source: ReportFacts, node: NodeFacts, place: dict[int, int]) -> dict[str, Any]:
+    color = color_class(node["code"] if source.has_reference else node["first_leaf"])
+    own: dict[str, Any] = {
+        "size": node["size"],
+        "share": share(node["share"]),
+        "first": node["first_leaf"],
+        "last": node["last_leaf"],
+        "label": source.label(node["code"]),
+        "purity": share(node["purity"]),
+        "color": color,
+        "rule": source.rule(node["node"]),
+    }
+    if node["feature"] is not None:
+        own |= {
+            "feature": place[node["feature"]],
+            "lower": node["lower"],
+            "threshold": node["threshold"],
+            "left": node["left"],
+            "right": node["right"],
+            "splitsAt": node["splits_at"],
+        }
+    return own
+
+
+def _script_leaf(source: ReportFacts, leaf: LeafFacts, tested: list[int]) -> dict[str, Any]:
+    features = [each["feature"] for each in source.summary["features"]]
+    typical = leaf["exemplars"][0]["values"] if leaf["exemplars"] else None
+    return {
+        "node": leaf["node"],
+        "label": source.leaf_label(leaf),
+        "purity": share(leaf["purity"]),
+        "color": source.leaf_color(leaf),
+        "typical": None
+        if typical is None
+        else [typical[features.index(feature)] for feature in tested],
+    }

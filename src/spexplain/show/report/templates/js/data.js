@@ -19,10 +19,10 @@ function swatchOf(color, label) {
   return element("span", "stands", swatch, ...(label ? [element("bdi", "", label)] : []));
 }
 
-// Splits number s made the nodes 2s + 1 and 2s + 2: the first 2m - 1 nodes are the tree of m leaves.
+// Whether a node is a leaf of the tree of so many leaves.
 function endsAt(node, leaves = state.leaves) {
-  const { left } = data.nodes[node];
-  return left === undefined || left >= 2 * leaves - 1;
+  const { splitsAt } = data.nodes[node];
+  return splitsAt === undefined || splitsAt > leaves;
 }
 
 // Leaves from left to right, as `predict` of the smaller tree numbers them.
