@@ -110,15 +110,15 @@ def most_used_features(tree: Tree) -> list[int]:
 
 def add_rows(
     summary: Summary,
-    explained: "Explanation",
+    explanation: "Explanation",
     X: Matrix,
     names: Sequence[str],
     detail: Detail,
 ) -> None:
     """Complete a summary with what the training rows tell."""
-    labels = explained.labels
+    labels = explanation.labels
     assert labels is not None
-    groups = rows_of_groups(labels, explained.tree.n_leaves)
+    groups = rows_of_groups(labels, explanation.tree.n_leaves)
     moments = Moments.of(X, groups)
     total = moments.total()
     differences = moments.differences()
@@ -135,7 +135,7 @@ def add_rows(
         differences,
         total.stds[0],
         columns,
-        explained.row_reference,
+        explanation.row_reference,
     )
     _add_cards(summary, training, profiled, names, detail)
     _add_features(summary, training, total, names)
@@ -146,7 +146,7 @@ def add_rows(
         "names": [names[column] for column in columns],
         "values": [[finite(x) for x in own] for own in differences[:, columns]],
     }
-    summary["points"] = _points(explained, X, names, detail)
+    summary["points"] = _points(explanation, X, names, detail)
 
 
 def _add_cards(
@@ -284,12 +284,12 @@ def plane_of(tree: Tree) -> list[int]:
 
 
 def _points(
-    explained: "Explanation", X: Matrix, names: Sequence[str], detail: Detail
+    explanation: "Explanation", X: Matrix, names: Sequence[str], detail: Detail
 ) -> PointsFacts:
     """Return a random sample of rows in the plane of the two most used features."""
-    features = plane_of(explained.tree)
+    features = plane_of(explanation.tree)
     rows = _drawn(np.random.default_rng(detail.seed), np.arange(len(X)), detail.n_points)
-    reference, labels = explained.row_reference, explained.labels
+    reference, labels = explanation.row_reference, explanation.labels
     assert labels is not None
     columns = [X[rows, feature].astype(np.float64).tolist() for feature in features]
     return {

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def summarize(
-    explained: "Explanation",
+    explanation: "Explanation",
     X: Any = None,
     *,
     names: Sequence[str] | None = None,
@@ -60,7 +60,7 @@ def summarize(
 
     Parameters
     ----------
-    explained : Explanation
+    explanation : Explanation
         The tree, its counts of clusters, and the leaf of every training row.
     X : array of shape (n_samples, n_features), optional
         The training rows. Without them nothing is said about values: no profiles, no rows.
@@ -98,11 +98,11 @@ def summarize(
     [('age ≤ 6', 'a', 2.0), ('age > 6', 'b', 2.0)]
     """
     detail = Detail() if detail is None else detail
-    tree = explained.tree
+    tree = explanation.tree
     known = default_names(tree.n_features, names)
-    counted = CountedTree.of(explained, known)
+    counted = CountedTree.of(explanation, known)
     leaves = leaf_facts(counted, leaf_reference)
-    trees = [step_facts(step, tree) for step in explained.trees]
+    trees = [step_facts(step, tree) for step in explanation.trees]
     summary: Summary = {
         "format": FORMAT,
         "version": VERSION,
@@ -124,7 +124,7 @@ def summarize(
         "price": trees[-1]["price"],
         "trees": trees,
         "path": [step_facts(step, tree) for step in path],
-        "refined": is_changed(explained),
+        "refined": is_changed(explanation),
         "differences": None,
         "points": None,
         "certificate": None if certificate is None else certificate.to_dict(),
@@ -132,19 +132,19 @@ def summarize(
         "settings": settings_facts(detail, method, parameters),
     }
     if X is not None:
-        table = check_rows(explained, X)
+        table = check_rows(explanation, X)
         # Squares of huge values overflow to infinity, which becomes None.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            add_rows(summary, explained, table, known, detail)
+            add_rows(summary, explanation, table, known, detail)
     return summary
 
 
-def check_rows(explained: "Explanation", X: Any) -> Matrix:
+def check_rows(explanation: "Explanation", X: Any) -> Matrix:
     """Return the training rows as a float table; refuse other rows."""
     table: Matrix = np.asarray(X)
     if table.dtype not in (np.float32, np.float64):
         table = table.astype(np.float64)
-    tree, labels = explained.tree, explained.labels
+    tree, labels = explanation.tree, explanation.labels
     assert labels is not None
     if table.ndim != 2 or table.shape != (len(labels), tree.n_features):
         raise ValueError(
@@ -156,11 +156,11 @@ def check_rows(explained: "Explanation", X: Any) -> Matrix:
     return table
 
 
-def is_changed(explained: "Explanation") -> bool:
+def is_changed(explanation: "Explanation") -> bool:
     """Whether a refinement changed tests, so that the tree is none that growth passed."""
-    tree, grown = explained.tree, explained.grown
-    if not explained.is_refined or grown is None or tree.n_leaves > grown.tree.n_leaves:
-        return explained.is_refined
+    tree, grown = explanation.tree, explanation.grown
+    if not explanation.is_refined or grown is None or tree.n_leaves > grown.tree.n_leaves:
+        return explanation.is_refined
     before = grown.tree.truncate(tree.n_leaves)
     return not all(
         np.array_equal(getattr(tree, name), getattr(before, name), equal_nan=True)
@@ -182,10 +182,10 @@ class CountedTree(NamedTuple):
     importances: Floats  # of every node's test
 
     @classmethod
-    def of(cls, explained: "Explanation", names: Sequence[str]) -> "CountedTree":
+    def of(cls, explanation: "Explanation", names: Sequence[str]) -> "CountedTree":
         """Return the counts of a tree's nodes."""
-        tree, reference = explained.tree, explained.reference
-        sizes, counts = explained.node_sizes, explained.node_counts
+        tree, reference = explanation.tree, explanation.reference
+        sizes, counts = explanation.node_sizes, explanation.node_counts
         noise = np.zeros_like(sizes) if reference is None else sizes - counts.sum(axis=1)
         labels = None if reference is None else [plain_label(each) for each in reference.classes]
         classes: Array = np.empty(0) if reference is None else reference.classes
