@@ -146,6 +146,7 @@ def test_files_of_older_versions() -> None:
         ({"scales": [1.0]}, "scales of training"),
         ({"scales": ["a", "b"]}, "must hold numbers"),
         ({"parameters": []}, "parameters of training"),
+        ({"trees": [[1]]}, "trees of training"),
         ({"path": [[1]]}, "path of training"),
         ({"path": [[1, 0, 0, 0, 0, 0.5, 0]] * 3}, "path of training"),
         ({"grown": {}}, "grown of training"),

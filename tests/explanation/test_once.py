@@ -8,7 +8,8 @@ import pytest
 
 from spexplain import CART, IMM, KernelIMM, SpexClique, SpexKNN, datasets
 from spexplain.estimators.base import Explainer
-from spexplain.explanation import Explanation
+from spexplain.explanation import explanation
+from spexplain.facts.path import path_of
 from spexplain.graphs import Neighbors
 
 IRIS = datasets.load("iris")
@@ -43,12 +44,12 @@ def test_neighbours_are_not_searched_again_after_a_pickle(monkeypatch) -> None:
 def test_the_path_is_computed_once(monkeypatch) -> None:
     fitted = CART(n_leaves=4).fit(IRIS.data, SPECIES)
     found = []
-    own = Explanation._step
     monkeypatch.setattr(
-        Explanation, "_step", lambda self, tree: found.append(tree) or own(self, tree)
+        explanation, "path_of", lambda record: found.append(record) or path_of(record)
     )
     assert fitted.path_ == fitted.path_
-    assert len(found) == 4
+    assert fitted.outline()["trees"] == fitted.outline()["path"]
+    assert len(found) == 1
 
 
 def test_copies_keep_everything() -> None:

@@ -101,6 +101,8 @@ class Explanation:
         The settings of the estimator.
     steps : tuple of PathStep, optional
         The path, where it was stored; by default it is computed when asked for.
+    own_steps : tuple of PathStep, optional
+        The trees that the nodes of a refined tree hold, where they were stored; likewise.
     grown : Explanation, optional
         The tree as it was grown, where this one is smaller or refined.
     is_refined : bool
@@ -132,6 +134,7 @@ class Explanation:
     scales: Floats | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[PathStep, ...] | None = None
+    own_steps: tuple[PathStep, ...] | None = None
     grown: "Explanation | None" = None
     is_refined: bool = False
     training: Training | None = None
@@ -340,6 +343,7 @@ class Explanation:
             leaf_purity=None,
             grown=whole,
             is_refined=False,
+            own_steps=None,
             training=training,
             **keeps,
         )
@@ -357,13 +361,12 @@ class Explanation:
     @cached_property
     def trees(self) -> list[PathStep]:
         """The trees of 1, 2, ... leaves that the nodes of this tree hold; the last is the tree itself."""
-        n_leaves = self.tree.n_leaves
-        if self.steps is not None and not self.is_refined:
-            return list(self.steps[:n_leaves])
+        stored = self.own_steps if self.is_refined else self.steps
+        if stored is not None:
+            return list(stored[: self.tree.n_leaves])
         if self.grown is not None and not self.is_refined:
-            return self.grown.trees[:n_leaves]
-        found = path_of(self)
-        return found if self.steps is None else [*found[:-1], self.step]
+            return self.grown.trees[: self.tree.n_leaves]
+        return path_of(self)
 
     @cached_property
     def step(self) -> PathStep:

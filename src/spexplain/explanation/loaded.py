@@ -120,9 +120,10 @@ def read_explanation(text: str | bytes) -> Explanation:
         grown = fields.pop("grown")
         if grown is not None:
             fields["grown"] = Explanation(**grown)
-        steps = fields.pop("steps")
-        if steps is not None:
-            fields["steps"] = tuple(PathStep(*step) for step in steps)
+        for name in ("steps", "own_steps"):
+            steps = fields.pop(name)
+            if steps is not None:
+                fields[name] = tuple(PathStep(*step) for step in steps)
         return Explanation(**fields)
     except ValueError as error:
         raise refusal(str(error).rstrip(".")) from None

@@ -1,7 +1,7 @@
 """An explanation as JSON: versioned, exact to the last bit, and read without trust."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
 # Values of the largest model: names twice, eight arrays over the nodes, labels and purities, and all
 # that is stored about the training rows, of the grown tree too.
-_MAX_VALUES = 2 * MAX_COLUMNS + 2 * (11 * 2 * MAX_LEAVES + 2 * MAX_COUNTS) + 10 * MAX_STEPS
+_MAX_VALUES = 2 * MAX_COLUMNS + 2 * (11 * 2 * MAX_LEAVES + 2 * MAX_COUNTS) + 20 * MAX_STEPS
 _FEW = 100_000  # characters whose values need no counting
 _BLOCK = 1 << 20  # characters that are counted at a time
 
@@ -47,6 +47,7 @@ _TRAINING_KEYS = {
     "scales",
     "parameters",
     "path",
+    "trees",
     "refined",
     "grown",
 }
@@ -132,8 +133,10 @@ def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
         "nodes": _nodes(explanation) if has_nodes else None,
         "scales": None if scales is None else [_number(x) for x in scales[explanation.used]],
         "parameters": {name: plain(each) for name, each in explanation.parameters.items()} or None,
-        "path": [[_number(x) for x in step] for step in explanation.path]
-        if is_known and whole.tree.n_leaves <= MAX_STEPS
+        "path": _steps(explanation.path) if is_known and whole.tree.n_leaves <= MAX_STEPS else None,
+        # Those of a tree that was not refined stand in its path.
+        "trees": _steps(explanation.trees)
+        if is_known and explanation.is_refined and explanation.tree.n_leaves <= MAX_STEPS
         else None,
         "refined": True if explanation.is_refined else None,
         "grown": None
@@ -143,6 +146,10 @@ def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
             "nodes": _nodes(grown) if has_nodes and _has_nodes(grown) else None,
         },
     }
+
+
+def _steps(steps: Iterable[Iterable[float]]) -> list[list[Any]]:
+    return [[_number(x) for x in step] for step in steps]
 
 
 def _has_nodes(explanation: "Explanation") -> bool:
@@ -215,7 +222,7 @@ def _tree(data: Any) -> Tree:
 def _read_training(data: Any, tree: Tree) -> dict[str, Any]:
     """Return the parts of the record that stand in the entry "training"."""
     if data is None:
-        return {"grown": None, "steps": None}
+        return {"grown": None, "steps": None, "own_steps": None}
     _check_keys(data, _TRAINING_KEYS, "training")
     found: dict[str, Any] = {"is_refined": data["refined"] is True}
     if data["refined"] not in (True, None):
@@ -236,7 +243,8 @@ def _read_training(data: Any, tree: Tree) -> dict[str, Any]:
     found["parameters"] = {} if parameters is None else parameters
     found["grown"] = _read_grown(data["grown"], tree, classes)
     whole = tree if found["grown"] is None else found["grown"]["tree"]
-    found["steps"] = _read_path(data["path"], tree, whole)
+    found["steps"] = _read_steps("path", data["path"], tree, whole)
+    found["own_steps"] = _read_steps("trees", data["trees"], tree, tree)
     return found
 
 
@@ -318,16 +326,16 @@ def _read_grown(data: Any, tree: Tree, classes: Any) -> dict[str, Any] | None:
     return found
 
 
-def _read_path(data: Any, tree: Tree, whole: Tree) -> list[list[Any]] | None:
+def _read_steps(name: str, data: Any, tree: Tree, whole: Tree) -> list[list[Any]] | None:
     if data is None:
         return None
     is_good = isinstance(data, list) and tree.n_leaves <= len(data) <= whole.n_leaves
     steps = []
     for at, step in enumerate(data if is_good else [None], 1):
         if not (isinstance(step, list) and len(step) == 7 and step[0] == at):
-            raise ValueError("path of training must hold a step per number of leaves")
+            raise ValueError(f"{name} of training must hold a step per number of leaves")
         if type(step[0]) is not int or type(step[5]) is not int:
-            raise ValueError("path of training must hold whole numbers of leaves and depths")
+            raise ValueError(f"{name} of training must hold whole numbers of leaves and depths")
         numbers = [_read_number(each) for each in step]
         steps.append([step[0], *numbers[1:5], step[5], numbers[6]])
     return steps
