@@ -22,8 +22,8 @@ from facts.cases import (
 )
 from spexplain.facts import feature_scales, summarize, summary_text
 from spexplain.facts.counterfactual import explain_row, row_text
-from spexplain.facts.palette import colors
 from spexplain.show.html import html_repr
+from spexplain.show.palette import colors
 from spexplain.tree import LEAF, Tree
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -170,12 +170,10 @@ def interval(name: str, lower: float | None, upper: float | None, width: int) ->
     >>> interval("petal length", 2.45, 4.75, 40)
     '2.45 < petal length ≤ 4.75'
     """
-    from spexplain.tree.words import number
+    from spexplain.facts.schema import bounds
+    from spexplain.tree.words import interval_text
 
-    before = "" if lower is None or upper is None else f"{number(lower)} < "
-    after = f" ≤ {number(upper)}" if upper is not None else ""
-    if upper is None and lower is not None:
-        after = f" > {number(lower)}"
+    before, after = interval_text([bounds([lower, upper])], "\0").split("\0")
     room = max(width - cell_len(before + after), _SHORTEST_NAME)
     return f"{before}{clipped(name, room)}{after}"
 
@@ -233,7 +231,7 @@ def _is_noise(leaf: "LeafFacts") -> bool:
 
 
 def _color(summary: "Summary", leaf: "LeafFacts") -> str:
-    from spexplain.facts.palette import colors
+    from spexplain.show.palette import colors
 
     reference = summary["reference"]
     if reference is None or leaf["code"] is None:

@@ -20,7 +20,8 @@ from spexplain.facts.schema import (
     finite,
     plain_label,
 )
-from spexplain.facts.text import default_names, one_line
+from spexplain.facts.text import default_names
+from spexplain.messages import one_line
 from spexplain.tree import Tree
 from spexplain.tree.boxes import Interval, contains, leaf_boxes
 from spexplain.tree.words import number, rule_text

@@ -3,22 +3,11 @@
 from collections.abc import Sequence
 
 from spexplain.facts.schema import Label, LeafFacts, PartFacts, Summary
+from spexplain.messages import counted, one_line
 from spexplain.table.reference import NOISE
 from spexplain.tree.words import number
 
 _N_PARTS = 4  # clusters of a leaf that are named
-
-
-def one_line(text: str) -> str:
-    r"""Return a text without line breaks and other control characters.
-
-    Examples
-    --------
-    >>> from spexplain.facts.text import one_line
-    >>> one_line("pay\n(per\tyear)")
-    'pay (per year)'
-    """
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def percent(share: float) -> str:
@@ -33,18 +22,6 @@ def percent(share: float) -> str:
     if 0 < share < 0.01:
         return "<1%"
     return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
-
-
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> from spexplain.facts.text import counted
-    >>> counted(1, "row"), counted(1500, "row"), counted(2, "leaf", "leaves")
-    ('1 row', '1,500 rows', '2 leaves')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def rows_text(size: int, share: float) -> str:

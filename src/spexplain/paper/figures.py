@@ -9,11 +9,11 @@ import numpy as np
 from spexplain import datasets
 from spexplain.aliases import Array, Floats
 from spexplain.estimators import CART, SpexClique
-from spexplain.facts.palette import NOISE_COLOR, colors
 from spexplain.paper.layout import FOREIGN
 from spexplain.paper.protocol import GROUPS, METHODS
 from spexplain.paper.results import Results, Value
 from spexplain.references.named import cluster
+from spexplain.show.palette import NOISE_COLOR, colors
 from spexplain.show.plots import plot_cuts
 from spexplain.show.plots.style import pyplot
 

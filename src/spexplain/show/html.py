@@ -2,9 +2,10 @@
 
 from html import escape
 
-from spexplain.facts.palette import colors
 from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
-from spexplain.facts.text import cluster_text, counted, one_line, parts_text, percent, rows_text
+from spexplain.facts.text import cluster_text, parts_text, percent, rows_text
+from spexplain.messages import counted, one_line
+from spexplain.show.palette import colors
 
 # Only transparent fills and the notebook's own text colour: right in light and in dark themes.
 _STYLE = """\

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.facts.palette import colors
 from spexplain.facts.rows import plane_of
 from spexplain.facts.text import default_names
+from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new, label_text
 from spexplain.table.reference import NOISE
 from spexplain.tree import LEAF, Tree

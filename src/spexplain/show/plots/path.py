@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from spexplain.facts.palette import colors
 from spexplain.facts.schema import StepFacts, Summary
+from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new
 
 if TYPE_CHECKING:

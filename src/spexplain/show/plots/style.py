@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spexplain.facts.text import one_line
+from spexplain.messages import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ import numpy as np
 
 from spexplain.aliases import Floats
 from spexplain.arguments import check_choice
-from spexplain.facts.palette import colors
 from spexplain.facts.schema import LeafFacts, NodeFacts, Summary, bounds
 from spexplain.facts.text import rows_text
+from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new, drawable, label_text, shortened, text_width
 from spexplain.table.reference import NOISE
 from spexplain.tree.words import interval_text

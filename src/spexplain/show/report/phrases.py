@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from spexplain.facts.schema import Label, Summary
-from spexplain.facts.text import counted, one_line
+from spexplain.messages import counted, one_line
 from spexplain.tree.boxes import Interval
 from spexplain.tree.words import interval_text
 

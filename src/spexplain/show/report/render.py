@@ -1,15 +1,18 @@
 """From a summary to the report: its sections, its charts and what its script knows, put into templates."""
 
 import json
+import os
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spexplain.facts.palette import NOISE_COLOR, colors
 from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
-from spexplain.facts.text import counted, one_line
+from spexplain.files import write_file
+from spexplain.messages import counted, one_line
+from spexplain.show.palette import NOISE_COLOR, colors
 from spexplain.show.report.charts import CUTS, PATH, cuts_chart, path_chart
 from spexplain.show.report.phrases import caveats, figure, rule_text, share, verdict
 from spexplain.show.report.sections import (
@@ -94,6 +97,45 @@ def render(summary: Summary, *, title: str | None = None, note: str | None = Non
         script=_trusted(script),
         policy=_policy(script, style),
     )
+
+
+def write(path: str | os.PathLike[str], html: str, *, force: bool = True) -> Path:
+    """Write a report; an interrupted run leaves an older file as it was.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. Its folder must be there.
+    html : str
+        From `render`.
+    force : bool, default=True
+        Whether an existing file is replaced; otherwise it is refused.
+
+    Returns
+    -------
+    path : Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from spexplain.show.report import write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write(Path(folder) / "report.html", "<p>hello</p>")
+    ...     print(written.name, written.read_text())
+    report.html <p>hello</p>
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"The report's path {str(target)!r} is a folder; name a file in it."
+        )
+    # What a symbolic link points to is replaced, so its folder is what counts.
+    folder = Path(os.path.realpath(target)).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(folder)!r} to write the report to.")
+    return write_file(target, html, force=force)
 
 
 def _environment() -> "Environment":

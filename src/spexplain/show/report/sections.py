@@ -14,7 +14,7 @@ from spexplain.facts.schema import (
     Summary,
     bounds,
 )
-from spexplain.facts.text import counted, one_line
+from spexplain.messages import counted, one_line
 from spexplain.show.report.phrases import (
     ConditionPieces,
     RulePieces,
@@ -28,7 +28,7 @@ from spexplain.show.report.phrases import (
 from spexplain.table.reference import NOISE
 from spexplain.tree.boxes import EVERYWHERE, Box
 
-N_COLORS = 21  # as many as `spexplain.facts.palette` tells apart
+N_COLORS = 21  # as many as `spexplain.show.palette` tells apart
 MAX_CARDS = 60  # the largest leaves; all are in the table of rules
 _THINNEST = 0.004  # thinner pieces of a bar could not be seen and are drawn together
 _N_PIECES = 24

@@ -13,7 +13,7 @@ def colors(n_clusters: int) -> list[str]:
 
     Examples
     --------
-    >>> from spexplain.facts.palette import colors
+    >>> from spexplain.show.palette import colors
     >>> colors(2)
     ['#0072b2', '#e69f00', '#9a9a9a']
     """
