@@ -4,6 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from inspect import signature
 from typing import Any, ClassVar, Literal, Self
 
 from spexplain.aliases import EngineName, Ints, Matrix, NoisePolicy
@@ -17,17 +18,13 @@ from spexplain.estimators.explained import (
 )
 from spexplain.estimators.fitted import FittedTree
 from spexplain.estimators.progress import leaf_bar, stage
-from spexplain.exceptions import LeafCountWarning
+from spexplain.exceptions import ClusterCountWarning, LeafCountWarning
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
-from spexplain.table.checks import (
-    check_table,
-    column_numbers,
-)
-from spexplain.table.device import on_host, scales_of, table_for
-from spexplain.table.partitions import labels_for
+from spexplain.table.base import Table
+from spexplain.table.read import read_table
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 
@@ -116,24 +113,24 @@ class Explainer(FittedTree):
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         """Walk from the table to the tree."""
         self._check_parameters()
-        X = check_table(self, X, reset=True)
-        columns = column_numbers(self)
-        self._table = X
-        table = X if len(columns) == X.shape[1] else X[:, columns.tolist()]
+        table = read_table(X, self)
+        self._table = table
+        columns = self._column_numbers()
+        chosen = table.select(columns.tolist()).values
         with self._stage("reference"):
-            needs_rows = y is None and self._needs_reference
-            rows = table_for(self, X, given, needs_rows=needs_rows)
-            reference = self._reference(rows, labels_for(X, on_host(y)), **given)
+            reference = self._reference(table, y, **given)
+        if y is not None and reference is not None and self._needs_reference:
+            self._warn_of_other_clusters(reference)
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:  # said before the work is done
-            check_size(min(n_leaves, len(X)), reference.n_clusters)
+            check_size(min(n_leaves, len(table)), reference.n_clusters)
         with self._stage("graph"):
-            objective = self._objective(X, reference)
+            objective = self._objective(table.values, reference)
         self._graph = self._certified_graph(objective, reference)
         objective = on_columns(objective, columns)
         with self._stage("tree"):
-            tree = self._grow(table, objective, n_leaves)
-        self._grown = Explained.of(tree.renumbered(columns, X.shape[1]), X, reference)
+            tree = self._grow(chosen, objective, n_leaves)
+        self._grown = Explained.of(tree.renumbered(columns, table.shape[1]), table, reference)
         if self.n_leaves == "auto":
             n_leaves = plateau(self.path_)
         final = self._grown
@@ -141,9 +138,9 @@ class Explainer(FittedTree):
             tree, final = tree.truncate(n_leaves), final.truncated(n_leaves)
         if self.refine is not None:
             with self._stage("refine"):
-                tree = self._refined(tree, table, objective, reference)
-            final = Explained.of(tree.renumbered(columns, X.shape[1]), X, reference)
-        self._scales = scales_of(X, final.tree.feature[final.tree.feature >= 0])
+                tree = self._refined(tree, chosen, objective, reference)
+            final = Explained.of(tree.renumbered(columns, table.shape[1]), table, reference)
+        self._scales = table.scales(final.tree.feature[final.tree.feature >= 0])
         self._set_fitted(final)
         self._warn_of_missing_leaves(n_leaves)
         return self
@@ -190,7 +187,7 @@ class Explainer(FittedTree):
             self.tree_,
             table,
             self._objective(table, self._explained.reference),
-            columns=column_numbers(self),
+            columns=self._column_numbers(),
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
@@ -217,18 +214,37 @@ class Explainer(FittedTree):
         if self.refine is not None:
             check_choice("refine", self.refine, ("objective", "agreement"))
 
-    def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
+    def _reference(self, table: Table, y: Any, **given: Any) -> Reference | None:
         """Return the clustering to explain, or to compare with, or None."""
         if y is None and not self._needs_reference:
             return None
         if y is None:
-            y = cluster(self.reference, X, self.n_clusters, self.random_state)
-        reference = Reference.from_labels(y, n_samples=len(X), noise=self.noise)
+            rows = self._rows_to_cluster(table)
+            y = cluster(self.reference, rows, self.n_clusters, self.random_state)
+        reference = table.reference(y, self.noise)
         if self._needs_reference and reference.n_clusters < 2:
             raise ValueError(
                 f"The reference (y) needs two clusters or more to tell apart, but has {reference.n_clusters}."
             )
         return reference
+
+    def _rows_to_cluster(self, table: Table) -> Matrix:
+        """Return the rows that the reference is computed from, on the host."""
+        return table.to_host(
+            f"reference={self.reference!r}",
+            "pass reference labels as y, for example those of a clusterer that was fitted to a sample",
+        )
+
+    def _warn_of_other_clusters(self, reference: Reference) -> None:
+        """Say that a number of clusters that was asked for is not that of the labels."""
+        default = signature(type(self)).parameters["n_clusters"].default
+        n_labels = reference.n_clusters + int(reference.has_noise)
+        if self.n_clusters not in (default, reference.n_clusters, n_labels):
+            warnings.warn(
+                f"n_clusters={self.n_clusters} is not used: y has {reference.n_clusters} clusters.",
+                ClusterCountWarning,
+                stacklevel=4,
+            )
 
     def _wanted_leaves(self, reference: Reference | None) -> int:
         per_cluster = AUTO_LEAVES_PER_CLUSTER if self.n_leaves == "auto" else 1

@@ -6,8 +6,8 @@ from spexplain.aliases import Matrix
 from spexplain.arguments import check_choice
 from spexplain.estimators.center_based import CenterExplainer
 from spexplain.estimators.parameters import Shared, explainer
-from spexplain.graphs.centers import CostName
 from spexplain.objectives import Denominator, Objective, emn, imm
+from spexplain.table.distances import CostName
 from spexplain.table.reference import Reference
 
 Pairs: TypeAlias = Literal["any", "furthest"]

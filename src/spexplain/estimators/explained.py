@@ -1,16 +1,15 @@
 """What a tree explains, and its path: growth nests, so one tree holds those of all smaller numbers of leaves."""
 
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints, Matrix
-from spexplain.engines.base import SMALL_TABLE
+from spexplain.aliases import Floats, Ints
 from spexplain.memory import check_memory
 from spexplain.metrics.agreement import RandIndex
 from spexplain.metrics.shape import weighted_average_explanation_size
-from spexplain.table.device import group_sums, is_on_device, leaf_ids, on_host
-from spexplain.table.partitions import is_partitioned, lazy_leaf_sums, look_up
+from spexplain.table.base import GroupSums, Table
+from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
 from spexplain.tree import LEAF, Tree
 
@@ -44,39 +43,29 @@ class Explained(NamedTuple):
     cluster_costs: Floats  # the same for the clusters of the reference, shape (k, k)
 
     @classmethod
-    def of(cls, tree: Tree, X: Matrix, reference: Reference | None) -> Self:
-        """Return what a tree does to the rows of X."""
-        labels = on_host(leaf_ids(tree, X))
+    def of(cls, tree: Tree, table: Table, reference: Reference | None) -> Self:
+        """Return what a tree does to the rows of a table."""
+        labels = table.fetch(table.leaves(tree))
         if reference is None:
             nothing = np.zeros((tree.n_nodes, 0))
             return cls(tree, labels, None, nothing.astype(np.int64), nothing, nothing)
-        n_clusters = reference.n_clusters
-        if is_partitioned(X):
-            counts, sums, squares, origin = lazy_leaf_sums(X, tree, reference.codes, n_clusters)
-            of_leaves, of_clusters = _margins(sums, squares, counts.shape)
-        else:
-            counts = reference.counts(labels, tree.n_leaves)
-            origin = on_host(X[0]).astype(np.float64)  # near the rows, squares lose few digits
-            with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
-                of_leaves, of_clusters = _margin_sums(
-                    X, origin, labels, reference.codes, counts.shape
-                )
-        if reference.centers is None:
-            centers = of_clusters[0] / counts.sum(axis=0)[:, None]
-        else:
-            centers = reference.centers - origin
+        shape = tree.n_leaves, reference.n_clusters
+        counts, of_leaves, of_clusters, origin = table.margins(labels, reference.codes, shape)
+        with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
+            if reference.centers is None:
+                centers = of_clusters.sums / of_clusters.counts[:, None]
+            else:
+                centers = reference.centers - origin
 
-        def costs(group: tuple[Floats, Floats], sizes: Ints) -> Floats:
+        def costs(group: GroupSums) -> Floats:
             """Squared distances of every group of rows to every centre."""
-            summed, lengths = group
             with np.errstate(over="ignore", invalid="ignore"):
-                near = lengths[:, None] - 2 * summed @ centers.T
-                far = np.outer(sizes, np.sum(centers**2, axis=1))
+                near = group.squares[:, None] - 2 * group.sums @ centers.T
+                far = np.outer(group.counts, np.sum(centers**2, axis=1))
                 total: Floats = np.maximum(near + far, 0.0)
             return total
 
-        leaf_costs = costs(of_leaves, counts.sum(axis=1))
-        cluster_costs = costs(of_clusters, counts.sum(axis=0))
+        leaf_costs, cluster_costs = costs(of_leaves), costs(of_clusters)
         node_counts = _totals(tree, counts)
         return cls(tree, labels, reference, node_counts, _totals(tree, leaf_costs), cluster_costs)
 
@@ -124,50 +113,6 @@ def check_size(n_leaves: int, n_clusters: int) -> None:
         f"Tables of {n_leaves:,} leaves by {n_clusters:,} clusters",
         "pass a smaller n_leaves, or labels (y) with fewer different values: so many are rarely clusters",
     )
-
-
-_Group: TypeAlias = tuple[Floats, Floats]  # sums of rows, and of their squared lengths
-
-
-def _margins(sums: Floats, squares: Floats, shape: tuple[int, ...]) -> tuple[_Group, _Group]:
-    """Return the sums by leaf and by cluster from those by both."""
-    sums, squares = sums.reshape(*shape, sums.shape[-1]), squares.reshape(shape)
-    by_leaf, by_cluster = ((sums.sum(axis=axis), squares.sum(axis=axis)) for axis in (1, 0))
-    return by_leaf, by_cluster
-
-
-def _margin_sums(
-    X: Matrix, origin: Floats, leaves: Ints, codes: Ints, shape: tuple[int, ...]
-) -> tuple[_Group, _Group]:
-    """Return the sums by leaf and by cluster of the rows that have a cluster.
-
-    In one pass by both, or in two where there are so many pairs that their sums would take memory.
-    """
-    n_leaves, n_clusters = shape
-    if n_leaves * n_clusters * X.shape[1] * 8 < X.nbytes / 8:
-        cells = np.where(codes < 0, -1, leaves * n_clusters + codes)
-        return _margins(*_group_sums(X, origin, cells, n_leaves * n_clusters), shape)
-    clustered = np.where(codes < 0, -1, leaves)
-    return (
-        _group_sums(X, origin, clustered, n_leaves),
-        _group_sums(X, origin, codes, n_clusters),
-    )
-
-
-def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:
-    """Return the sums of rows and of squared lengths of every group, measured from `origin`."""
-    sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
-    if is_on_device(X):
-        return group_sums(X, origin, groups, n_groups)
-    if X.size < SMALL_TABLE:
-        for group in np.unique(groups[groups >= 0]):
-            rows = X[groups == group] - origin
-            sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
-    else:
-        from spexplain.kernels.groups import sum_groups
-
-        sum_groups(X, origin, groups, sums, squares)
-    return sums, squares
 
 
 def path_of(grown: Explained) -> list[PathStep]:

@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spexplain.aliases import Floats, Matrix
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.estimators.explained import Explained, PathStep
 from spexplain.export import Exports
 from spexplain.facts import Summary, feature_importances, summarize
@@ -16,7 +16,9 @@ from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.row_schema import RowExplanation
 from spexplain.graphs import Graph
-from spexplain.table.checks import check_table, column_numbers
+from spexplain.table.base import Table
+from spexplain.table.columns import column_numbers
+from spexplain.table.read import read_rows
 from spexplain.tree import Tree
 
 _SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
@@ -32,9 +34,10 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
     tree_: Tree
     n_features_in_: int
     _explained: Explained
-    _table: Matrix | None
+    _table: Table | None
     _scales: Floats
     _graph: Graph
+    _words_for_features: ClassVar[tuple[str, ...]] = ()
 
     @property
     @abstractmethod
@@ -125,13 +128,21 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         return [f"x{column}" for column in range(self.n_features_in_)]
 
     def _rows(self, X: Any) -> Matrix:
-        """Return the training table: given, or remembered."""
+        """Return the training rows on the host: given, or remembered."""
         if X is not None:
-            return check_table(self, X, reset=False)
-        remembered: Matrix | None = getattr(self, "_table", None)
+            return read_rows(X, self).to_host()
+        remembered: Table | None = getattr(self, "_table", None)
         if remembered is None:
             raise ValueError("This estimator does not remember its training rows; pass them as X.")
-        return remembered
+        return remembered.training_rows()
+
+    def _column_numbers(self) -> Ints:
+        """Return the columns that cuts may use, in increasing order."""
+        # KernelIMM takes some words here that say which features it makes, not which columns it uses.
+        features: Any = self.get_params(deep=False)["features"]
+        is_word = isinstance(features, str) and features in self._words_for_features
+        names = getattr(self, "feature_names_in_", None)
+        return column_numbers(None if is_word else features, names, self.n_features_in_)
 
     def explain(self, row: Any, *, feature_names: Sequence[str] | None = None) -> RowExplanation:
         """Return why a row is in its leaf, and the smallest changes that would move it.
@@ -152,7 +163,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
-        table = check_table(self, given, reset=False)
+        table = read_rows(given, self).to_host()
         if len(table) != 1:
             raise ValueError(f"row must be a single row, got {len(table)}.")
         return explain_row(
@@ -187,7 +198,7 @@ class Explaining(Exports, ClusterMixin, BaseEstimator):
             self._graph,
             table,
             self.tree_,
-            features=column_numbers(self).tolist(),
+            features=self._column_numbers().tolist(),
             feature_names=self._names(feature_names),
         )
 

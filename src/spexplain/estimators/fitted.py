@@ -7,12 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spexplain.aliases import Array, Ints, Matrix
+from spexplain.aliases import Array, Ints
 from spexplain.estimators.explained import Explained, PathStep, path_of
 from spexplain.estimators.showing import Showing
-from spexplain.table.checks import check_table
-from spexplain.table.device import labels_of, leaf_ids, on_host
-from spexplain.table.partitions import is_collection, refuse_whole_table
+from spexplain.table.places import is_collection, look_up
+from spexplain.table.read import read_rows
 from spexplain.table.records_out import TableKind, as_table
 from spexplain.tree import Tree
 from spexplain.tree.words import rule_text, tree_text
@@ -45,12 +44,6 @@ class FittedTree(Showing):
         """Return the reference label that each leaf stands for: the commonest."""
         assert explained.reference is not None
         return explained.reference.majority(explained.counts)
-
-    def _rows(self, X: Any) -> Matrix:
-        """Return the training table on the host: given, or remembered."""
-        table: Matrix = on_host(super()._rows(X))
-        refuse_whole_table(table)
-        return table
 
     @property
     def path_(self) -> list[PathStep]:
@@ -90,7 +83,7 @@ class FittedTree(Showing):
             On the GPU if `X` is a CuPy array; a lazy Dask array if it is a Dask collection.
         """
         check_is_fitted(self)
-        labels: Ints = leaf_ids(self.tree_, check_table(self, X, reset=False))
+        labels: Ints = read_rows(X, self).leaves(self.tree_)
         return labels
 
     def predict_reference(self, X: Any) -> Array:
@@ -112,7 +105,7 @@ class FittedTree(Showing):
                 f"{type(self).__name__} was fitted without reference labels; pass them to fit as y to have "
                 "leaves named after them."
             )
-        return labels_of(self.leaf_reference_, self.predict(X))  # type: ignore[no-any-return]
+        return look_up(self.leaf_reference_, self.predict(X))  # type: ignore[no-any-return]
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: TableKind = "auto"

@@ -13,9 +13,9 @@ from spexplain.estimators.center_based import CenterExplainer, centers_of, first
 from spexplain.estimators.explained import Explained
 from spexplain.estimators.parameters import Shared, explainer
 from spexplain.graphs import CenterCosts, ServingCenters
-from spexplain.graphs.centers import CostName
 from spexplain.grow import grow
 from spexplain.objectives import Objective, exkmc, greedy_service, imm, shallow_service
+from spexplain.table.distances import CostName
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 

@@ -90,6 +90,11 @@ def add_up(parts: list[Any]) -> Any:
     return total
 
 
+def add_tuples(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the sums of tuples of arrays."""
+    return tuple(add_up(list(each)) for each in zip(*parts, strict=True))
+
+
 class Layer:
     """Tasks that go into Dask's graph together: far cheaper than one by one."""
 
