@@ -4,11 +4,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.memory import check_memory
 from spexplain.metrics.agreement import RandIndex
 from spexplain.metrics.shape import weighted_average_explanation_size
 from spexplain.table.base import GroupSums, Table
+from spexplain.table.host import HostTable
 from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
 from spexplain.tree import LEAF, Tree
@@ -43,8 +44,9 @@ class Explained(NamedTuple):
     cluster_costs: Floats  # the same for the clusters of the reference, shape (k, k)
 
     @classmethod
-    def of(cls, tree: Tree, table: Table, reference: Reference | None) -> Self:
+    def of(cls, tree: Tree, X: Table | Matrix, reference: Reference | None) -> Self:
         """Return what a tree does to the rows of a table."""
+        table = X if isinstance(X, Table) else HostTable(X)
         labels = table.fetch(table.leaves(tree))
         if reference is None:
             nothing = np.zeros((tree.n_nodes, 0))

@@ -52,12 +52,17 @@ class HostTable(Table):
         n_rows, n_columns = self.values.shape
         return n_rows, n_columns
 
+    @property
+    def is_small(self) -> bool:
+        """Whether a copy takes next to no time and memory."""
+        return self.values.nbytes <= _COPIED
+
     def kept(self, seen: tuple[int, ...]) -> Self:
         """Return the table safe from later edits of the caller's array, which it shares.
 
         A small one is copied. A large one is watched: `training_rows` refuses it once it has changed.
         """
-        if self.values.nbytes <= _COPIED:
+        if self.is_small:
             return replace(self, values=self.values.copy(order="K"))
         return replace(self, seen=seen)
 

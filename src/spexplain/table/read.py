@@ -52,11 +52,11 @@ def read_table(X: Any, estimator: Any) -> Table:
         X = on_host(X)
     values = _as_matrix(X, estimator, reset=True)
     names = _names(estimator)
-    seen = check_finite(values, names)
-    check_tells_apart(rows_differ(values))
-    table = HostTable(values, names, kinds_of(X))
     # Arrays that were made of lists or of other types of numbers belong to nobody else.
     is_shared = values is X or not values.flags.owndata
+    table = HostTable(values, names, kinds_of(X))
+    seen = check_finite(values, names, watched=is_shared and not table.is_small)
+    check_tells_apart(rows_differ(values))
     return table.kept(seen) if is_shared else table
 
 
