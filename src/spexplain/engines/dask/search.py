@@ -228,8 +228,9 @@ class DaskSearch:
             table.used, _shift(self.n_features, self.tally.width), table.sample, points
         )
         self.codes = self._codes_of(points)
-        self.sides: dict[int, list[Any]] = {}  # of every split, partition by partition
-        self._kept: set[int] = set()  # splits whose sides stay with the workers
+        self.n_splits = 0
+        self.sides: list[Any] = [{} for _ in table.parts]  # of all splits, kept by the workers
+        self._open: dict[int, list[Any]] = {}  # sides of splits that nobody has asked for yet
 
     def _codes_of(self, points: Floats) -> Ints:
         """Return the bins of the extra vertices, shape (n_features, n_extra)."""
@@ -253,7 +254,8 @@ class DaskSearch:
         return 0.0 if np.isnan(value) else value
 
     def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
-        number, column = len(self.sides), int(self.table.used[cut.feature])
+        number, column = self.n_splits, int(self.table.used[cut.feature])
+        self.n_splits += 1
         known = node.found[1] if node.found is not None and node.found[0] == cut else None
         if known is not None and known.last_code >= 0:
             coded = [(part, column, known.last_code) for part in self.table.parts]
@@ -262,7 +264,7 @@ class DaskSearch:
             blocks, places = self.table.read([column])
             read = [(block, places[column], cut) for block in blocks]
             tasks = self.workers.tasks("sides", worker.side_of, read)
-        self.sides[number] = tasks
+        self._open[number] = tasks
         values = self.geometry.points[node.centers, cut.feature]
         is_left = (cut.lower < values) & (values <= cut.threshold)
         paths = [(*node.path, (number, side)) for side in (True, False)]
@@ -357,18 +359,14 @@ class DaskSearch:
             self.edges.add_totals(totals, sides, paths)
         return totals
 
-    def _sides(self, paths: Sequence[worker.Path]) -> list[dict[int, Any]]:
+    def _sides(self, paths: Sequence[worker.Path]) -> list[Any]:
         """Return the sides of all splits above some nodes, for every partition."""
-        splits = sorted({split for path in paths for split, _ in path})
-        for split in splits:
-            # Not before they are needed: the parts of the last split are never looked at.
-            if split not in self._kept:
-                self.sides[split] = self.workers.keep(self.sides[split])
-                self._kept.add(split)
-        return [
-            {split: self.sides[split][place] for split in splits}
-            for place in range(len(self.table.parts))
-        ]
+        # Not before they are needed: the parts of the last split are never looked at.
+        if wanted := sorted({split for path in paths for split, _ in path} & self._open.keys()):
+            tasks = [self._open.pop(split) for split in wanted]
+            more = [(sides, wanted, *each) for sides, *each in zip(self.sides, *tasks, strict=True)]
+            self.sides = self.workers.keep(self.workers.tasks("split", worker.with_sides, more))
+        return self.sides
 
     def _refine(self, searches: list[NodeSearch], rival: float) -> None:
         """Look closely, at all nodes in one request, until nothing is left that can win."""

@@ -256,7 +256,7 @@ class EdgeSums:
         ]
         held = [workers.hold(share, "edges") for share in shares]
         self.edges = workers.keep(workers.tasks("edges", worker.itself, [(each,) for each in held]))
-        every = workers.tasks("all-codes", worker.all_codes, [(table.parts, table.used)])
+        every = workers.tasks("all-codes", worker.all_codes, [(table.used, *table.parts)])
         self.codes = workers.keep(every)[0]
         nothing = np.zeros(table.shape[0], dtype=np.int64)
         amounts = np.column_stack([nothing, nothing, graph.degrees])
@@ -290,24 +290,22 @@ class EdgeSums:
     def is_pure(self, node: Node) -> bool:
         return False
 
-    def _nodes(self, sides: list[dict[int, Any]], paths: Sequence[worker.Path]) -> Any:
+    def _nodes(self, sides: list[Any], paths: Sequence[worker.Path]) -> Any:
         """Return a task for the number of the node of every row."""
         workers, held = self.table.workers, self.table.workers.hold(paths)
         arguments = [(part, each, held) for part, each in zip(self.table.parts, sides, strict=True)]
         numbers = workers.tasks("nodes", worker.node_numbers, arguments)
-        return workers.tasks("all-nodes", worker.concatenated, [(numbers,)])[0]
+        return workers.tasks("all-nodes", worker.concatenated, [tuple(numbers)])[0]
 
     def add_histograms(
-        self, cells: Array, sides: list[dict[int, Any]], paths: Sequence[worker.Path], shift: int
+        self, cells: Array, sides: list[Any], paths: Sequence[worker.Path], shift: int
     ) -> None:
         """Add the sums over edges to histograms of shape (n_nodes, n_features, n_bins, 4)."""
         workers, nodes = self.table.workers, self._nodes(sides, paths)
         arguments = [(edges, self.codes, nodes, cells.shape[:3], shift) for edges in self.edges]
         cells[..., :2] += workers.ask("edge-histograms", worker.edge_histograms, arguments)
 
-    def add_totals(
-        self, totals: Ints, sides: list[dict[int, Any]], paths: Sequence[worker.Path]
-    ) -> None:
+    def add_totals(self, totals: Ints, sides: list[Any], paths: Sequence[worker.Path]) -> None:
         """Add the sums over edges to the cells of whole nodes."""
         nodes = self._nodes(sides, paths)
         arguments = [(edges, nodes, len(paths)) for edges in self.edges]
@@ -315,9 +313,7 @@ class EdgeSums:
             :, None
         ]
 
-    def look(
-        self, look: worker.Look, blocks: list[Any], sides: list[dict[int, Any]], n_places: int
-    ) -> Ints:
+    def look(self, look: worker.Look, blocks: list[Any], sides: list[Any], n_places: int) -> Ints:
         """Return the sums over edges in numbered places, shape (n_places, 2)."""
         workers = self.table.workers
         held = workers.hold(look)
@@ -326,7 +322,7 @@ class EdgeSums:
             for part, block, each in zip(self.table.parts, blocks, sides, strict=True)
         ]
         places = workers.tasks("places", worker.places_of, arguments)
-        everywhere = workers.tasks("all-places", worker.concatenated, [(places,)])[0]
+        everywhere = workers.tasks("all-places", worker.concatenated, [tuple(places)])[0]
         meanings = [group.meaning for group in look.groups]
         request = workers.hold((meanings, n_places))
         found: Ints = workers.ask(

@@ -114,6 +114,11 @@ def side_of_codes(part: Part, feature: int, last_code: int) -> Array:
     return np.packbits(part.codes[feature] <= last_code)
 
 
+def with_sides(sides: Mapping[int, Array], splits: Sequence[int], *more: Array) -> dict[int, Array]:
+    """Return the sides of all splits so far with those of further ones."""
+    return {**sides, **dict(zip(splits, more, strict=True))}
+
+
 def rows_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
     """Return the rows of a partition that lie in a node."""
     if not path:
@@ -360,12 +365,12 @@ def itself(value: Any) -> Any:
     return value
 
 
-def all_codes(all_parts: list[Part], columns: Ints) -> Array:
+def all_codes(columns: Ints, *all_parts: Part) -> Array:
     """Return the bins of all rows, partition after partition."""
     return np.concatenate([part.codes[columns] for part in all_parts], axis=1)
 
 
-def concatenated(pieces: list[Array]) -> Array:
+def concatenated(*pieces: Array) -> Array:
     """Return what all rows have, partition after partition."""
     return np.concatenate(pieces, axis=-1)
 
