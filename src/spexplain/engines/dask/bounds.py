@@ -21,12 +21,13 @@ from spexplain.engines.dask.worker import Path
 from spexplain.objectives import Objective
 from spexplain.objectives.bounds import (
     BinSides,
+    CutSums,
     admissible_scores,
     corner_bounds,
     has_enough,
+    holds_cuts,
     lower_bounds,
 )
-from spexplain.objectives.bounds import CutSums as Cuts
 from spexplain.records import Cut, Side
 
 if TYPE_CHECKING:
@@ -154,10 +155,8 @@ class Scorer:
         lowest = lower_bounds(self.objective, bins, self.record)
         if self.is_flat:
             lowest = np.where(lowest < np.inf, 0.0, np.inf)
-        is_open = (np.diff(n_left, axis=1) > 1) & (segments.low < segments.high)
-        if self.min_samples > 1:
-            is_open &= samples[:, 1:] >= self.min_samples
-            is_open &= samples[:, :-1] <= self.n_samples - self.min_samples
+        is_open = holds_cuts(borders, self.n_samples, self.min_samples)
+        is_open &= segments.low < segments.high
         bounds = np.where(is_open, lowest, np.inf)
         valid = has_enough(samples, self.n_samples, self.min_samples)
         valid &= (n_left > n_left[:, :1]) & (n_left < n_left[:, -1:])
@@ -165,9 +164,9 @@ class Scorer:
         bounded = Bounded(segments, bounds, n_left[:, :-1], np.diff(samples, axis=1), fields)
         return bounded, self._best(bounded, scores)
 
-    def _borders(self, sums: Ints) -> Cuts:
+    def _borders(self, sums: Ints) -> CutSums:
         left, right = self.sums.sides(self.node, sums)
-        return Cuts(left, right, sums[..., -2, :], sums[..., -1, :])
+        return CutSums(left, right, sums[..., -2, :], sums[..., -1, :])
 
     def _best(self, bounded: Bounded, scores: Floats) -> Found:
         ranked = np.where(scores < np.inf, 0.0, np.inf) if self.is_flat else scores

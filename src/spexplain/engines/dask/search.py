@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
+from spexplain.engines.base import searches_empty_sides
 from spexplain.engines.dask import worker
 from spexplain.engines.dask.bounds import NOTHING, Bounded, Found, Node, Scorer, Segments, ruler_of
 from spexplain.engines.dask.sums import EdgeSums, Sums
@@ -29,6 +30,7 @@ from spexplain.engines.dask.zoom import (
 )
 from spexplain.engines.exhaustive import midpoint
 from spexplain.objectives import Objective
+from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
 from spexplain.table.coding import N_CODES
 from spexplain.table.partitioned import PartitionedTable
@@ -38,7 +40,6 @@ _MOST_ASKED = 1 << 21  # numbers in the answer to one closer look at a node
 _FEW = (
     1 / 8
 )  # bytes of rows, per byte of the node's histograms, that are sent without a look at finer bins
-_MARGIN = 1e-10  # relative; far above what is rounded away from priorities
 
 
 class NodeSearch:
@@ -98,11 +99,7 @@ class NodeSearch:
         if lowest == inf and self.border() is None:
             return
         score = min(self.best.score, lowest)
-        priority = float(objective.priority(score, self.scorer.record))
-        # The builder compares priorities without their last digits.
-        priority -= _MARGIN * (abs(score) + abs(priority))
-        if priority > rival:
-            self.promise = Promise(priority)
+        self.promise = promise_after(objective, score, self.scorer.record, rival)
 
     def border(self) -> tuple[int, int] | None:
         """Return feature and last code of the best cut if the values around it are not known yet."""
@@ -221,7 +218,6 @@ class DaskSearch:
         self.min_samples_leaf = min_samples_leaf
         extra = objective.graph.extra
         points = np.empty((0, self.n_features)) if extra is None else extra.astype(np.float64)
-        self.has_extra = extra is not None
         self.marks = sums.marks(table)
         self.edges: EdgeSums | None = sums if isinstance(sums, EdgeSums) else None
         self.geometry = Geometry(
@@ -248,10 +244,7 @@ class DaskSearch:
         return int(self.tally.n_rows(node.totals))
 
     def value(self, node: Node) -> float:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(self.objective.value(self.sums.record(node)))
-        # Nothing to cut (isolated vertices only): such a leaf adds nothing.
-        return 0.0 if np.isnan(value) else value
+        return self.objective.leaf_value(self.sums.record(node))
 
     def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
         number, column = self.n_splits, int(self.table.used[cut.feature])
@@ -286,9 +279,8 @@ class DaskSearch:
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = inf) -> list[Cut | Promise | None]:
         found = self._best_with(nodes, self.min_samples_leaf, rival)
-        if self.has_extra and self.min_samples_leaf == 1:
+        if searches_empty_sides(self.objective, self.min_samples_leaf):
             again = [i for i, cut in enumerate(found) if cut is None]
-            # Centres without samples between them: part the centres all the same.
             for i, cut in zip(
                 again, self._best_with([nodes[i] for i in again], 0, rival), strict=True
             ):
