@@ -6,13 +6,14 @@ import polars as pl
 import pytest
 
 from spexplain import SpexClique
-from spexplain.table import checks, host
+from spexplain.table import checks, device, host
 from spexplain.table.coding import MISSING, bin_table, binning_of, code
 from spexplain.table.columns import Column, column_numbers
+from spexplain.table.device import DeviceTable
 from spexplain.table.frames import kinds_of
 from spexplain.table.host import HostTable
 from spexplain.table.places import engine_of
-from spexplain.table.read import read_table
+from spexplain.table.read import read_rows, read_table
 from spexplain.threads import Threads
 
 RNG = np.random.default_rng(0)
@@ -130,8 +131,7 @@ def test_engines_for_tables_elsewhere():
     assert engine_of(X) is None
     assert engine_of(HostTable(X)) is None
     assert engine_of(da.from_array(X)) == "dask"
-    on_device = type("ndarray", (), {"__module__": "cupy"})()
-    assert engine_of(on_device) == "cupy"
+    assert engine_of(on_device(X)) == "cupy"
 
 
 # --- Later edits ----------------------------------------------------------------------------------
@@ -180,3 +180,76 @@ def test_changes_of_a_large_table_are_noticed(monkeypatch, order, dtype):
         assert fitted.summary(before) == facts
         table[:] = before
     assert fitted.summary() == facts
+
+
+# --- Tables on a device, with NumPy in place of CuPy ----------------------------------------------
+
+
+class StandIn(np.ndarray):
+    """An array that looks like one of CuPy."""
+
+    def get(self):
+        return np.array(self, copy=True).view(np.ndarray)
+
+
+StandIn.__module__ = "cupy"
+
+
+def on_device(values):
+    return np.array(values).view(StandIn)
+
+
+def test_device_tables_are_checked_where_they_are():
+    table = read_table(on_device(X), estimator())
+    assert isinstance(table, DeviceTable)
+    assert (table.engine, table.shape, table.size) == ("cupy", (60, 3), 180)
+    assert table.columns == tuple(Column(name) for name in ("x0", "x1", "x2"))
+    assert table.select([2]).values.tolist() == X[:, [2]].tolist()
+    assert table.origin.tolist() == X[0].tolist()
+    features = np.array([0, 2])
+    np.testing.assert_allclose(table.scales(features), HostTable(X).scales(features))
+    codes = (X[:, 1] > 0).astype(int)
+    for cost in ("kmeans", "kmedians"):
+        centers = table.centers(codes, 2, cost)
+        assert centers.tolist() == HostTable(X).centers(codes, 2, cost).tolist()
+        nearest = HostTable(X).nearest(centers, cost)
+        assert table.nearest(centers, cost).tolist() == nearest.tolist()
+    assert table.reference(on_device(codes)).codes.tolist() == codes.tolist()
+    assert table.fetch(on_device(codes)).tolist() == codes.tolist()
+    for flawed, words in (
+        (np.where(X[7, 1] == X, np.nan, X), "row 7, column 1"),
+        (np.ones((5, 2)), "constant"),
+        (X[:1], "1 sample"),
+        (X[0], "two dimensions"),
+        (X * 1j, "real numbers"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            read_table(on_device(flawed), estimator())
+
+
+def test_methods_that_need_the_host_get_a_copy(caplog):
+    caplog.set_level("INFO", logger="spexplain")
+    table = read_table(on_device(X.astype(np.float32)), SpexClique(engine="histogram"))
+    assert isinstance(table, HostTable)
+    assert "[SpexClique] works on a copy of X on the host" in caplog.text
+
+
+def test_edits_of_device_tables(monkeypatch):
+    given = on_device(X)
+    small = read_table(given, estimator())
+    monkeypatch.setattr(device, "_COPIED", 0)
+    large = read_table(given, estimator())
+    assert large.training_rows().tolist() == X.tolist()
+    given[:] = given[::-1].copy()
+    assert small.training_rows().tolist() == X.tolist()
+    with pytest.raises(ValueError, match="has changed since"):
+        large.training_rows()
+
+
+def test_rows_on_a_device_must_have_the_known_columns():
+    fitted = SpexClique().fit(pd.DataFrame(X, columns=list("abc")), Y)
+    assert read_rows(on_device(X), fitted).to_host().tolist() == X.tolist()
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        read_rows(on_device(X[:, :2]), fitted)
+    with pytest.raises(ValueError, match="row 3, column 'b'"):
+        read_rows(on_device(np.where(X[3, 1] == X, np.inf, X)), fitted)

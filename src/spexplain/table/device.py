@@ -1,5 +1,6 @@
 """Tables on a GPU, in CuPy arrays. CuPy is never loaded for a table that lies elsewhere."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -14,6 +15,7 @@ from spexplain.table.host import HostTable, group_sizes
 from spexplain.table.places import on_host
 from spexplain.tree import LEAF, Tree
 
+_log = logging.getLogger("spexplain")
 _COPIED = 1 << 23  # bytes up to which the caller's table is copied, rather than watched
 
 
@@ -59,6 +61,7 @@ class DeviceTable(Table):
 
     def to_host(self, what: str = "", instead: str = "") -> Matrix:
         """Return a copy on the host."""
+        _log.info("A copy of X on the host is made")
         copied: Matrix = self.values.get()
         return copied
 

@@ -48,7 +48,7 @@ def read_table(X: Any, estimator: Any) -> Table:
             check_finite(device.values)
             check_tells_apart(rows_differ(device.values))
             return device.kept() if device.values is X else device
-        _log.info("%s works on a copy of X on the host", type(estimator).__name__)
+        _log.info("[%s] works on a copy of X on the host", type(estimator).__name__)
         X = on_host(X)
     values = _as_matrix(X, estimator, reset=True)
     names = _names(estimator)
