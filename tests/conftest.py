@@ -78,11 +78,11 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 def in_partitions() -> Iterator[Engine]:
     """Give the Dask engine, in this process, with a few rows a partition and all that large tables meet."""
     dask = pytest.importorskip("dask")
-    from spexplain.engines.dask import DaskEngine, node, refinement
+    from spexplain.engines.dask import DaskEngine, search, zoom
 
     with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="synchronous"):
-        patch.setattr(node, "_FEW", 0)
-        patch.setattr(node, "row_bytes", lambda tally: refinement.look_bytes(tally) // 2)
-        patch.setattr(refinement, "N_PLACES", 4)
-        patch.setattr(node, "N_PLACES", 4)
+        patch.setattr(search, "_FEW", 0)
+        patch.setattr(search, "row_bytes", lambda tally: zoom.look_bytes(tally) // 2)
+        patch.setattr(zoom, "N_PLACES", 4)
+        patch.setattr(search, "N_PLACES", 4)
         yield DaskEngine(max_bins=3, rows_per_partition=7)

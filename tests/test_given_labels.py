@@ -8,7 +8,8 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spexplain import SpexClique, SpexGraph, datasets
+from spexplain import IMM, SpexClique, SpexGraph, datasets
+from spexplain.exceptions import ClusterCountWarning
 
 IRIS = datasets.load("iris")
 X, Y = IRIS.data, IRIS.target
@@ -46,7 +47,20 @@ def test_given_clusterer_is_not_touched():
 
 
 def test_labels_win_over_the_reference_parameter():
-    assert SpexClique(7, reference="nope").fit(X, Y).n_leaves_ == 3
+    assert SpexClique(3, reference="nope").fit(X, Y).n_leaves_ == 3
+
+
+def test_another_number_of_clusters_than_the_labels_have_is_said():
+    with pytest.warns(ClusterCountWarning, match=r"^n_clusters=7 is not used: y has 3 clusters\.$"):
+        assert SpexClique(7).fit(X, Y).n_leaves_ == 3
+    with pytest.warns(ClusterCountWarning, match="y has 3 clusters") as caught:
+        IMM(5).fit(X, Y)
+    assert caught[0].filename == __file__
+    with pytest.warns(ClusterCountWarning, match="y has 3 clusters"):
+        SpexClique(8, noise="ignore").set_params(n_clusters=9).fit(X, NOISY)
+    for silent in (SpexClique(), SpexClique(3), SpexClique(4)):  # noise may be counted or not
+        assert silent.fit(X, NOISY).n_leaves_ == 3
+    assert SpexGraph(2).fit(X, Y).n_leaves_ == 2  # there it is the number of leaves
 
 
 @pytest.mark.parametrize(

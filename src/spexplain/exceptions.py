@@ -10,6 +10,10 @@ class LeafCountWarning(UserWarning):
     """The tree has fewer leaves than were asked for, because no valid cut was left."""
 
 
+class ClusterCountWarning(UserWarning):
+    """A number of clusters was asked for, but the given labels have another."""
+
+
 def quoted(value: object) -> str:
     r"""Return what a file says, for a message: in plain characters and shortened, for it may be hostile.
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from partitioned import expected, mixture, objectives
 from spexplain.engines import NumpyEngine, base, resolve_engine
-from spexplain.engines.dask import DaskEngine, node, refinement, search
-from spexplain.engines.dask.refinement import look_bytes
+from spexplain.engines.dask import DaskEngine, search, zoom
+from spexplain.engines.dask.zoom import look_bytes
 from spexplain.engines.histogram import HistogramEngine
 from spexplain.graphs import CliqueGraph, PairGraph, SparseGraph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, non_uniform_cut, spex
-from spexplain.table.partition_coding import binning_of, code, limits_of
+from spexplain.table.coding import binning_of, code, limits_of
 from strategies import labelled_tables
 
 pytestmark = pytest.mark.usefixtures("synchronous")
@@ -46,12 +46,12 @@ def grown(engine, X, objective, *, min_samples_leaf=1):
 def depth(request, monkeypatch):
     """Short lists and few places: small tables are looked at again and again, as large ones are."""
     if request.param:
-        monkeypatch.setattr(refinement, "_ENOUGH", 2)
-        for module in (refinement, node):
+        monkeypatch.setattr(zoom, "_ENOUGH", 2)
+        for module in (zoom, search):
             monkeypatch.setattr(module, "N_PLACES", 3)
-        monkeypatch.setattr(node, "_MOST_ASKED", 200)
-        monkeypatch.setattr(node, "_FEW", 0)
-        monkeypatch.setattr(node, "row_bytes", lambda tally: look_bytes(tally) // 2)
+        monkeypatch.setattr(search, "_MOST_ASKED", 200)
+        monkeypatch.setattr(search, "_FEW", 0)
+        monkeypatch.setattr(search, "row_bytes", lambda tally: look_bytes(tally) // 2)
         monkeypatch.setattr(search, "_MOST_CELLS", 2000)  # bins are joined
 
 
@@ -106,8 +106,8 @@ def test_extreme_values():
 
 
 def test_intervals_of_a_single_repeated_value_end(monkeypatch):
-    monkeypatch.setattr(node, "_FEW", 0)
-    monkeypatch.setattr(node, "row_bytes", lambda tally: look_bytes(tally) // 2)
+    monkeypatch.setattr(search, "_FEW", 0)
+    monkeypatch.setattr(search, "row_bytes", lambda tally: look_bytes(tally) // 2)
     X = np.repeat([[1.0], [np.nextafter(1.0, 2)], [2.0]], 40, axis=0)
     objective = spex(CliqueGraph.from_labels(np.repeat([0, 1, 0], 40)))
     assert grown(DaskEngine(2, 50), X, objective)[0] == expected(X, objective)
@@ -126,7 +126,7 @@ def test_limits_of_bins_are_exact():
 
 
 def test_few_bytes_travel_and_no_more_for_more_rows(monkeypatch):
-    monkeypatch.setattr(node, "_FEW", 0)
+    monkeypatch.setattr(search, "_FEW", 0)
     moved = []
     for n_rows in (64_000, 512_000):
         rng = np.random.default_rng(1)

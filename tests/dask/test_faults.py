@@ -16,10 +16,11 @@ import pytest
 
 from partitioned import expected, mixture
 from spexplain import SpexClique
-from spexplain.engines.dask import DaskEngine, workers
+from spexplain.engines.dask import DaskEngine
 from spexplain.graphs import CliqueGraph
 from spexplain.grow import grow
 from spexplain.objectives import spex
+from spexplain.table import workers
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [

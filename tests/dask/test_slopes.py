@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spexplain.engines.dask.looks import _rises
-from spexplain.engines.dask.slopes import clique_falls, path_bounds, ruler_of
+from spexplain.engines.dask.bounds import clique_falls, path_bounds, ruler_of
+from spexplain.engines.dask.worker import _rises
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, gini_cart, spex
 from spexplain.records import Side

@@ -7,17 +7,11 @@ from math import inf
 from typing import Any, Protocol, runtime_checkable
 
 from spexplain.aliases import EngineName, Matrix
-from spexplain.graphs.device import is_on_device
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
+from spexplain.table.places import engine_of
 
 SMALL_TABLE = 1_000_000  # values of a table below which compiled code does not pay
-
-
-def is_partitioned(X: Any) -> bool:
-    """Whether rows lie in partitions: a Dask collection, or the table that is made of one; loads nothing."""
-    module = type(X).__module__
-    return module.partition(".")[0] == "dask" or module.startswith("spexplain.engines.dask.")
 
 
 class Search(Protocol):
@@ -74,13 +68,8 @@ class AutoEngine:
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
-        name: EngineName
-        if is_partitioned(X):
-            name = "dask"
-        elif is_on_device(X):
-            name = "cupy"
-        else:
-            name = "numpy" if X.size < SMALL_TABLE else "histogram"
+        on_host: EngineName = "numpy" if X.size < SMALL_TABLE else "histogram"
+        name = engine_of(X) or on_host
         engine = resolve_engine(name, n_jobs=self.n_jobs)
         return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
 

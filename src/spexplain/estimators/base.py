@@ -15,7 +15,7 @@ from spexplain.aliases import EngineName, Ints, Matrix, NoisePolicy
 from spexplain.arguments import check_choice, check_integer, is_integer
 from spexplain.engines import Engine, resolve_engine
 from spexplain.estimators.progress import leaf_bar, messages, stage
-from spexplain.exceptions import LeafCountWarning
+from spexplain.exceptions import ClusterCountWarning, LeafCountWarning
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import check_size, majority_codes
 from spexplain.explanation.path import AUTO_LEAVES_PER_CLUSTER, plateau
@@ -24,12 +24,9 @@ from spexplain.grow import grow
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
 from spexplain.show.html import html_repr
-from spexplain.table.checks import (
-    check_table,
-    column_numbers,
-)
-from spexplain.table.device import on_host, scales_of, table_for
-from spexplain.table.partitions import labels_for
+from spexplain.table.base import Rows, Table
+from spexplain.table.columns import column_numbers
+from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 
@@ -119,6 +116,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     _needs_reference: ClassVar[bool] = True
     # Which engines beyond the memory of one process know the method's graph: "cupy", "dask".
     _beyond: ClassVar[tuple[str, ...]] = ()
+    _words_for_features: ClassVar[tuple[str, ...]] = ()
     reference: Any  # how to compute it; a parameter of the methods that need one
     n_features_in_: int
 
@@ -223,25 +221,25 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """Walk from the table to the tree."""
         self._check_parameters()
         names = _column_names(X)
-        X = check_table(self, X, reset=True)
-        columns = column_numbers(self)
-        self._table = X
-        table = X if len(columns) == X.shape[1] else X[:, columns.tolist()]
+        table = read_table(X, self)
+        self._table = table
+        columns = self._column_numbers()
+        chosen = table.select(columns.tolist()).values
         with self._stage("reference"):
-            needs_rows = y is None and self._needs_reference
-            rows = table_for(self, X, given, needs_rows=needs_rows)
-            reference = self._reference(rows, labels_for(X, on_host(y)), **given)
+            reference = self._reference(table, y, **given)
+        if y is not None and reference is not None and self._needs_reference:
+            self._warn_of_other_clusters(reference)
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:  # said before the work is done
-            check_size(min(n_leaves, len(X)), reference.n_clusters)
+            check_size(min(n_leaves, len(table)), reference.n_clusters)
         with self._stage("graph"):
-            objective = self._objective(X, reference)
+            objective = self._objective(table.values, reference)
         allowed = on_columns(objective, columns)
         with self._stage("tree"):
-            tree = self._grow(table, allowed, n_leaves)
+            tree = self._grow(chosen, allowed, n_leaves)
         training = Training(
             reference=reference,
-            table=self._table,
+            table=table,
             objective=objective,
             graph=self._certified_graph(objective, reference),
             columns=columns,
@@ -251,8 +249,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         about = {"columns": names, "parameters": self.get_params(deep=False), "training": training}
 
         def explained(tree: Tree, **more: Any) -> Explanation:
-            whole, method = tree.renumbered(columns, X.shape[1]), type(self).__name__
-            found = Explanation.of(whole, X, reference, method=method, **about, **more)
+            whole, method = tree.renumbered(columns, table.shape[1]), type(self).__name__
+            found = Explanation.of(whole, table, reference, method=method, **about, **more)
             return found if reference is None else found.with_codes(self._node_codes(found))
 
         final = grown = explained(tree)
@@ -262,10 +260,10 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             tree, final = tree.truncate(n_leaves), grown.truncate(n_leaves)
         if self.refine is not None:
             with self._stage("refine"):
-                tree = self._refined(tree, table, allowed, reference)
+                tree = self._refined(tree, chosen, allowed, reference)
             final = explained(tree, grown=grown, is_refined=True)
         tested = np.union1d(grown.used, final.used).astype(np.int64)
-        self._set_explanation(replace(final, scales=scales_of(X, tested)))
+        self._set_explanation(replace(final, scales=table.scales(tested)))
         self._warn_of_missing_leaves(n_leaves)
         return self
 
@@ -279,8 +277,16 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """Return the cluster that each node stands for while it is a leaf: its commonest."""
         return majority_codes(explanation.node_counts)
 
-    def _check_rows(self, X: Any) -> Matrix:
-        return check_table(self, X, reset=False)
+    def _check_rows(self, X: Any) -> Rows:
+        return read_rows(X, self)
+
+    def _column_numbers(self) -> Ints:
+        """Return the columns that cuts may use, in increasing order."""
+        # KernelIMM takes some words here that say which features it makes, not which columns it uses.
+        features: Any = self.features
+        is_word = isinstance(features, str) and features in self._words_for_features
+        names = getattr(self, "feature_names_in_", None)
+        return column_numbers(None if is_word else features, names, self.n_features_in_)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         """Return the tree over the columns that cuts may use."""
@@ -344,18 +350,37 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         if self.refine is not None:
             check_choice("refine", self.refine, ("objective", "agreement"))
 
-    def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
+    def _reference(self, table: Table, y: Any, **given: Any) -> Reference | None:
         """Return the clustering to explain, or to compare with, or None."""
         if y is None and not self._needs_reference:
             return None
         if y is None:
-            y = cluster(self.reference, X, self.n_clusters, self.random_state)
-        reference = Reference.from_labels(y, n_samples=len(X), noise=self.noise)
+            rows = self._rows_to_cluster(table)
+            y = cluster(self.reference, rows, self.n_clusters, self.random_state)
+        reference = table.reference(y, self.noise)
         if self._needs_reference and reference.n_clusters < 2:
             raise ValueError(
                 f"The reference (y) needs two clusters or more to tell apart, but has {reference.n_clusters}."
             )
         return reference
+
+    def _rows_to_cluster(self, table: Table) -> Matrix:
+        """Return the rows that the reference is computed from, on the host."""
+        return table.to_host(
+            f"reference={self.reference!r}",
+            "pass reference labels as y, for example those of a clusterer that was fitted to a sample",
+        )
+
+    def _warn_of_other_clusters(self, reference: Reference) -> None:
+        """Say that a number of clusters that was asked for is not that of the labels."""
+        default = signature(type(self)).parameters["n_clusters"].default
+        n_labels = reference.n_clusters + int(reference.has_noise)
+        if self.n_clusters not in (default, reference.n_clusters, n_labels):
+            warnings.warn(
+                f"n_clusters={self.n_clusters} is not used: y has {reference.n_clusters} clusters.",
+                ClusterCountWarning,
+                stacklevel=5,
+            )
 
     def _wanted_leaves(self, reference: Reference | None) -> int:
         per_cluster = AUTO_LEAVES_PER_CLUSTER if self.n_leaves == "auto" else 1

@@ -12,7 +12,6 @@ from spexplain.engines.random_cuts import RandomEngine
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.explanation import Explanation
 from spexplain.graphs import CenterCosts, Graph, ServingCenters, StarGraph
-from spexplain.graphs.centers import CostName, service_costs
 from spexplain.grow import grow
 from spexplain.objectives import (
     Denominator,
@@ -23,12 +22,9 @@ from spexplain.objectives import (
     imm,
     shallow_service,
 )
-from spexplain.table.partitions import (
-    is_partitioned,
-    lazy_means,
-    lazy_nearest,
-    look_up,
-)
+from spexplain.table.base import Table
+from spexplain.table.distances import CostName
+from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 
@@ -60,26 +56,23 @@ class CenterExplainer(Explainer):
         """
         return self._run(X, y, centers=centers)
 
-    def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
+    def _reference(self, table: Table, y: Any, **given: Any) -> Reference | None:
         check_choice("objective", self.objective, ("kmeans", "kmedians"))
         centers = given.get("centers")
         if centers is None:
-            reference = super()._reference(X, y)
+            reference = super()._reference(table, y)
             assert reference is not None
-            return replace(reference, centers=cluster_centers(X, reference, self.objective))
-        centers = check_centers(centers, X.shape[1])
+            centers = table.centers(reference.codes, reference.n_clusters, self.objective)
+            return replace(reference, centers=centers)
+        centers = check_centers(centers, table.shape[1])
         if len(centers) < 2:
             raise ValueError(
                 "centers holds fewer than two centres; there is nothing to tell apart."
             )
         if y is None:
-            codes = (
-                lazy_nearest(X, centers, self.objective)
-                if is_partitioned(X)
-                else np.argmin(service_costs(X, centers, self.objective), axis=1)
-            )
+            codes = table.nearest(centers, self.objective)
             return Reference(codes, codes, np.arange(len(centers)), centers)
-        reference = Reference.from_labels(y, n_samples=len(X), noise=self.noise)
+        reference = table.reference(y, self.noise)
         return _with_centers(reference, centers)
 
     def _node_codes(self, explanation: Explanation) -> Ints:
@@ -682,26 +675,6 @@ class ExShallow(CenterExplainer):
         depth_weight = check_number("depth_weight", self.depth_weight)
         graph = ServingCenters.from_centers(X, centers_of(reference))
         return shallow_service(graph, depth_weight)
-
-
-def cluster_centers(X: Matrix, reference: Reference, cost: CostName) -> Floats:
-    """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
-    if is_partitioned(X):
-        return lazy_means(X, reference.codes, reference.n_clusters, cost)
-    middle = np.median if cost == "kmedians" else np.mean
-    with np.errstate(over="ignore"):
-        centers = np.array(
-            [
-                middle(X[reference.codes == code].astype(np.float64), axis=0)
-                for code in range(reference.n_clusters)
-            ]
-        )
-    if not np.isfinite(centers).all():
-        raise ValueError(
-            "X holds values so large that the centres of its clusters overflow; scale its columns, for example "
-            "with scikit-learn's StandardScaler."
-        )
-    return centers
 
 
 def first_of_equals(centers: Floats) -> Ints:

@@ -23,6 +23,7 @@ from spexplain.graphs.kernel import (
 from spexplain.grow import grow
 from spexplain.metrics import price_of_explainability
 from spexplain.objectives import Objective, exkmc, imm
+from spexplain.table.base import Table
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
 
@@ -191,13 +192,13 @@ class KernelIMM(Explainer):
         is_word = isinstance(self.features, str) and self.features in self._words_for_features
         return self.features if is_word else self.surrogate
 
-    def _reference(self, X: Matrix, y: Any, **given: Any) -> Reference | None:
+    def _reference(self, table: Table, y: Any, **given: Any) -> Reference | None:
         if y is None and isinstance(self.reference, str) and self.reference == "kernel_kmeans":
             from spexplain.references.kernel_kmeans import KernelKMeans
 
-            if self.n_clusters > len(X):
+            if self.n_clusters > len(table):
                 raise ValueError(
-                    f"n_clusters={self.n_clusters} is more than the {len(X)} rows of X."
+                    f"n_clusters={self.n_clusters} is more than the {len(table)} rows of X."
                 )
             clusterer = KernelKMeans(
                 self.n_clusters,
@@ -205,8 +206,8 @@ class KernelIMM(Explainer):
                 gamma=self.gamma,
                 random_state=self.random_state,
             )
-            y = clusterer.fit_predict(X)
-        return super()._reference(X, y, **given)
+            y = clusterer.fit_predict(table.to_host())
+        return super()._reference(table, y, **given)
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
         assert reference is not None
@@ -252,7 +253,7 @@ class KernelIMM(Explainer):
     def _price(self, labels: Ints, codes: Ints) -> float:
         """Return the kernel k-means cost of a tree's clusters over that of the reference."""
         known = codes >= 0
-        rows = self._table  # whole rows, whatever columns the tree may use
+        rows = self._table.to_host()  # whole rows, whatever columns the tree may use
         return price_of_explainability(
             rows[known],
             labels[known],

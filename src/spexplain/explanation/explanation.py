@@ -4,19 +4,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from spexplain._version import __version__
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.engines.base import SMALL_TABLE
 from spexplain.exceptions import quoted
 from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.memory import check_memory
-from spexplain.table.device import group_sums, is_on_device, leaf_ids, on_host
-from spexplain.table.partitions import is_collection, is_partitioned, lazy_leaf_sums, look_up
+from spexplain.table.base import GroupSums, Table
+from spexplain.table.host import HostTable
+from spexplain.table.places import is_collection, look_up
 from spexplain.table.reference import NOISE, Reference
 from spexplain.tree import LEAF, Tree
 
@@ -38,7 +38,7 @@ class Training:
         Leaf id of every training row.
     reference : Reference, optional
         The clustering of the rows.
-    table : array of shape (n_samples, n_features), optional
+    table : Table, optional
         The rows; pickles leave them out.
     objective : Objective, optional
         What was minimised, for a second search; pickles leave it out.
@@ -54,7 +54,7 @@ class Training:
 
     labels: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     reference: Reference | None = None
-    table: Matrix | None = None
+    table: Table | None = None
     objective: "Objective | None" = None
     graph: "Graph | None" = None
     columns: Ints | None = None
@@ -172,7 +172,7 @@ class Explanation:
         return shares
 
     @classmethod
-    def of(cls, tree: Tree, X: Matrix, reference: Reference | None, **more: Any) -> Self:
+    def of(cls, tree: Tree, X: Table | Matrix, reference: Reference | None, **more: Any) -> Self:
         """Return what a tree does to the rows of X.
 
         Every node stands for its commonest cluster; see `with_codes`.
@@ -181,7 +181,7 @@ class Explanation:
         ----------
         tree : Tree
             The tree.
-        X : array of shape (n_samples, n_features)
+        X : Table or array of shape (n_samples, n_features)
             The training rows.
         reference : Reference, optional
             Their clustering.
@@ -192,13 +192,14 @@ class Explanation:
         -------
         explanation : Explanation
         """
-        labels = on_host(leaf_ids(tree, X))
+        table = X if isinstance(X, Table) else HostTable(X)
+        labels = table.fetch(table.leaves(tree))
         more["training"] = replace(
             more.get("training") or Training(reference=reference), labels=labels
         )
         if reference is None:
             return cls(tree, **more)
-        counts, node_costs, cluster_costs = _counts_and_costs(tree, X, labels, reference)
+        counts, node_costs, cluster_costs = _counts_and_costs(tree, table, labels, reference)
         sizes = tree.size if is_collection(labels) else tree.totals(_sizes(labels, tree.n_leaves))
         node_counts = tree.totals(counts)
         return cls(
@@ -216,15 +217,15 @@ class Explanation:
         """Return the record of nodes that stand for other clusters than their commonest."""
         return replace(self, node_codes=node_codes, leaf_reference=None, leaf_purity=None)
 
-    def with_rows(self, table: Matrix) -> Self:
-        """Return the record together with the training rows; refuse other rows."""
+    def with_rows(self, rows: Matrix) -> Self:
+        """Return the record with the leaves of the training rows; refuse other rows."""
         if self.training is not None:
-            return replace(self, training=replace(self.training, table=table))
-        labels = self.tree.apply(table)
+            return self
+        labels = self.tree.apply(rows)
         sizes = _sizes(labels, self.tree.n_leaves)
         if not np.array_equal(sizes, self.tree.size[self.tree.leaves]):
             raise ValueError("X must hold the training rows: some rows fall into other leaves.")
-        return replace(self, training=Training(labels, table=table))
+        return replace(self, training=Training(labels))
 
     @property
     def labels(self) -> Ints | None:
@@ -421,74 +422,24 @@ def check_size(n_leaves: int, n_clusters: int) -> None:
     )
 
 
-_Group: TypeAlias = tuple[Floats, Floats]  # sums of rows, and of their squared lengths
-
-
 def _counts_and_costs(
-    tree: Tree, X: Matrix, labels: Ints, reference: Reference
+    tree: Tree, table: Table, labels: Ints, reference: Reference
 ) -> tuple[Ints, Floats, Floats]:
     """Return rows of every leaf by cluster, and squared distances of nodes and clusters to the centres."""
-    n_clusters = reference.n_clusters
-    if is_partitioned(X):
-        counts, sums, squares, origin = lazy_leaf_sums(X, tree, reference.codes, n_clusters)
-        of_leaves, of_clusters = _margins(sums, squares, counts.shape)
-    else:
-        counts = reference.counts(labels, tree.n_leaves)
-        origin = on_host(X[0]).astype(np.float64)  # near the rows, squares lose few digits
-        with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
-            of_leaves, of_clusters = _margin_sums(X, origin, labels, reference.codes, counts.shape)
-    given = reference.centers
-    means = of_clusters[0] / counts.sum(axis=0)[:, None] if given is None else given - origin
+    shape = tree.n_leaves, reference.n_clusters
+    counts, of_leaves, of_clusters, origin = table.margins(labels, reference.codes, shape)
+    with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
+        if reference.centers is None:
+            means = of_clusters.sums / of_clusters.counts[:, None]
+        else:
+            means = reference.centers - origin
 
-    def costs(group: _Group, sizes: Ints) -> Floats:
+    def costs(group: GroupSums) -> Floats:
         """Squared distances of every group of rows to every centre."""
-        summed, lengths = group
         with np.errstate(over="ignore", invalid="ignore"):
-            near = lengths[:, None] - 2 * summed @ means.T
-            far = np.outer(sizes, np.sum(means**2, axis=1))
+            near = group.squares[:, None] - 2 * group.sums @ means.T
+            far = np.outer(group.counts, np.sum(means**2, axis=1))
             total: Floats = np.maximum(near + far, 0.0)
         return total
 
-    leaf_costs = costs(of_leaves, counts.sum(axis=1))
-    return counts, tree.totals(leaf_costs), costs(of_clusters, counts.sum(axis=0))
-
-
-def _margins(sums: Floats, squares: Floats, shape: tuple[int, ...]) -> tuple[_Group, _Group]:
-    """Return the sums by leaf and by cluster from those by both."""
-    sums, squares = sums.reshape(*shape, sums.shape[-1]), squares.reshape(shape)
-    by_leaf, by_cluster = ((sums.sum(axis=axis), squares.sum(axis=axis)) for axis in (1, 0))
-    return by_leaf, by_cluster
-
-
-def _margin_sums(
-    X: Matrix, origin: Floats, leaves: Ints, codes: Ints, shape: tuple[int, ...]
-) -> tuple[_Group, _Group]:
-    """Return the sums by leaf and by cluster of the rows that have a cluster.
-
-    In one pass by both, or in two where there are so many pairs that their sums would take memory.
-    """
-    n_leaves, n_clusters = shape
-    if n_leaves * n_clusters * X.shape[1] * 8 < X.nbytes / 8:
-        cells = np.where(codes < 0, -1, leaves * n_clusters + codes)
-        return _margins(*_group_sums(X, origin, cells, n_leaves * n_clusters), shape)
-    clustered = np.where(codes < 0, -1, leaves)
-    return (
-        _group_sums(X, origin, clustered, n_leaves),
-        _group_sums(X, origin, codes, n_clusters),
-    )
-
-
-def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:
-    """Return the sums of rows and of squared lengths of every group, measured from `origin`."""
-    sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
-    if is_on_device(X):
-        return group_sums(X, origin, groups, n_groups)
-    if X.size < SMALL_TABLE:
-        for group in np.unique(groups[groups >= 0]):
-            rows = X[groups == group] - origin
-            sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
-    else:
-        from spexplain.kernels.groups import sum_groups
-
-        sum_groups(X, origin, groups, sums, squares)
-    return sums, squares
+    return counts, tree.totals(costs(of_leaves)), costs(of_clusters)

@@ -24,8 +24,8 @@ from spexplain.facts import Summary, feature_importances, runner_ups, summarize
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.schema import RowExplanation
-from spexplain.table.device import labels_of, leaf_ids, on_host
-from spexplain.table.partitions import refuse_whole_table
+from spexplain.table.base import Rows, Table
+from spexplain.table.places import look_up
 from spexplain.table.records_out import TableKind, as_table
 from spexplain.tree import Tree
 from spexplain.tree.words import leaf_rules, tree_text
@@ -60,7 +60,7 @@ class FittedModel(ABC):
                     setattr(cls, name, _renamed(methods[name], f"{cls.__name__}.{name}"))
 
     @abstractmethod
-    def _check_rows(self, X: Any) -> Matrix:
+    def _check_rows(self, X: Any) -> Rows:
         """Return rows as a table with the model's columns; refuse others in one sentence."""
 
     def _set_explanation(self, explanation: Explanation) -> None:
@@ -92,18 +92,14 @@ class FittedModel(ABC):
 
     def _rows(self, X: Any) -> Matrix:
         """Return the training table on the host: given, or remembered."""
-        table: Matrix | None
         if X is not None:
-            table = self._check_rows(X)
-        else:
-            training = self._fitted().training
-            table = None if training is None else training.table
+            return self._check_rows(X).to_host()
+        training = self._fitted().training
+        table: Table | None = None if training is None else training.table
         if table is None:
             kind = "estimator" if hasattr(self, "fit") else "model"
             raise ValueError(f"This {kind} does not remember its training rows; pass them as X.")
-        table = on_host(table)
-        refuse_whole_table(table)
-        return table
+        return table.training_rows()
 
     @property
     def path_(self) -> list[PathStep]:
@@ -161,7 +157,7 @@ class FittedModel(ABC):
             On the GPU if `X` is a CuPy array; a lazy Dask array if it is a Dask collection.
         """
         tree = self._fitted().tree
-        labels: Ints = leaf_ids(tree, self._check_rows(X))
+        labels: Ints = self._check_rows(X).leaves(tree)
         return labels
 
     def predict_reference(self, X: Any) -> Array:
@@ -183,7 +179,7 @@ class FittedModel(ABC):
                 f"{explanation.method} was fitted without reference labels; pass them to fit as y to have "
                 "leaves named after them."
             )
-        return labels_of(explanation.leaf_reference, self.predict(X))  # type: ignore[no-any-return]
+        return look_up(explanation.leaf_reference, self.predict(X))  # type: ignore[no-any-return]
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: TableKind = "auto"
@@ -317,7 +313,7 @@ class FittedModel(ABC):
         """
         explanation = self._fitted(feature_names)
         given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
-        table = self._check_rows(given)
+        table = self._check_rows(given).to_host()
         if len(table) != 1:
             raise ValueError(f"row must be a single row, got {len(table)}.")
         return explain_row(

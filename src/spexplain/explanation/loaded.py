@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.aliases import Matrix
 from spexplain.explanation.explanation import Explanation
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.path import PathStep
 from spexplain.export.rows import read_rows
 from spexplain.export.serialize import refusal, stored_model
 from spexplain.show.html import html_repr
+from spexplain.table.base import Rows
+from spexplain.table.host import HostTable
 from spexplain.table.records_out import TableKind
 
 
@@ -57,8 +58,8 @@ class LoadedModel(FittedModel):
         if explanation.leaf_purity is not None:
             self.leaf_purity_ = explanation.leaf_purity
 
-    def _check_rows(self, X: Any) -> Matrix:
-        return read_rows(self._fitted(), X)
+    def _check_rows(self, X: Any) -> Rows:
+        return HostTable(read_rows(self._fitted(), X))
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: TableKind = "records"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.table.host import HostTable
 
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 _BLOCK = 1 << 22  # values that are held as float64 at once: 32 MB
@@ -103,21 +104,7 @@ def feature_scales(X: Matrix, features: Ints) -> Floats:
     >>> feature_scales(np.array([[0.0, 5.0], [2.0, 7.0]]), np.array([0]))
     array([ 1., nan])
     """
-    scales = np.full(X.shape[1], np.nan)
-    for feature in np.unique(features).tolist():
-        column = X[:, feature].astype(np.float64)
-        scales[feature] = 0.0 if np.all(column == column[0]) else _deviation(column)
-    return scales
-
-
-def _deviation(column: Floats) -> float:
-    """Return the standard deviation of a column, whose squares may be too large for a float."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        deviation = float(column.std())
-    if np.isfinite(deviation):
-        return deviation
-    largest = float(np.abs(column).max())
-    return float((column / largest).std()) * largest
+    return HostTable(X).scales(features)
 
 
 def nearest_rows(columns: Floats, middle: Floats, scales: Floats, n_nearest: int) -> Ints:

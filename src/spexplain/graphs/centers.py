@@ -1,49 +1,14 @@
 """What it costs to serve each sample from each centre, in fixed-point integers."""
 
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.base import to_fixed_point
-from spexplain.memory import check_memory
-
-_BLOCK = 1 << 12  # rows
-
-CostName: TypeAlias = Literal["kmeans", "kmedians"]
-
-
-def service_costs(X: Matrix, centers: Matrix, cost: CostName) -> Floats:
-    """Return ‖x − c‖² ("kmeans") or ‖x − c‖₁ ("kmedians") for every sample and centre.
-
-    Summed difference by difference: no digits are lost to cancelling squares.
-    """
-    from scipy.spatial.distance import cdist
-
-    metric: Literal["sqeuclidean", "cityblock"]
-    metric = "sqeuclidean" if cost == "kmeans" else "cityblock"
-    check_costs(len(X), len(centers))
-    costs = np.empty((len(X), len(centers)))
-    for start in range(0, len(X), _BLOCK):  # no copy of the whole table in float64
-        block = slice(start, start + _BLOCK)
-        costs[block] = cdist(X[block].astype(np.float64, copy=False), centers, metric)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(costs.sum()):
-            raise ValueError(
-                "X holds values so large that the costs of serving its rows overflow; scale its columns, for "
-                "example with scikit-learn's StandardScaler."
-            )
-    return costs
-
-
-def check_costs(n_samples: int, n_centers: int) -> None:
-    """Refuse more costs than memory holds, as floats and in fixed point at the same time."""
-    check_memory(
-        3 * 8 * n_samples * n_centers,
-        f"Costs of serving {n_samples:,} rows from {n_centers:,} centres",
-        "take fewer rows or clusters, or a method without such costs, as SpexClique, CART and IMM are",
-    )
+from spexplain.table.distances import CostName, service_costs
+from spexplain.table.places import engine_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +102,39 @@ class ServingCenters:
         return np.repeat([0, 1], [self.n_samples, len(self.centers)]).astype(np.int64)
 
 
-def _fixed_costs(X: Matrix, centers: Matrix, cost: CostName) -> tuple[Ints, float]:
-    if hasattr(X, "fixed_costs"):  # a table in partitions: the costs stay there
-        fixed: tuple[Ints, float] = X.fixed_costs(centers, cost)
-        return fixed
+def _fixed_costs(X: Any, centers: Matrix, cost: CostName) -> tuple[Ints, float]:
+    if engine_of(X) == "dask":
+        return _costs_in_partitions(X, centers, cost)
     costs = service_costs(X, centers, cost)
     return to_fixed_point(costs, total=float(costs.sum(axis=0).max()))
+
+
+def _costs_in_partitions(table: Any, centers: Matrix, cost: CostName) -> tuple[Any, float]:
+    """Return the costs of a table in partitions, in lazy integers, and their unit."""
+    from spexplain.table.workers import add_tuples
+
+    held = table.workers.hold((centers, cost))
+    arguments = [(block, held) for block in table.read_all()]
+    totals, n_fractions = table.workers.ask("costs", _cost_totals, arguments, add_tuples)
+    # One number that stands for all: whole numbers stay as they are, others are scaled alike.
+    total, is_whole = float(totals.max()), not int(n_fractions[0])
+    _, unit = to_fixed_point(np.array([1.0 if is_whole else 0.5]), total)
+    request = centers, cost, total, is_whole
+    return table.map_rows(_fixed, (request,), np.int64, len(centers)), unit
+
+
+def _cost_totals(block: Any, request: tuple[Matrix, CostName]) -> tuple[Floats, Ints]:
+    from spexplain.table.partition_worker import as_matrix
+
+    costs = service_costs(as_matrix(block), *request)
+    return costs.sum(axis=0), np.array([np.count_nonzero(costs != np.floor(costs))])
+
+
+def _fixed(block: Any, request: tuple[Matrix, CostName, float, bool]) -> Ints:
+    from spexplain.table.partition_worker import as_matrix
+
+    centers, cost, total, is_whole = request
+    costs = service_costs(as_matrix(block), centers, cost)
+    # A partition of whole numbers must be scaled like all others.
+    probe = np.full((1, len(centers)), 1.0 if is_whole else 0.5)
+    return to_fixed_point(np.concatenate([costs, probe]), total)[0][:-1]

@@ -14,11 +14,6 @@ _EDGES: WeakKeyDictionary[SparseGraph, tuple[Any, Any, Any]] = WeakKeyDictionary
 _LISTS: WeakKeyDictionary[SparseGraph, tuple[Any, ...]] = WeakKeyDictionary()
 
 
-def is_on_device(X: Any) -> bool:
-    """Whether a table is a CuPy array; loads nothing."""
-    return type(X).__module__.partition(".")[0] == "cupy"
-
-
 def device_edges(xp: Any, graph: SparseGraph) -> tuple[Any, Any, Any]:
     """Return heads, tails and weights of all edges as arrays of the library `xp`."""
     known = _EDGES.get(graph)

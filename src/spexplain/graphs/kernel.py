@@ -13,7 +13,8 @@ from scipy.special import gammaln, lambertw, xlogy
 
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.base import to_fixed_point
-from spexplain.graphs.centers import CenterCosts, check_costs
+from spexplain.graphs.centers import CenterCosts
+from spexplain.table.distances import check_costs
 
 KernelName: TypeAlias = Literal["rbf", "laplacian"]
 Family: TypeAlias = Literal["kernel", "taylor"]

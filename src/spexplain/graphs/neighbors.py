@@ -8,11 +8,12 @@ from scipy import sparse
 
 from spexplain.aliases import Bools, Floats, Ints, Matrix, Symmetrization
 from spexplain.arguments import check_choice
-from spexplain.graphs.device import device_graph, is_on_device
+from spexplain.graphs.device import device_graph
 from spexplain.graphs.device_neighbors import device_neighbors
 from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_searcher
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.memory import check_memory
+from spexplain.table.places import is_on_device
 
 _BLOCK = 1 << 22  # floats in the largest temporary array
 _SPARE = 8  # candidates asked for beyond the wanted neighbours, to see ties at the border

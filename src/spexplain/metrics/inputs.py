@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Array, Ints, Matrix
+from spexplain.table.checks import check_finite
 
 
 def table_of(X: Any) -> Matrix:
@@ -17,8 +18,7 @@ def table_of(X: Any) -> Matrix:
         raise ValueError("X holds text or other entries that are not numbers.") from None
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"X must be a table of rows and columns, got shape {table.shape}.")
-    if not np.isfinite(table).all():
-        raise ValueError("X contains NaN or infinity; remove or replace such values.")
+    check_finite(table)
     return table
 
 

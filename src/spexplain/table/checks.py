@@ -1,111 +1,132 @@
-"""Checks of parameters and tables: what is wrong is said in one sentence that names the argument."""
+"""What is checked of the values of every table, each in one place: finite, not all equal, not changed since."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
-from spexplain.aliases import Ints, Matrix
-from spexplain.arguments import is_integer
-from spexplain.table.device import check_device_table, is_on_device
-from spexplain.table.frames import readable
-from spexplain.table.partitions import check_collection, is_collection
+from spexplain.aliases import Array, Matrix
 
+_BLOCK = 1 << 18  # values that are read at a time: they stay in the cache for a second look
+_WORDS = 256  # of 8 bytes, whose order a checksum does not tell
+_PRIME = (1 << 61) - 1
 _ROWS_AT_ONCE = 1024
 
 
-def check_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:
-    """Return X as a float matrix; refuse text, NaN, infinities, and at fit a table without a cut."""
-    if is_collection(X):
-        # Values are looked at by the workers: in the first pass, or when a lazy result is computed.
-        collection: Matrix = check_collection(estimator, X, reset=reset)
-        return collection
-    check = check_device_table if is_on_device(X) else _validated
-    table = check(estimator, X, reset=reset)
-    _check_finite(estimator, table)
-    if reset and not _tells_rows_apart(table):
-        raise ValueError("All columns of X are constant, so no cut can tell any rows apart.")
-    return table
+def check_finite(
+    X: Any,
+    names: Sequence[Any] | None = None,
+    *,
+    first_row: int | None = 0,
+    watched: bool = False,
+) -> tuple[int, ...]:
+    """Refuse missing and infinite values; return a checksum of a table that is watched for changes.
 
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+        The table, on the host or on a device.
+    names : sequence, optional
+        Names of the columns, for the message.
+    first_row : int or None
+        Number of the first row, for the message; None if it is not known.
+    watched : bool, default=False
+        Whether a checksum is wanted, which is cheap on the way; of tables on the host only.
 
-def _validated(estimator: Any, X: Any, *, reset: bool) -> Matrix:
-    """Return X as scikit-learn sees it."""
-    try:
-        table: Matrix = validate_data(
-            estimator,
-            readable(X),
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_samples=2 if reset else 1,
-        )
-    except (ValueError, TypeError, OverflowError) as error:
-        raise _clearer(error) from None
-    return table
-
-
-def _clearer(error: Exception) -> Exception:
-    """Return a refusal by scikit-learn or NumPy in our words where theirs are hard to read."""
-    message = str(error)
-    if "could not convert string to float" in message:
-        return ValueError(
-            f"X holds text ({message}); encode such columns as numbers or leave them out."
-        )
-    if message.startswith("Found array with dim"):  # old versions say it in two sentences
-        return ValueError(message.replace(". ", ", but ", 1))
-    if "Complex data not supported" in message:
-        return ValueError("Complex data not supported: X must hold real numbers.")
-    if isinstance(error, OverflowError):
-        return ValueError(f"X holds a number that is too large for a float ({message}).")
-    if message.startswith("float() argument must be"):
-        return TypeError(f"X must be a table of numbers, but {message}.")
-    return error
-
-
-def _check_finite(estimator: Any, table: Matrix) -> None:
+    Returns
+    -------
+    checksum : tuple of int
+        Changes with nearly every change of the table; empty unless it is watched.
+    """
+    if not isinstance(X, np.ndarray):
+        if not bool(np.isfinite(X.sum(dtype=np.float64))):
+            refuse_flaw(first_flaw(X), names, first_row)
+        return ()
+    sums = []
     with np.errstate(over="ignore", invalid="ignore"):
-        # One number tells for nearly every table; a finite sum has only finite terms.
-        if np.isfinite(table.sum(dtype=np.float64)):
-            return
-    finite = np.isfinite(table)
-    if not finite.all():
-        row, column = (int(at[0]) for at in np.nonzero(~finite))
-        names = getattr(estimator, "feature_names_in_", None)
-        name = str(column) if names is None else repr(str(names[column]))
-        raise ValueError(
-            f"X contains NaN or infinity, first in row {row}, column {name}; remove or replace such values."
-        )
+        for block in _blocks(X):
+            # One number tells for nearly every block; a finite sum has only finite terms.
+            if not np.isfinite(block.sum()) and not np.isfinite(block).all():
+                refuse_flaw(first_flaw(X), names, first_row)
+            if watched:
+                sums.append(_checksum(block))
+    return tuple(sums)
 
 
-def _tells_rows_apart(table: Matrix) -> bool:
-    """Whether some column is not constant; nearly always the first rows already say so."""
-    return any(
-        bool(np.any(table[start : start + _ROWS_AT_ONCE] != table[0]))
-        for start in range(0, len(table), _ROWS_AT_ONCE)
+def checksum(X: Matrix) -> tuple[int, ...]:
+    """Return the checksum of a table on the host, as `check_finite` does."""
+    return tuple(map(_checksum, _blocks(X)))
+
+
+def _blocks(X: Matrix) -> Iterator[Matrix]:
+    """Give the table piece by piece, in the order in which it lies in memory."""
+    if abs(X.strides[0]) < abs(X.strides[1]):
+        X = X.T
+    width = min(X.shape[1], _BLOCK)
+    step = _BLOCK // max(1, width)
+    for start in range(0, len(X), step):
+        for left in range(0, X.shape[1], width):
+            yield X[start : start + step, left : left + width]
+
+
+def _checksum(block: Matrix) -> int:
+    """Return a sum of the bits of a block, read as whole numbers; a few at a time count by their place."""
+    flat = np.ascontiguousarray(block).reshape(-1).view(np.uint8)
+    whole = len(flat) // (8 * _WORDS) * (8 * _WORDS)
+    sums = flat[:whole].view(np.uint64).reshape(-1, _WORDS).sum(axis=1)
+    places = 2 * np.arange(len(sums), dtype=np.uint64) + 1
+    return int((sums * places).sum()) + int.from_bytes(flat[whole:].tobytes(), "little") % _PRIME
+
+
+def first_flaw(X: Any) -> tuple[int, int] | None:
+    """Return the first row and column that hold no finite number."""
+    rows, columns = np.nonzero(~np.isfinite(X))
+    return (int(rows[0]), int(columns[0])) if len(rows) else None
+
+
+def refuse_flaw(
+    flaw: tuple[int, int] | None, names: Sequence[Any] | None, first_row: int | None
+) -> None:
+    """Say where a table holds a missing or infinite value; None is no flaw."""
+    if flaw is None:
+        return
+    row, column = flaw
+    name = column if names is None else repr(str(names[column]))
+    where = f"row {row} of a partition" if first_row is None else f"row {first_row + row}"
+    raise ValueError(
+        f"X contains NaN or infinity, first in {where}, column {name}; remove or replace such values."
     )
 
 
-def column_numbers(estimator: Any) -> Ints:
-    """Return the columns that cuts may use, in increasing order."""
-    features, n_columns = estimator.features, estimator.n_features_in_
-    # KernelIMM takes some words here that say which features it makes, not which columns it uses.
-    words = getattr(estimator, "_words_for_features", ())
-    if features is None or (isinstance(features, str) and features in words):
-        return np.arange(n_columns)
-    if isinstance(features, str) or np.ndim(features) != 1 or not len(features):
+def check_tells_apart(differs: bool) -> None:
+    """Refuse a table whose rows are all equal."""
+    if not differs:
+        raise ValueError("All columns of X are constant, so no cut can tell any rows apart.")
+
+
+def rows_differ(X: Array) -> bool:
+    """Whether some column is not constant; nearly always the first rows already say so."""
+    return any(
+        bool(np.any(X[start : start + _ROWS_AT_ONCE] != X[0]))
+        for start in range(0, len(X), _ROWS_AT_ONCE)
+    )
+
+
+def check_shape(X: Any, *, least_rows: int) -> None:
+    """Refuse what is no table of real numbers with enough rows, where scikit-learn does not look."""
+    if X.ndim != 2:
+        raise ValueError(f"X must be a table of two dimensions, got {X.ndim}.")
+    dtype = getattr(X, "dtype", np.dtype(np.float64))  # data frames have several
+    if dtype.kind not in "buif":
+        raise ValueError(f"X must hold real numbers, got dtype {dtype}.")
+    check_length(X.shape[0], X.shape[1], least_rows)
+
+
+def check_length(n_rows: Any, n_columns: int, least_rows: int) -> None:
+    """Refuse a table with too few rows or without columns; numbers that are not known yet pass."""
+    too_short = isinstance(n_rows, int) and n_rows < least_rows
+    if too_short or not n_columns:
         raise ValueError(
-            f"features={features!r} must be a list of column names or numbers, or None for all."
+            f"X has {n_rows} sample(s) and {n_columns} feature(s), but a minimum of {least_rows} "
+            f"sample(s) and 1 feature is required."
         )
-    names = list(getattr(estimator, "feature_names_in_", ()))
-    return np.array(sorted({_column_number(each, names, n_columns) for each in features}))
-
-
-def _column_number(feature: Any, names: list[str], n_columns: int) -> int:
-    if isinstance(feature, str):
-        if feature not in names:
-            known = ", ".join(map(str, names)) or "none: X has no column names"
-            raise ValueError(f"features names the unknown column {feature!r} (known: {known}).")
-        return names.index(feature)
-    if not is_integer(feature) or not 0 <= feature < n_columns:
-        raise ValueError(f"features holds {feature!r}, but X has columns 0 to {n_columns - 1}.")
-    return int(feature)

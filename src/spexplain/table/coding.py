@@ -1,4 +1,4 @@
-"""Every feature once in bins: up to 255 codes that never decrease with the value.
+"""Every feature once in bins: up to 255 codes that never decrease with the value, and one kept for missing values.
 
 Which borders the bins have decides about speed only, never about the tree. They are quantiles of a
 sample; most features find their bin by a look into a table over a regular grid.
@@ -8,20 +8,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Bools, Floats, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.kernels.coding import code_features, spread_of_bins
 from spexplain.memory import check_memory
 from spexplain.threads import Threads, blocks_of
 
+N_CODES = 256  # what a byte holds
+MISSING = 255  # the code that no number gets
+MAX_BINS = N_CODES - 1  # codes for numbers
 _N_SAMPLE = 4096  # rows whose quantiles are taken
-_N_EDGES = 255  # what eight halvings tell apart
+_N_EDGES = 255  # what eight halvings tell apart; at most 254 are used
 _N_CELLS = 2048  # of the grid; its table stays in the first-level cache
 _BLOCK = 64  # features that a thread codes at a time
+_LARGEST = np.finfo(np.float64).max
 _PADDING = 32  # features that one instruction compares
 
 
-class Binning(NamedTuple):
-    """The bins of a table, and those bins that hold a single value and need no closer look."""
+class Codes(NamedTuple):
+    """The bins of all values of a table, and those bins that hold a single value and need no closer look."""
 
     codes: Array  # uint8, shape (>= n_features, n_vertices)
     solid: Bools  # shape (n_features, n_bins)
@@ -37,7 +41,7 @@ class _Grid(NamedTuple):
 
 def bin_table(
     columns: Matrix, extra: Floats, n_bins: int, threads: Threads, *, row_major: bool
-) -> Binning:
+) -> Codes:
     """Return the bins of samples and extra vertices.
 
     Parameters
@@ -87,7 +91,7 @@ def bin_table(
     threads.map(code, blocks_of(n_features, min(_BLOCK, -(-n_features // threads.n_threads))))
     if extra.shape[1]:
         solid[np.arange(n_features)[:, None], codes[:n_features, n_samples:]] = False
-    return Binning(codes, solid)
+    return Codes(codes, solid)
 
 
 def _sample(n_samples: int) -> Array:
@@ -153,3 +157,64 @@ def _code_extra(extra: Floats, edges: Floats, grid: _Grid) -> Array:
     looked_up = np.take_along_axis(grid.cells, _cells_of(extra, grid.origin, grid.scale), axis=1)
     counted = np.sum(edges[:, None, :] < extra[:, :, None], axis=2)
     return np.where(grid.scale[:, None] > 0, looked_up, counted).astype(np.uint8)
+
+
+class Binning(NamedTuple):
+    """How values become bins, for rows that lie in partitions; see `spexplain.kernels.coding.code_features`."""
+
+    edges: Floats  # shape (n_features, 255)
+    origin: Floats
+    scale: Floats
+    cells: Array
+    discrete: Ints  # features of so few values that bins may hold a single one
+
+
+def binning_of(sample: Floats, max_bins: int) -> Binning:
+    """Return quantile bins of a sample of shape (n_features, n_sample)."""
+    edges = np.full((len(sample), _N_EDGES), np.inf)
+    is_discrete = choose_edges(sample, max_bins, edges)
+    return Binning(edges, *grid_over(edges), np.flatnonzero(is_discrete))
+
+
+def code(X: Matrix, binning: Binning) -> Array:
+    """Return the bins of a table, shape (n_features, n_rows)."""
+    if not (X.flags.c_contiguous or X.flags.f_contiguous):
+        X = np.ascontiguousarray(X)
+    codes = np.empty(X.shape[::-1], dtype=np.uint8)
+    code_features(X.T, 0, X.shape[1], *binning[:4], codes)
+    return codes
+
+
+def limits_of(binning: Binning) -> tuple[Floats, Floats]:
+    """Return the least and the greatest number that each bin takes, shape (n_features, 256).
+
+    Found by bisection over the floats themselves: bins that are looked up in a grid end where rounding
+    has it, not at their edges.
+    """
+    n_features = len(binning.edges)
+    wanted = np.arange(N_CODES - 1)[:, None]
+    inside = np.full((N_CODES - 1, n_features), to_place(np.array(-_LARGEST)))
+    beyond = np.full(inside.shape, to_place(np.array(_LARGEST)))
+    is_all = wanted >= code(to_float(beyond), binning).T
+    for _ in range(64):
+        middle = (inside & beyond) + ((inside ^ beyond) >> 1)
+        fits = wanted >= code(to_float(middle), binning).T
+        inside, beyond = np.where(fits, middle, inside), np.where(fits, beyond, middle)
+    ends = np.where(is_all, _LARGEST, to_float(inside)).T
+    with np.errstate(over="ignore"):
+        after = np.nextafter(ends, np.inf)
+    low = np.column_stack([np.full(n_features, -_LARGEST), after])
+    high = np.column_stack([ends, np.full(n_features, _LARGEST)])
+    return np.minimum(low, _LARGEST), high
+
+
+def to_place(values: Floats) -> Ints:
+    """Return the places of floats among all floats in their order."""
+    bits = np.asarray(values, dtype=np.float64).view(np.int64)
+    return np.asarray(bits ^ (bits >> 63 & np.int64(2**63 - 1)))
+
+
+def to_float(places: Ints) -> Floats:
+    """Return the floats at these places: the inverse of `to_place`."""
+    bits = places ^ (places >> 63 & np.int64(2**63 - 1))
+    return np.ascontiguousarray(bits).view(np.float64)

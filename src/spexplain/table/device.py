@@ -1,122 +1,130 @@
-"""Tables that lie on a GPU: what estimators do with CuPy arrays, and when they copy them to the host.
+"""Tables on a GPU, in CuPy arrays. CuPy is never loaded for a table that lies elsewhere."""
 
-CuPy is never loaded here: a table that is a CuPy array has done so.
-"""
-
-import sys
-from typing import Any
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.facts import feature_scales
-from spexplain.graphs.device import is_on_device
-from spexplain.table.partitions import (
-    is_partitioned,
-    lazy_leaf_ids,
-    lazy_scales,
-    look_up,
-    refuse_reference,
-)
-from spexplain.tree import Tree
+from spexplain.aliases import EngineName, Floats, Ints, Matrix
+from spexplain.table.base import GroupSums, Table
+from spexplain.table.columns import Kind
+from spexplain.table.distances import CostName
+from spexplain.table.host import HostTable, group_sizes
+from spexplain.table.places import on_host
+from spexplain.tree import LEAF, Tree
 
-__all__ = ["check_device_table", "is_on_device", "leaf_ids", "on_host", "scales_of", "table_for"]
+_log = logging.getLogger("spexplain")
+_COPIED = 1 << 23  # bytes up to which the caller's table is copied, rather than watched
 
 
-def on_host(array: Any) -> Any:
-    """Return an array, or anything else, with CuPy arrays copied to NumPy."""
-    return array.get() if is_on_device(array) else array
+@dataclass(frozen=True, eq=False)
+class DeviceTable(Table):
+    """A CuPy matrix, checked; rows are routed and added up where they are.
+
+    Parameters
+    ----------
+    values : cupy.ndarray of float32 or float64, shape (n_rows, n_columns)
+        The values.
+    kinds : str
+        Kind of all columns.
+    seen : tuple of int, optional
+        Checksum of values that lie in the caller's memory, by which later changes are noticed.
+    """
+
+    engine: ClassVar[EngineName | None] = "cupy"
+    values: Any
+    kinds: Kind | tuple[Kind, ...] = "number"
+    seen: tuple[int, ...] | None = None
+    names: None = None  # CuPy arrays have none
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n_rows, n_columns = self.values.shape
+        return n_rows, n_columns
+
+    def kept(self) -> Self:
+        """Return the table safe from later edits of the caller's array; see `HostTable.kept`."""
+        if self.values.nbytes <= _COPIED:
+            return replace(self, values=self.values.copy(order="K"))
+        return replace(self, seen=_checksum(self.values))
+
+    def training_rows(self) -> Matrix:
+        """Return the values on the host as they were at the fit; refuse a table that has changed."""
+        if self.seen is not None and self.seen != _checksum(self.values):
+            raise ValueError(
+                "The table that this estimator was fitted to has changed since; pass the training rows as X."
+            )
+        return self.to_host()
+
+    def to_host(self, what: str = "", instead: str = "") -> Matrix:
+        """Return a copy on the host."""
+        _log.info("A copy of X on the host is made")
+        copied: Matrix = self.values.get()
+        return copied
+
+    def leaves(self, tree: Tree) -> Any:
+        """Return the leaf id of every row, on the device."""
+        from spexplain.kernels.cuda.kernels import CudaKernels
+
+        leaf_id = np.full(tree.n_nodes, LEAF, dtype=np.int64)
+        leaf_id[tree.leaves] = np.arange(tree.n_leaves)
+        return CudaKernels(self.values.dtype).route_rows(self.values, tree, leaf_id)
+
+    def fetch(self, leaves: Any) -> Ints:
+        """Return leaf ids on the host."""
+        fetched: Ints = on_host(leaves)
+        return fetched
+
+    def select(self, columns: Sequence[int]) -> Self:
+        """Return the table of some columns only."""
+        if len(columns) == self.shape[1]:
+            return self
+        return replace(self, values=self.values[:, list(columns)], seen=None)
+
+    @property
+    def origin(self) -> Floats:
+        """The first row."""
+        first: Floats = self.values[0].get().astype(np.float64)
+        return first
+
+    def sums(self, groups: Ints, n_groups: int) -> GroupSums:
+        """Return rows, sums and squared lengths of every group. Always added in the same order."""
+        from spexplain.kernels.cuda.kernels import CudaKernels
+
+        kernels = CudaKernels(self.values.dtype)
+        xp = kernels.xp
+        on_device = xp.asarray(groups)
+        rows = xp.argsort(on_device)
+        starts = xp.searchsorted(on_device[rows], xp.arange(n_groups + 1)).astype(np.int64)
+        sums, squares = kernels.sum_groups(self.values, xp.asarray(self.origin), rows, starts)
+        return GroupSums(group_sizes(groups, n_groups), sums.get(), squares.get())
+
+    def scales(self, features: Ints) -> Floats:
+        """Return the standard deviations of some columns; NaN elsewhere."""
+        scales = np.full(self.shape[1], np.nan)
+        for feature in np.unique(features).tolist():
+            column = self.values[:, feature].astype(np.float64)
+            scales[feature] = 0.0 if bool((column == column[0]).all()) else float(column.std())
+        return scales
+
+    def _on_host(self) -> HostTable:
+        return HostTable(self.to_host(), None, self.kinds)
+
+    def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
+        """Return the centre of every cluster: of a copy on the host, so that it is the same there."""
+        return self._on_host().centers(codes, n_clusters, cost)
+
+    def nearest(self, centers: Floats, cost: CostName) -> Ints:
+        """Return the nearest centre of every row of a copy on the host."""
+        return self._on_host().nearest(centers, cost)
 
 
-def table_for(estimator: Any, X: Any, given: dict[str, Any], *, needs_rows: bool) -> Any:
-    """Return the table for an estimator's reference: on the host if the rows themselves are needed."""
-    if is_partitioned(X) and needs_rows and given.get("centers") is None:
-        refuse_reference(estimator)
-    if not is_on_device(X):
-        return X
-    wants_centers = "centers" in given and given["centers"] is None
-    if not needs_rows and not wants_centers:
-        return X
-    _say(estimator, "the reference is computed on a copy of X on the host")
-    return on_host(X)
-
-
-def check_device_table(estimator: Any, X: Any, *, reset: bool) -> Matrix:
-    """Return a CuPy table as float matrix, checked where it is; on the host for methods that need it there."""
-    if X.ndim != 2:
-        raise ValueError(f"X must be a table of two dimensions, got an array of shape {X.shape}.")
-    if X.dtype.kind not in "buif":
-        raise ValueError(f"X must hold real numbers, got dtype {X.dtype}.")
-    if X.shape[0] < (2 if reset else 1) or X.shape[1] < 1:
-        least = 2 if reset else 1
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) (shape={X.shape}) while a "
-            f"minimum of {least} is required."
-        )
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
-    elif X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input."
-        )
-    if not reset or _stays_on_device(estimator):
-        return X  # type: ignore[no-any-return]
-    _say(estimator, "this method or engine works on a copy of X on the host")
-    return on_host(X)  # type: ignore[no-any-return]
-
-
-def _stays_on_device(estimator: Any) -> bool:
-    """Whether the method, with the engine and options that were asked for, works on the device."""
-    known = "cupy" in estimator._beyond
-    return known and estimator.engine not in ("numpy", "histogram") and estimator.refine is None
-
-
-def _say(estimator: Any, what: str) -> None:
-    if getattr(estimator, "verbose", 0):
-        print(f"[{type(estimator).__name__}] {what}", file=sys.stderr, flush=True)
-
-
-def leaf_ids(tree: Tree, X: Any) -> Any:
-    """Return the leaf id of every row, where the rows are."""
-    if is_partitioned(X):
-        return lazy_leaf_ids(tree, X)
-    if not is_on_device(X):
-        return tree.apply(X)
-    from spexplain.table.device_rows import route
-
-    return route(tree, X)
-
-
-def labels_of(values: Array, leaves: Any) -> Any:
-    """Return the label of every row's leaf: on the device for rows there, if labels are numbers."""
-    if not is_on_device(leaves):
-        return look_up(values, leaves)
-    if values.dtype.kind not in "buif":  # the device holds nothing else
-        return values[on_host(leaves)]
-    import cupy
-
-    return cupy.asarray(values)[leaves]
-
-
-def group_sums(X: Any, origin: Floats, groups: Ints, n_groups: int) -> tuple[Floats, Floats]:
-    """Return the sums of rows and of squared lengths of every group of a device table."""
-    from spexplain.table.device_rows import group_sums as on_device
-
-    return on_device(X, origin, groups, n_groups)
-
-
-def scales_of(X: Any, features: Ints) -> Floats:
-    """Return the standard deviations of some columns; NaN elsewhere."""
-    if is_partitioned(X):
-        return lazy_scales(X, features)
-    if not is_on_device(X):
-        return feature_scales(X, features)
-    scales = np.full(X.shape[1], np.nan)
-    for feature in np.unique(features).tolist():
-        column = X[:, feature].astype(np.float64)
-        scales[feature] = 0.0 if bool((column == column[0]).all()) else float(column.std())
-    return scales
+def _checksum(X: Any) -> tuple[int, ...]:
+    """Return sums of the bits of all columns and, by their places, of all rows."""
+    bits = X.view(f"u{X.dtype.itemsize}")
+    rows, columns = (bits.sum(axis=axis, dtype=np.uint64) for axis in (1, 0))
+    places = 2 * np.arange(len(X), dtype=np.uint64) + 1
+    return (*columns.get().tolist(), int((rows.get() * places).sum()))

@@ -1,18 +1,50 @@
-"""Tables of polars for a scikit-learn that is older than their way of telling column names."""
+"""Data frames of any library: the kinds of their columns, and their names for an older scikit-learn."""
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from sklearn import __version__
 
-# Until 1.8, scikit-learn asks for names by a protocol that polars deprecated in 1.40 and dropped in 2.0.
+from spexplain.table.columns import Kind, kind_of_dtype
+
+# Until 1.8, scikit-learn asks all but pandas for names by a protocol that polars dropped in 2.0.
 _ASKS_BY_PROTOCOL = tuple(int(part) for part in __version__.split(".")[:2]) < (1, 9)
+
+
+def kinds_of(X: Any) -> Kind | tuple[Kind, ...]:
+    """Return the kinds of the columns of a table as the user brought it: one for all, or each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from spexplain.table.frames import kinds_of
+    >>> kinds_of(pd.DataFrame({"age": [30, 40], "tall": [True, False], "size": [1.5, 1.2]}))
+    ('whole', 'boolean', 'number')
+    """
+    if nw.dependencies.is_into_dataframe(X) or hasattr(X, "to_dask_array"):
+        if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
+            return "number"  # no other library has a name twice
+        schema = nw.from_native(X).collect_schema()
+        return tuple(map(_kind, schema.values()))
+    return kind_of_dtype(getattr(X, "dtype", np.float64))
+
+
+def _kind(dtype: Any) -> Kind:
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype.is_integer():
+        return "whole"
+    if dtype.is_temporal():
+        return "date"
+    is_category = dtype in (nw.String, nw.Categorical, nw.Enum)
+    return "category" if is_category else "number"
 
 
 def readable(X: Any) -> Any:
     """Return X, or a view of it whose column names this scikit-learn finds."""
-    is_polars = type(X).__module__.startswith("polars.") and hasattr(X, "columns")
-    return _Named(X) if _ASKS_BY_PROTOCOL and is_polars else X
+    is_other = _ASKS_BY_PROTOCOL and nw.dependencies.is_into_dataframe(X)
+    return _Named(X) if is_other and not nw.dependencies.is_pandas_dataframe(X) else X
 
 
 class _Named:
@@ -33,4 +65,4 @@ class _Named:
 
     def column_names(self) -> list[str]:
         """Return the names of the columns."""
-        return list(self.frame.columns)
+        return list(nw.from_native(self.frame).columns)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, NoisePolicy
-from spexplain.table.partitions import LazyLabels
+from spexplain.table.places import on_host
 
 NOISE = -1
 
@@ -25,12 +25,15 @@ class Reference:
         The caller's label of each code.
     centers : array of float, shape (k, n_features), optional
         A centre for each code, for the methods that need centres.
+    has_noise : bool
+        Whether some rows belong to no cluster.
     """
 
     labels: Array
     codes: Ints
     classes: Array
     centers: Floats | None = None
+    has_noise: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -40,9 +43,7 @@ class Reference:
     @classmethod
     def from_labels(cls, y: Any, *, n_samples: int, noise: NoisePolicy = "ignore") -> Self:
         """Return the reference of labels of any type; refuse missing or misshapen ones."""
-        if isinstance(y, LazyLabels):
-            return cls(*y.coded(noise))
-        labels = _as_array(y)
+        labels = _as_array(on_host(y))
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
         if labels.ndim != 1:
@@ -58,13 +59,11 @@ class Reference:
         try:
             classes, codes = np.unique(labels, return_inverse=True)
         except TypeError:
-            raise ValueError(
-                "y mixes labels that cannot be sorted together; convert them to one type, for example to strings."
-            ) from None
-        codes = codes.astype(np.int64)
-        if noise == "ignore" and classes.dtype.kind == "i" and len(classes) and classes[0] == NOISE:
-            return cls(labels, codes - 1, classes[1:])
-        return cls(labels, codes, classes)
+            raise mixed_labels() from None
+        n_noise = count_noise(classes, noise)
+        return cls(
+            labels, codes.astype(np.int64) - n_noise, classes[n_noise:], has_noise=bool(n_noise)
+        )
 
     def counts(self, leaf_ids: Ints, n_leaves: int) -> Ints:
         """Return the number of rows of every cluster in every leaf, shape (n_leaves, k); no noise."""
@@ -80,6 +79,19 @@ class Reference:
         winners = self.classes[counts.argmax(axis=1)]
         only_noise = counts.sum(axis=1) == 0
         return np.where(only_noise, NOISE, winners) if only_noise.any() else winners
+
+
+def count_noise(classes: Array, noise: NoisePolicy) -> int:
+    """Return how many of the sorted distinct labels mean rows of no cluster: 1 or 0."""
+    is_noise = classes.dtype.kind == "i" and len(classes) > 0 and classes[0] == NOISE
+    return int(noise == "ignore" and is_noise)
+
+
+def mixed_labels() -> ValueError:
+    """Return the refusal of labels that have no order."""
+    return ValueError(
+        "y mixes labels that cannot be sorted together; convert them to one type, for example to strings."
+    )
 
 
 def _as_array(y: Any) -> Array:

@@ -3,6 +3,7 @@
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
@@ -10,9 +11,6 @@ from uuid import uuid4
 
 import dask
 import numpy as np
-from dask._task_spec import DataNode, Dict, List, Task, TaskRef
-from dask.delayed import Delayed
-from dask.highlevelgraph import HighLevelGraph
 
 from spexplain.threads import count_threads
 
@@ -77,7 +75,7 @@ def _weighed(function: Callable[..., Any], *arguments: Any) -> Weighed:
     return Weighed(function(*arguments), 0)
 
 
-def _merged(merge: Callable[[list[Any]], Any], parts: list[Weighed]) -> Weighed:
+def _merged(merge: Callable[[list[Any]], Any], *parts: Weighed) -> Weighed:
     moved = sum(part.moved + size_of(part.answer) for part in parts)
     return Weighed(merge([part.answer for part in parts]), moved)
 
@@ -90,43 +88,18 @@ def add_up(parts: list[Any]) -> Any:
     return total
 
 
-class Layer:
-    """Tasks that go into Dask's graph together: far cheaper than one by one."""
+def add_tuples(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the sums of tuples of arrays."""
+    return tuple(add_up(list(each)) for each in zip(*parts, strict=True))
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._homes: dict[str, str] = {}
-        self._tasks: dict[str, Any] = {}
-        self._sources: dict[str, Any] = {}
 
-    def add(
-        self, key: str, function: Callable[..., Any], *arguments: Any, home: str = ""
-    ) -> TaskRef:
-        """Add a task, for some worker if any is named; return what others of the layer take in its place."""
-        if home:
-            self._homes[key] = home
-        self._tasks[key] = Task(key, function, *map(self._argument, arguments))
-        return TaskRef(key)
-
-    def _argument(self, argument: Any) -> Any:
-        if isinstance(argument, Delayed):
-            self._sources[argument.key] = argument
-            return TaskRef(argument.key)
-        if type(argument) is list:
-            return List(*map(self._argument, argument))
-        if type(argument) is dict:
-            return Dict({key: self._argument(each) for key, each in argument.items()})
-        return argument
-
-    def delayed(self, references: Sequence[TaskRef]) -> list[Any]:
-        """Return tasks of the layer as Dask's lazy values."""
-        # Elsewhere if Dask must: a worker may be lost, or have too much to do.
-        homes = {"workers": self._homes.get, "allow_other_workers": True}
-        with dask.annotate(**homes if self._homes else {}):
-            graph = HighLevelGraph.from_collections(
-                self.name, self._tasks, dependencies=list(self._sources.values())
-            )
-        return [Delayed(each.key, graph, layer=self.name) for each in references]
+def _task(key: str, function: Callable[..., Any], arguments: Sequence[Any], home: str = "") -> Any:
+    """Return a lazy call; on a worker, if any is named. Dask is slow with lists and dicts of lazy values."""
+    # Elsewhere if Dask must: a worker may be lost, or have too much to do.
+    where = dask.annotate(workers=home, allow_other_workers=True) if home else nullcontext()
+    with where:
+        call = dask.delayed(function, name=f"call-{key}", pure=False, traverse=False)
+        return call(*arguments, dask_key_name=key)
 
 
 class Workers:
@@ -147,19 +120,14 @@ class Workers:
         """Return a value that tasks take; it is sent along once, not once a task."""
         name, sent = self._name(kind), self.traffic.sent
         sent[kind] = sent.get(kind, 0) + size_of(value)
-        return Delayed(name, HighLevelGraph({name: {name: DataNode(name, value)}}, {name: set()}))
+        return dask.delayed(value, name=name, traverse=False)
 
     def tasks(
         self, kind: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
     ) -> list[Any]:
         """Return one task for each tuple of arguments."""
-        layer = Layer(self._name(kind))
-        return layer.delayed(
-            [
-                layer.add(f"{layer.name}-{place}", function, *each)
-                for place, each in enumerate(arguments)
-            ]
-        )
+        name = self._name(kind)
+        return [_task(f"{name}-{i}", function, each) for i, each in enumerate(arguments)]
 
     def keep(self, tasks: list[Any]) -> list[Any]:
         """Start tasks whose results stay with the workers. Dask computes again what a lost worker held."""
@@ -187,8 +155,8 @@ class Workers:
         With `beside`, one kept task for each partition, answers are made and merged where these lie,
         and every worker sends a single one: the merge must not depend on the order then.
         """
-        layer = Layer(self._name(kind))
-        stem, numbers = f"spexplain-{kind}-sum-{layer.name.rpartition('-')[2]}", count()
+        name = self._name(kind)
+        stem, numbers = f"spexplain-{kind}-sum-{name.rpartition('-')[2]}", count()
 
         def merged(parts: list[tuple[Any, str]]) -> tuple[Any, str]:
             while True:
@@ -197,18 +165,18 @@ class Workers:
                 for group in groups:
                     home, answers = group[0][1], [answer for answer, _ in group]
                     key = f"{stem}-{next(numbers)}"
-                    parts.append((layer.add(key, _merged, merge, answers, home=home), home))
+                    parts.append((_task(key, _merged, (merge, *answers), home), home))
                 if len(parts) == 1:
                     return parts[0]
 
         homes = self._homes_of(beside) or [""] * len(arguments)
         by_home: dict[str, list[Any]] = {}
         for place, (home, each) in enumerate(zip(homes, arguments, strict=True)):
-            answer = layer.add(f"{layer.name}-{place}", _weighed, function, *each, home=home)
+            answer = _task(f"{name}-{place}", _weighed, (function, *each), home)
             by_home.setdefault(home, []).append((answer, home))
         parts = [merged(each) for each in by_home.values()]
         whole, _ = parts[0] if len(parts) == 1 else merged(parts)
-        (found,) = self._fetch(layer.delayed([whole]))
+        (found,) = self._fetch([whole])
         self.traffic.add(kind, size_of(found.answer), found.moved)
         return found.answer
 

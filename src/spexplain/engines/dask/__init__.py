@@ -1,6 +1,8 @@
-"""The distributed engine: Dask workers count their partitions, and only sums travel."""
+"""The distributed engine: Dask workers count their partitions, and only sums travel.
+
+`DaskEngine` is all that others import.
+"""
 
 from spexplain.engines.dask.engine import DaskEngine
-from spexplain.table.partitioned import DaskTable
 
-__all__ = ["DaskEngine", "DaskTable"]
+__all__ = ["DaskEngine"]

@@ -1,43 +1,16 @@
 """The distributed engine: `DaskEngine`."""
 
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 from spexplain.engines.base import Search
-from spexplain.engines.dask.edges import EdgeSums
 from spexplain.engines.dask.search import DaskSearch
-from spexplain.engines.dask.sums import CostSums, LabelSums, StarSums, Sums
+from spexplain.engines.dask.sums import sums_of
 from spexplain.engines.exhaustive import NumpyEngine
-from spexplain.graphs import CenterCosts, CliqueGraph, Graph, SparseGraph, StarGraph
 from spexplain.objectives import Objective
-from spexplain.table.partitioned import MAX_BINS, ROWS_PER_PARTITION, DaskTable
-
-
-@singledispatch
-def sums_of(graph: Graph, trend: Any) -> Sums | None:
-    """Return how sums follow from counts for a graph's type, or None if it cannot be partitioned."""
-    return None
-
-
-@sums_of.register
-def _(graph: CliqueGraph, trend: Any) -> Sums:
-    return LabelSums(graph, trend)
-
-
-@sums_of.register
-def _(graph: StarGraph, trend: Any) -> Sums:
-    return StarSums(graph)
-
-
-@sums_of.register
-def _(graph: CenterCosts, trend: Any) -> Sums:
-    return CostSums(graph)
-
-
-@sums_of.register
-def _(graph: SparseGraph, trend: Any) -> Sums:
-    return EdgeSums(graph)
+from spexplain.table.coding import MAX_BINS
+from spexplain.table.partitioned import ROWS_PER_PARTITION, PartitionedTable
+from spexplain.table.places import engine_of
 
 
 @dataclass(frozen=True)
@@ -67,13 +40,13 @@ class DaskEngine:
             raise ValueError(f"max_bins={self.max_bins} must be from 2 to {MAX_BINS}.")
         sums = sums_of(objective.graph, objective.trend)
         if sums is None:
-            if hasattr(X, "to_delayed") or isinstance(X, DaskTable):
+            if engine_of(X) == "dask":
                 raise ValueError(
                     f"A graph of the type {type(objective.graph).__name__} cannot be searched in partitions; "
                     "pass a table in memory, for example a sample, instead of a Dask collection."
                 )
             return NumpyEngine().bind(X, objective, min_samples_leaf=min_samples_leaf)
-        table = DaskTable.of(
+        table = PartitionedTable.of(
             X,
             max_bins=self.max_bins,
             rows_per_partition=self.rows_per_partition,

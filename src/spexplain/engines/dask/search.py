@@ -8,33 +8,209 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
-from spexplain.engines.dask.bounds import Scorer
-from spexplain.engines.dask.edges import EdgeSums
-from spexplain.engines.dask.looks import Look, entries_of, look_closely, merge_seen
-from spexplain.engines.dask.node import NodeSearch
-from spexplain.engines.dask.records import Found, Job, Node
-from spexplain.engines.dask.refinement import (
+from spexplain.engines.base import searches_empty_sides
+from spexplain.engines.dask import worker
+from spexplain.engines.dask.bounds import NOTHING, Bounded, Found, Node, Scorer, Segments, ruler_of
+from spexplain.engines.dask.sums import EdgeSums, Sums
+from spexplain.engines.dask.worker import Entries, Look, Seen
+from spexplain.engines.dask.zoom import (
+    N_PLACES,
+    Asked,
     Geometry,
+    Job,
     all_numbered,
     groups_of,
+    listed,
+    look_bytes,
+    make_job,
     number_jobs,
+    row_bytes,
     steps_of,
+    zoomed,
 )
-from spexplain.engines.dask.sums import Sums
+from spexplain.engines.exhaustive import midpoint
 from spexplain.objectives import Objective
+from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
-from spexplain.table import partition_tasks as parts
-from spexplain.table.partition_coding import N_CODES
-from spexplain.table.partitioned import DaskTable
+from spexplain.table.coding import N_CODES
+from spexplain.table.partitioned import PartitionedTable
 
 _MOST_CELLS = 1 << 22  # numbers in the histograms of one node, beyond which bins are joined
+_MOST_ASKED = 1 << 21  # numbers in the answer to one closer look at a node
+_FEW = (
+    1 / 8
+)  # bytes of rows, per byte of the node's histograms, that are sent without a look at finer bins
+
+
+class NodeSearch:
+    """The best cut of one node so far, and the bins that can hold a better one."""
+
+    def __init__(
+        self, scorer: Scorer, table: PartitionedTable, geometry: Geometry, codes: Ints
+    ) -> None:
+        self.scorer, self.table, self.geometry = scorer, table, geometry
+        self.node, self.objective, self.tally = scorer.node, scorer.objective, scorer.sums.tally
+        self.codes = codes  # bins of the extra vertices, shape (n_features, n_extra)
+        self.best = NOTHING
+        self.promise: Promise | None = None
+        self.open: list[Bounded] = []
+        self._around: dict[tuple[int, int], tuple[float, float]] = {}
+        self._add(self._whole())
+
+    def _whole(self) -> Segments:
+        """Return all features in bins."""
+        table, (columns, shift, *_) = self.table, self.geometry
+        cells = self.node.histograms
+        assert cells is not None
+        low, high = (
+            np.minimum.reduceat(table.low[columns], np.arange(0, N_CODES, 1 << shift), axis=1),
+            np.maximum.reduceat(table.high[columns], np.arange(0, N_CODES, 1 << shift), axis=1),
+        )
+        features = np.arange(len(columns))
+        centers = self.codes
+        for center in self.node.centers:
+            place = features, centers[:, center]
+            value = self.geometry.points[center]
+            low[place], high[place] = np.minimum(low[place], value), np.maximum(high[place], value)
+        starts = np.zeros((len(features), cells.shape[2]), dtype=cells.dtype)
+        return Segments(features, features * 0 - 1, starts, cells, low, high, centers)
+
+    def _add(self, segments: Segments) -> None:
+        bounded, best = self.scorer.bound(segments)
+        self.best = min(self.best, best, key=lambda found: found.rank)
+        if self.best is best and best.last_code >= 0:
+            self._learn_from_solid(segments)
+        self.scorer.tighten(bounded, self.best.score)
+        self.open.append(bounded)
+
+    def priority(self) -> float:
+        """Return what the leaf's priority is at most."""
+        if self.promise is not None or self.best.score == inf:
+            return inf
+        return float(self.objective.priority(self.best.true_score, self.scorer.record))
+
+    def try_to_promise(self, rival: float) -> None:
+        """Put off the search if the best cut is sure to come after the rival."""
+        objective = self.objective
+        if rival == inf or objective.trend is None or self.scorer.is_flat or self.promise:
+            return
+        left = [each.bounds[each.can_win(self.best)] for each in self.open]
+        lowest = min((float(bounds.min()) for bounds in left if bounds.size), default=inf)
+        if lowest == inf and self.border() is None:
+            return
+        score = min(self.best.score, lowest)
+        self.promise = promise_after(objective, score, self.scorer.record, rival)
+
+    def border(self) -> tuple[int, int] | None:
+        """Return feature and last code of the best cut if the values around it are not known yet."""
+        feature, last_code = self.best.feature, self.best.last_code
+        if self.promise is not None or last_code < 0 or (feature, last_code) in self._around:
+            return None
+        return feature, last_code
+
+    def _learn_from_solid(self, whole: Segments) -> None:
+        """Remember the values around the best border if the bins beside it hold a single value each."""
+        feature, last_code = self.best.feature, self.best.last_code
+        border = (last_code >> self.geometry.shift) + 1
+        is_used = self.tally.n_rows(whole.cells[feature]) > 0
+        is_used[whole.centers[feature, self.node.centers]] = True
+        left, right = np.flatnonzero(is_used[:border])[-1], np.flatnonzero(is_used[border:])[0]
+        low, high = whole.low[feature], whole.high[feature]
+        right += border
+        if low[left] == high[left] and low[right] == high[right]:
+            self._around[feature, last_code] = float(high[left]), float(low[right])
+
+    def learn_border(self, last_code: int, low: float, high: float) -> None:
+        """Remember the values around the border of the best cut."""
+        feature, shift = self.best.feature, self.geometry.shift
+        inside = self.node.centers
+        values = self.geometry.points[inside, feature]
+        is_left = self.codes[feature, inside] <= last_code >> shift
+        low = max([low, *values[is_left]])
+        high = min([high, *values[~is_left]])
+        self._around[feature, last_code] = float(low), float(high)
+
+    def next_jobs(self) -> list[Job]:
+        """Return the bins to look at now, the most promising first."""
+        if self.promise is not None:
+            return []
+        chosen = [(bounded, bounded.can_win(self.best)) for bounded in self.open]
+        many = self._most_listed(sum(int(each.n_inside[wanted].sum()) for each, wanted in chosen))
+        jobs = [
+            make_job(bounded, int(row), int(place), many, self.geometry)
+            for bounded, wanted in chosen
+            for row, place in np.argwhere(wanted)
+        ]
+        jobs.sort(key=lambda job: job.bound)
+        spent, n_jobs = 0, 0
+        for job in jobs:
+            n_rows = int(job.bounded.n_inside[job.row, job.bin])
+            spent += self.tally.width * (n_rows if job.pivots is None else N_PLACES)
+            if n_jobs and spent > _MOST_ASKED:
+                break
+            n_jobs += 1
+        for job in jobs[:n_jobs]:
+            job.bounded.bounds[job.row, job.bin] = inf
+        return self._with_rulers(jobs[:n_jobs])
+
+    def _most_listed(self, n_rows: int) -> int:
+        """Return how many rows an interval may have to be sent as they are, of so many rows in all."""
+        each = row_bytes(self.tally)
+        assert self.node.histograms is not None
+        # One look less is worth a few bytes more. Else whatever is less.
+        if n_rows * each <= _FEW * self.node.histograms.nbytes:
+            return n_rows
+        return look_bytes(self.tally) // each
+
+    def _with_rulers(self, jobs: list[Job]) -> list[Job]:
+        """Return the jobs with what rises are measured with."""
+        return [job if job.pivots is None else self._with_ruler(job) for job in jobs]
+
+    def _with_ruler(self, job: Job) -> Job:
+        at = np.array([job.row]), np.array([job.bin])
+        falls = self.scorer.falls(job.bounded.segments, *at)
+        if falls is None:
+            return job
+        n_rows = int(job.bounded.n_inside[job.row, job.bin])
+        return job._replace(ruler=ruler_of(falls.steps[0], n_rows))
+
+    def take(self, jobs: list[tuple[Job, int]], seen: Seen, entries: Entries) -> None:
+        """Take in what the closer look has found."""
+        tally, geometry = self.tally, self.geometry
+        # Jobs of one depth at a time: segments have one.
+        kinds = sorted({(job.bounded.segments.depth, job.pivots is None) for job, _ in jobs})
+        for depth, is_list in kinds:
+            chosen = [
+                (job, at)
+                for job, at in jobs
+                if (job.bounded.segments.depth, job.pivots is None) == (depth, is_list)
+            ]
+            asked = Asked(self.node, [job for job, _ in chosen], [at for _, at in chosen])
+            if is_list:
+                self._add(listed(asked, entries, tally, geometry))
+            else:
+                self._add(zoomed(asked, seen, tally, geometry))
+
+    def cut(self) -> Cut | None:
+        """Return the best cut."""
+        best = self.best
+        if best.score == inf:
+            return None
+        low, high = best.low, best.high
+        if best.last_code >= 0:
+            low, high = self._around[best.feature, best.last_code]
+        score = best.true_score
+        priority = float(self.objective.priority(score, self.scorer.record))
+        cut = Cut(best.feature, midpoint(low, high), score, priority)
+        self.node.found = cut, best
+        return cut
 
 
 class DaskSearch:
     """The cuts of one table under one objective."""
 
     def __init__(
-        self, table: DaskTable, objective: Objective, sums: Sums, min_samples_leaf: int
+        self, table: PartitionedTable, objective: Objective, sums: Sums, min_samples_leaf: int
     ) -> None:
         self.table, self.objective, self.sums = table, objective, sums
         self.workers, self.tally = table.workers, sums.tally
@@ -42,21 +218,21 @@ class DaskSearch:
         self.min_samples_leaf = min_samples_leaf
         extra = objective.graph.extra
         points = np.empty((0, self.n_features)) if extra is None else extra.astype(np.float64)
-        self.has_extra = extra is not None
         self.marks = sums.marks(table)
         self.edges: EdgeSums | None = sums if isinstance(sums, EdgeSums) else None
         self.geometry = Geometry(
-            table.columns, _shift(self.n_features, self.tally.width), table.sample, points
+            table.used, _shift(self.n_features, self.tally.width), table.sample, points
         )
         self.codes = self._codes_of(points)
-        self.sides: dict[int, list[Any]] = {}  # of every split, partition by partition
-        self._kept: set[int] = set()  # splits whose sides stay with the workers
+        self.n_splits = 0
+        self.sides: list[Any] = [{} for _ in table.parts]  # of all splits, kept by the workers
+        self._open: dict[int, list[Any]] = {}  # sides of splits that nobody has asked for yet
 
     def _codes_of(self, points: Floats) -> Ints:
         """Return the bins of the extra vertices, shape (n_features, n_extra)."""
         whole = np.zeros((len(points), len(self.table.low)))
-        whole[:, self.table.columns] = points
-        codes = self.table.codes_of(whole)[:, self.table.columns].T
+        whole[:, self.table.used] = points
+        codes = self.table.codes_of(whole)[:, self.table.used].T
         return codes.astype(np.int64) >> self.geometry.shift
 
     def root(self) -> Node:
@@ -68,22 +244,20 @@ class DaskSearch:
         return int(self.tally.n_rows(node.totals))
 
     def value(self, node: Node) -> float:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(self.objective.value(self.sums.record(node)))
-        # Nothing to cut (isolated vertices only): such a leaf adds nothing.
-        return 0.0 if np.isnan(value) else value
+        return self.objective.leaf_value(self.sums.record(node))
 
     def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
-        number, column = len(self.sides), int(self.table.columns[cut.feature])
+        number, column = self.n_splits, int(self.table.used[cut.feature])
+        self.n_splits += 1
         known = node.found[1] if node.found is not None and node.found[0] == cut else None
         if known is not None and known.last_code >= 0:
             coded = [(part, column, known.last_code) for part in self.table.parts]
-            tasks = self.workers.tasks("sides", parts.side_of_codes, coded)
+            tasks = self.workers.tasks("sides", worker.side_of_codes, coded)
         else:
             blocks, places = self.table.read([column])
             read = [(block, places[column], cut) for block in blocks]
-            tasks = self.workers.tasks("sides", parts.side_of, read)
-        self.sides[number] = tasks
+            tasks = self.workers.tasks("sides", worker.side_of, read)
+        self._open[number] = tasks
         values = self.geometry.points[node.centers, cut.feature]
         is_left = (cut.lower < values) & (values <= cut.threshold)
         paths = [(*node.path, (number, side)) for side in (True, False)]
@@ -94,7 +268,7 @@ class DaskSearch:
         )
 
     def _totals_of_parts(
-        self, node: Node, paths: Sequence[parts.Path], known: Found | None
+        self, node: Node, paths: Sequence[worker.Path], known: Found | None
     ) -> tuple[Ints, Ints]:
         """Return the cells of both parts of a node: from the search if it found the cut, else counted."""
         if self.edges is not None:
@@ -105,9 +279,8 @@ class DaskSearch:
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = inf) -> list[Cut | Promise | None]:
         found = self._best_with(nodes, self.min_samples_leaf, rival)
-        if self.has_extra and self.min_samples_leaf == 1:
+        if searches_empty_sides(self.objective, self.min_samples_leaf):
             again = [i for i, cut in enumerate(found) if cut is None]
-            # Centres without samples between them: part the centres all the same.
             for i, cut in zip(
                 again, self._best_with([nodes[i] for i in again], 0, rival), strict=True
             ):
@@ -144,7 +317,7 @@ class DaskSearch:
             if parent is not None and parent.histograms is not None and self.edges is None:
                 rest = missing.pop()
         if missing:
-            columns = self.table.columns
+            columns = self.table.used
             all_columns = len(columns) == len(self.table.low)
             paths = [node.path for node in missing]
             request = (self.tally, None if all_columns else columns, self.geometry.shift, paths)
@@ -153,7 +326,7 @@ class DaskSearch:
                 (*each, held) for each in zip(self.table.parts, self.marks, sides, strict=True)
             ]
             counted = self.workers.ask(
-                "histograms", parts.histograms_of, arguments, beside=self.table.parts
+                "histograms", worker.histograms_of, arguments, beside=self.table.parts
             )
             if self.edges is not None:
                 self.edges.add_histograms(counted, sides, paths, self.geometry.shift)
@@ -166,30 +339,26 @@ class DaskSearch:
                 node.parent.histograms = None
             node.parent = None
 
-    def _totals(self, paths: Sequence[parts.Path]) -> Ints:
+    def _totals(self, paths: Sequence[worker.Path]) -> Ints:
         sides, held = self._sides(paths), self.workers.hold((self.tally, paths))
         arguments = [
             (*each, held) for each in zip(self.table.parts, self.marks, sides, strict=True)
         ]
         totals: Ints = self.workers.ask(
-            "totals", parts.totals_of, arguments, beside=self.table.parts
+            "totals", worker.totals_of, arguments, beside=self.table.parts
         )
         if self.edges is not None:
             self.edges.add_totals(totals, sides, paths)
         return totals
 
-    def _sides(self, paths: Sequence[parts.Path]) -> list[dict[int, Any]]:
+    def _sides(self, paths: Sequence[worker.Path]) -> list[Any]:
         """Return the sides of all splits above some nodes, for every partition."""
-        splits = sorted({split for path in paths for split, _ in path})
-        for split in splits:
-            # Not before they are needed: the parts of the last split are never looked at.
-            if split not in self._kept:
-                self.sides[split] = self.workers.keep(self.sides[split])
-                self._kept.add(split)
-        return [
-            {split: self.sides[split][place] for split in splits}
-            for place in range(len(self.table.parts))
-        ]
+        # Not before they are needed: the parts of the last split are never looked at.
+        if wanted := sorted({split for path in paths for split, _ in path} & self._open.keys()):
+            tasks = [self._open.pop(split) for split in wanted]
+            more = [(sides, wanted, *each) for sides, *each in zip(self.sides, *tasks, strict=True)]
+            self.sides = self.workers.keep(self.workers.tasks("split", worker.with_sides, more))
+        return self.sides
 
     def _refine(self, searches: list[NodeSearch], rival: float) -> None:
         """Look closely, at all nodes in one request, until nothing is left that can win."""
@@ -218,7 +387,7 @@ class DaskSearch:
         jobs = [job for each in asked for job in each]
         first, n_places = number_jobs(jobs)
         groups = groups_of(nodes, jobs, first, self.geometry)
-        columns = self.table.columns
+        columns = self.table.used
         wanted = [(i, int(columns[each[0]]), each[1]) for i, each in enumerate(borders) if each]
         used = sorted({group.feature for group in groups} | {column for _, column, _ in wanted})
         blocks, places = self.table.read(used)
@@ -232,9 +401,11 @@ class DaskSearch:
         arguments = [
             (*each, held) for each in zip(self.table.parts, self.marks, blocks, sides, strict=True)
         ]
-        merge = partial(merge_seen, self.tally)
-        seen = self.workers.ask("look", look_closely, arguments, merge, beside=self.table.parts)
-        entries = entries_of(seen.rows, self.tally)
+        merge = partial(worker.merge_seen, self.tally)
+        seen = self.workers.ask(
+            "look", worker.look_closely, arguments, merge, beside=self.table.parts
+        )
+        entries = worker.entries_of(seen.rows, self.tally)
         if self.edges is not None and jobs:
             listed_too = all_numbered(nodes, jobs, first, n_places, entries)
             look = look._replace(groups=groups_of(*listed_too, self.geometry))

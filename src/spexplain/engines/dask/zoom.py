@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
-from spexplain.engines.dask.looks import Entries, Group, Seen, Steps
-from spexplain.engines.dask.records import Bounded, Job, Node, Segments
-from spexplain.engines.dask.slopes import Rises
-from spexplain.engines.dask.tallies import Tally
-from spexplain.table.partition_coding import N_CODES, to_float, to_place
+from spexplain.engines.dask.bounds import Bounded, Node, Rises, Ruler, Segments
+from spexplain.engines.dask.worker import Entries, Group, Seen, Steps, Tally
+from spexplain.table.coding import N_CODES, to_float, to_place
 
 N_PLACES = 16  # finer bins of an interval: fewer mean more looks, more mean more bytes
 _ENOUGH = 8  # sampled values in an interval that make good borders
@@ -24,6 +22,17 @@ class Geometry(NamedTuple):
     shift: int  # the bin of a code is the code shifted to the right
     sample: Floats  # shape (n_table_columns, n_sample), sorted
     points: Floats  # shape (n_extra, n_features): the extra vertices
+
+
+class Job(NamedTuple):
+    """An interval to look at closely."""
+
+    bounded: Bounded
+    row: int
+    bin: int
+    bound: float
+    pivots: Floats | None  # None: all rows one by one
+    ruler: Ruler | None = None  # what rises are measured with
 
 
 class Asked(NamedTuple):

@@ -1,0 +1,164 @@
+"""What a table answers, wherever its values lie: `Rows` for predictions, `Table` for fits."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
+from spexplain.table.columns import Column, Kind, column_numbers, default_names
+from spexplain.table.distances import CostName
+from spexplain.table.reference import Reference
+from spexplain.tree import Tree
+
+_FOR_TRAINING_ROWS = (
+    "pass the training rows as X, computed, to an estimator that was fitted to them"
+)
+
+
+class GroupSums(NamedTuple):
+    """Sums over groups of rows, measured from an origin near them."""
+
+    counts: Ints  # shape (n_groups,)
+    sums: Floats  # shape (n_groups, n_columns)
+    squares: Floats  # shape (n_groups,): of the lengths of the rows
+
+
+class Margins(NamedTuple):
+    """Sums over the rows of every leaf, and over those of every cluster; rows of no cluster are left out."""
+
+    counts: Ints  # shape (n_leaves, n_clusters)
+    leaves: GroupSums
+    clusters: GroupSums
+    origin: Floats  # what rows are measured from
+
+
+class Rows(ABC):
+    """Rows with the columns of a training table: what predictions ask."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @abstractmethod
+    def leaves(self, tree: Tree) -> Any:
+        """Return the leaf id of every row, where the rows lie."""
+
+    @abstractmethod
+    def to_host(self, what: str = "This", instead: str = _FOR_TRAINING_ROWS) -> Matrix:
+        """Return the values as a NumPy matrix.
+
+        A table that does not fit there says that `what` needs it, and what to do `instead`.
+        """
+
+
+class Table(Rows):
+    """A table that an estimator can be fitted to: columns with names and kinds, and rows."""
+
+    # The engine that works where the values lie; None: any engine of the host.
+    engine: ClassVar[EngineName | None] = None
+    values: Any  # what engines and graphs take: a matrix, a device array, or the partitions
+    names: tuple[str, ...] | None  # of the columns, if the user gave any
+    kinds: Kind | tuple[Kind, ...]  # of all columns, or one by one
+
+    @abstractmethod
+    def select(self, columns: Sequence[int]) -> Self:
+        """Return the table of some columns only."""
+
+    @abstractmethod
+    def training_rows(self) -> Matrix:
+        """Return the values on the host as they were at the fit."""
+
+    @abstractmethod
+    def sums(self, groups: Any, n_groups: int) -> GroupSums:
+        """Return rows, sums and squared lengths of every group, measured from `origin`.
+
+        Rows of group -1 are left out.
+        """
+
+    @property
+    @abstractmethod
+    def origin(self) -> Floats:
+        """A point near the rows: squares that are measured from it lose few digits."""
+
+    @abstractmethod
+    def scales(self, features: Ints) -> Floats:
+        """Return the standard deviations of some columns; NaN elsewhere."""
+
+    @abstractmethod
+    def centers(self, codes: Any, n_clusters: int, cost: CostName) -> Floats:
+        """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
+
+    @abstractmethod
+    def nearest(self, centers: Floats, cost: CostName) -> Any:
+        """Return the nearest centre of every row."""
+
+    def reference(self, y: Any, noise: NoisePolicy = "ignore") -> Reference:
+        """Return the labels of the rows as a clustering to explain."""
+        return Reference.from_labels(y, n_samples=len(self), noise=noise)
+
+    @abstractmethod
+    def fetch(self, leaves: Any) -> Any:
+        """Return leaf ids as a fit keeps them: on the host, or lazy."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return self.shape[0] * self.shape[1]
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Names and kinds of the columns."""
+        n_columns = self.shape[1]
+        names = default_names(n_columns) if self.names is None else self.names
+        kinds = (self.kinds,) * n_columns if isinstance(self.kinds, str) else self.kinds
+        return tuple(map(Column, names, kinds))
+
+    def column_numbers(self, features: Any) -> Ints:
+        """Return the numbers of columns that are given by number or name; of all for None."""
+        return column_numbers(features, self.names, self.shape[1])
+
+    def holds(self, n_pairs: int) -> bool:
+        """Whether sums over so many pairs of leaf and cluster take little memory beside the table."""
+        return n_pairs * self.shape[1] < self.size / 16
+
+    def margins(self, leaves: Any, codes: Any, shape: tuple[int, int]) -> Margins:
+        """Return the sums by leaf and by cluster of the rows that have a cluster.
+
+        In one pass by both, or in two where there are so many pairs that their sums would take memory.
+
+        Parameters
+        ----------
+        leaves : array of int, shape (n_rows,)
+            Leaf of every row, as `fetch` gives it.
+        codes : array of int, shape (n_rows,)
+            Cluster of every row, -1 for none.
+        shape : tuple of int
+            Number of leaves and of clusters.
+        """
+        n_leaves, n_clusters = shape
+        n_pairs = n_leaves * n_clusters
+        pairs = joined(leaves, codes, n_clusters)
+        if self.holds(n_pairs):
+            counts, sums, squares = self.sums(pairs, n_pairs)
+            counts, squares = counts.reshape(shape), squares.reshape(shape)
+            sums = sums.reshape(*shape, sums.shape[1])
+            by_leaf, by_cluster = (
+                GroupSums(counts.sum(axis=axis), sums.sum(axis=axis), squares.sum(axis=axis))
+                for axis in (1, 0)
+            )
+            return Margins(counts, by_leaf, by_cluster, self.origin)
+        counts = np.bincount(pairs[pairs >= 0], minlength=n_pairs).reshape(shape)
+        by_leaf = self.sums(np.where(codes < 0, -1, leaves), n_leaves)
+        return Margins(counts, by_leaf, self.sums(codes, n_clusters), self.origin)
+
+
+def joined(leaves: Any, codes: Any, n_clusters: int) -> Any:
+    """Return the number of the pair of leaf and cluster of every row, -1 without a cluster."""
+    return np.where(codes < 0, -1, leaves * n_clusters + codes)

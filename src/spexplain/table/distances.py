@@ -1,0 +1,44 @@
+"""Distances of rows to centres."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from spexplain.aliases import Floats, Matrix
+from spexplain.memory import check_memory
+
+_BLOCK = 1 << 12  # rows
+
+CostName: TypeAlias = Literal["kmeans", "kmedians"]
+
+
+def service_costs(X: Matrix, centers: Matrix, cost: CostName) -> Floats:
+    """Return ‖x − c‖² ("kmeans") or ‖x − c‖₁ ("kmedians") for every row and centre.
+
+    Summed difference by difference: no digits are lost to cancelling squares.
+    """
+    from scipy.spatial.distance import cdist
+
+    metric: Literal["sqeuclidean", "cityblock"]
+    metric = "sqeuclidean" if cost == "kmeans" else "cityblock"
+    check_costs(len(X), len(centers))
+    costs = np.empty((len(X), len(centers)))
+    for start in range(0, len(X), _BLOCK):  # no copy of the whole table in float64
+        block = slice(start, start + _BLOCK)
+        costs[block] = cdist(X[block].astype(np.float64, copy=False), centers, metric)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(costs.sum()):
+            raise ValueError(
+                "X holds values so large that the costs of serving its rows overflow; scale its columns, for "
+                "example with scikit-learn's StandardScaler."
+            )
+    return costs
+
+
+def check_costs(n_samples: int, n_centers: int) -> None:
+    """Refuse more costs than memory holds, as floats and in fixed point at the same time."""
+    check_memory(
+        3 * 8 * n_samples * n_centers,
+        f"Costs of serving {n_samples:,} rows from {n_centers:,} centres",
+        "take fewer rows or clusters, or a method without such costs, as SpexClique, CART and IMM are",
+    )

@@ -1,0 +1,156 @@
+"""Tables in the memory of this process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.table.base import GroupSums, Table
+from spexplain.table.checks import checksum
+from spexplain.table.columns import Kind
+from spexplain.table.distances import CostName, service_costs
+from spexplain.tree import Tree
+
+_SMALL = 1_000_000  # values of a table below which compiled code does not pay
+_COPIED = 8 * _SMALL  # bytes up to which the caller's table is copied, rather than watched
+
+
+@dataclass(frozen=True, eq=False)
+class HostTable(Table):
+    """A NumPy matrix, checked.
+
+    Parameters
+    ----------
+    values : array of float32 or float64, shape (n_rows, n_columns)
+        The values.
+    names : tuple of str, optional
+        Names of the columns, if the user gave any.
+    kinds : str or tuple of str
+        Kind of all columns, or of each.
+    seen : tuple of int, optional
+        Checksum of values that lie in the caller's memory, by which later changes are noticed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.host import HostTable
+    >>> table = HostTable(np.array([[0.0, 5.0], [2.0, 7.0]]))
+    >>> table.columns[1].name, table.scales(np.array([0]))
+    ('x1', array([ 1., nan]))
+    """
+
+    values: Matrix
+    names: tuple[str, ...] | None = None
+    kinds: Kind | tuple[Kind, ...] = "number"
+    seen: tuple[int, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n_rows, n_columns = self.values.shape
+        return n_rows, n_columns
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a copy takes next to no time and memory."""
+        return self.values.nbytes <= _COPIED
+
+    def kept(self, seen: tuple[int, ...]) -> Self:
+        """Return the table safe from later edits of the caller's array, which it shares.
+
+        A small one is copied. A large one is watched: `training_rows` refuses it once it has changed.
+        """
+        if self.is_small:
+            return replace(self, values=self.values.copy(order="K"))
+        return replace(self, seen=seen)
+
+    def training_rows(self) -> Matrix:
+        """Return the values as they were at the fit; refuse a table that has changed."""
+        if self.seen is not None and self.seen != checksum(self.values):
+            raise ValueError(
+                "The table that this estimator was fitted to has changed since; pass the training rows as X."
+            )
+        return self.values
+
+    def to_host(self, what: str = "", instead: str = "") -> Matrix:
+        """Return the values."""
+        return self.values
+
+    def leaves(self, tree: Tree) -> Ints:
+        """Return the leaf id of every row."""
+        return tree.apply(self.values)
+
+    def fetch(self, leaves: Ints) -> Ints:
+        """Return leaf ids as they are."""
+        return leaves
+
+    def select(self, columns: Sequence[int]) -> Self:
+        """Return the table of some columns only."""
+        if len(columns) == self.shape[1]:
+            return self
+        chosen = list(columns)
+        names = None if self.names is None else tuple(self.names[each] for each in chosen)
+        kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
+        return replace(self, values=self.values[:, chosen], names=names, kinds=kinds, seen=None)
+
+    @property
+    def origin(self) -> Floats:
+        """The first row."""
+        return np.asarray(self.values[0], dtype=np.float64)
+
+    def sums(self, groups: Ints, n_groups: int) -> GroupSums:
+        """Return rows, sums and squared lengths of every group, measured from the first row."""
+        X, origin = self.values, self.origin
+        sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
+        with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
+            if self.size < _SMALL:
+                for group in np.unique(groups[groups >= 0]):
+                    rows = X[groups == group] - origin
+                    sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
+            else:
+                from spexplain.kernels.groups import sum_groups
+
+                sum_groups(X, origin, groups, sums, squares)
+        return GroupSums(group_sizes(groups, n_groups), sums, squares)
+
+    def scales(self, features: Ints) -> Floats:
+        """Return the standard deviations of some columns; NaN elsewhere. O(n) a column."""
+        scales = np.full(self.shape[1], np.nan)
+        for feature in np.unique(features).tolist():
+            column = self.values[:, feature].astype(np.float64)
+            scales[feature] = 0.0 if np.all(column == column[0]) else _deviation(column)
+        return scales
+
+    def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
+        """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
+        middle = np.median if cost == "kmedians" else np.mean
+        with np.errstate(over="ignore"):
+            clusters = (self.values[codes == code] for code in range(n_clusters))
+            centers = np.array([middle(rows.astype(np.float64), axis=0) for rows in clusters])
+        if not np.isfinite(centers).all():
+            raise ValueError(
+                "X holds values so large that the centres of its clusters overflow; scale its columns, for "
+                "example with scikit-learn's StandardScaler."
+            )
+        return centers
+
+    def nearest(self, centers: Floats, cost: CostName) -> Ints:
+        """Return the nearest centre of every row."""
+        return np.asarray(np.argmin(service_costs(self.values, centers, cost), axis=1))
+
+
+def group_sizes(groups: Array, n_groups: int) -> Ints:
+    """Return the number of rows of every group; those of group -1 are left out."""
+    return np.bincount(groups[groups >= 0], minlength=n_groups).astype(np.int64)
+
+
+def _deviation(column: Floats) -> float:
+    """Return the standard deviation of a column, whose squares may be too large for a float."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(column.std())
+    if np.isfinite(deviation):
+        return deviation
+    largest = float(np.abs(column).max())
+    return float((column / largest).std()) * largest

@@ -1,0 +1,66 @@
+"""Where values lie: in this process, on a GPU (CuPy), or in partitions (Dask). Asked by their type; loads nothing."""
+
+from typing import Any
+
+from spexplain.aliases import Array, EngineName
+
+
+def is_on_device(X: Any) -> bool:
+    """Whether a table, or labels, is a CuPy array."""
+    return _library(X) == "cupy"
+
+
+def is_collection(X: Any) -> bool:
+    """Whether a table, or labels, is a Dask collection."""
+    return _library(X) == "dask"
+
+
+def engine_of(X: Any) -> EngineName | None:
+    """Return the engine that works where the values of a table lie; None for any engine of the host.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.places import engine_of
+    >>> engine_of(np.ones((2, 1))) is None
+    True
+    """
+    if is_on_device(X):
+        return "cupy"
+    return "dask" if is_collection(X) else getattr(X, "engine", None)
+
+
+def on_host(array: Any) -> Any:
+    """Return an array, or anything else, with CuPy arrays copied to NumPy."""
+    return array.get() if is_on_device(array) else array
+
+
+def look_up(values: Array, codes: Any) -> Any:
+    """Return ``values[codes]`` where the codes lie; lazy if they are.
+
+    Values that are no numbers cannot lie on a device: those come back on the host.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.places import look_up
+    >>> look_up(np.array(["a", "b"]), np.array([1, 0, 1]))
+    array(['b', 'a', 'b'], dtype='<U1')
+    """
+    if is_collection(codes):
+        return codes.map_blocks(_take, values, dtype=values.dtype, meta=values[:0])
+    if not is_on_device(codes):
+        return values[codes]
+    if values.dtype.kind not in "buif":
+        return values[on_host(codes)]
+    import cupy
+
+    return cupy.asarray(values)[codes]
+
+
+def _take(codes: Array, values: Array) -> Array:
+    return values[codes]
+
+
+def _library(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]

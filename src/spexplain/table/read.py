@@ -1,0 +1,190 @@
+"""The one way in: whatever a user brings becomes a table, checked once; what is wrong is said in one sentence."""
+
+import logging
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from spexplain.aliases import Matrix
+from spexplain.table.base import Rows, Table
+from spexplain.table.checks import (
+    check_finite,
+    check_length,
+    check_shape,
+    check_tells_apart,
+    rows_differ,
+)
+from spexplain.table.device import DeviceTable
+from spexplain.table.frames import kinds_of, readable
+from spexplain.table.host import HostTable
+from spexplain.table.places import is_collection, is_on_device, on_host
+
+_log = logging.getLogger("spexplain")
+
+
+def read_table(X: Any, estimator: Any) -> Table:
+    """Return X as the training table of an estimator.
+
+    Refuses text, missing and infinite values, and a table whose rows are all equal. Sets
+    `n_features_in_` and `feature_names_in_`. Later edits of X do not reach the table unnoticed.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_samples, n_features)
+        The table: NumPy, lists, any data frame, CuPy, or a Dask collection.
+    estimator : Explainer
+        Whose table it is; what it can work with decides whether values stay on a device.
+    """
+    if is_collection(X):
+        # Values are looked at by the workers, in the first pass.
+        return _read_collection(X, estimator)
+    if is_on_device(X):
+        check_shape(X, least_rows=2)
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        if _works_on_device(estimator):
+            device = DeviceTable(_floats(X), kinds_of(X))
+            check_finite(device.values)
+            check_tells_apart(rows_differ(device.values))
+            return device.kept() if device.values is X else device
+        _log.info("[%s] works on a copy of X on the host", type(estimator).__name__)
+        X = on_host(X)
+    values = _as_matrix(X, estimator, reset=True)
+    names = _names(estimator)
+    # Arrays that were made of lists or of other types of numbers belong to nobody else.
+    is_shared = values is X or not values.flags.owndata
+    table = HostTable(values, names, kinds_of(X))
+    seen = check_finite(values, names, watched=is_shared and not table.is_small)
+    check_tells_apart(rows_differ(values))
+    return table.kept(seen) if is_shared else table
+
+
+def read_rows(X: Any, estimator: Any) -> Rows:
+    """Return X as rows with the columns that a fitted estimator knows.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_rows, n_features)
+        The rows: NumPy, lists, any data frame, CuPy, or a Dask collection, which stays lazy.
+    estimator : Explainer
+        Which columns X must have.
+    """
+    if is_collection(X):
+        check_shape(X, least_rows=1)
+        _check_columns(X, estimator)
+        from spexplain.table.partitioned import LazyRows
+
+        return LazyRows(X)
+    if is_on_device(X):
+        check_shape(X, least_rows=1)
+        _check_columns(X, estimator)
+        rows = DeviceTable(_floats(X))
+        check_finite(rows.values, _names(estimator))
+        return rows
+    values = _as_matrix(X, estimator, reset=False)
+    check_finite(values, _names(estimator))
+    return HostTable(values)
+
+
+def _names(estimator: Any) -> tuple[str, ...] | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))
+
+
+def _floats(X: Any) -> Any:
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
+    """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
+    try:
+        matrix: Matrix = validate_data(
+            estimator,
+            readable(X),
+            reset=reset,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=2 if reset else 1,
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _clearer(error) from None
+    return matrix
+
+
+def _clearer(error: Exception) -> Exception:
+    """Return a refusal by scikit-learn or NumPy in our words where theirs are hard to read."""
+    message = str(error)
+    if "could not convert string to float" in message:
+        return ValueError(
+            f"X holds text ({message}); encode such columns as numbers or leave them out."
+        )
+    if message.startswith("Found array with dim"):  # old versions say it in two sentences
+        return ValueError(message.replace(". ", ", but ", 1))
+    if "Complex data not supported" in message:
+        return ValueError("Complex data not supported: X must hold real numbers.")
+    if isinstance(error, OverflowError):
+        return ValueError(f"X holds a number that is too large for a float ({message}).")
+    if message.startswith("float() argument must be"):
+        return TypeError(f"X must be a table of numbers, but {message}.")
+    return error
+
+
+def _check_columns(X: Any, estimator: Any) -> None:
+    """Refuse other columns than those of the training table, where scikit-learn does not look."""
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and hasattr(X, "columns") and list(X.columns) != list(known):
+        raise ValueError(
+            "The feature names should match those that were passed during fit, in the same order."
+        )
+
+
+def _works_on_device(estimator: Any) -> bool:
+    """Whether the method, with the engine and options that were asked for, works on the device."""
+    known = "cupy" in estimator._beyond
+    return known and estimator.engine not in ("numpy", "histogram") and estimator.refine is None
+
+
+def _read_collection(X: Any, estimator: Any) -> Table:
+    """Return a Dask collection in bins, which the workers keep."""
+    check_shape(X, least_rows=2)
+    _check_method(estimator)
+    from spexplain.table.partitioned import PartitionedTable
+
+    table = PartitionedTable.of(X, max_bins=getattr(estimator.engine, "max_bins", 255))
+    check_length(*table.shape, least_rows=2)
+    check_tells_apart(table.differs)
+    estimator.n_features_in_ = table.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
+    if table.names is not None:
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    return table
+
+
+def _check_method(estimator: Any) -> None:
+    """Refuse methods and options that need the whole table in memory."""
+    name, engine = type(estimator).__name__, estimator.engine
+    if "dask" not in estimator._beyond:
+        raise ValueError(
+            f"{name} needs the whole table in memory; pass X.compute(), or a sample of the rows, as X."
+        )
+    if isinstance(engine, str) and engine not in ("auto", "dask"):
+        raise ValueError(
+            f'engine={engine!r} works on tables in memory, but X is a Dask collection; use engine="dask" or '
+            "pass X.compute()."
+        )
+    graph = getattr(estimator, "graph", "none is needed")
+    if graph is None or callable(graph) or hasattr(graph, "fit_transform"):
+        raise ValueError(
+            f"graph={graph!r} would be computed from the whole table in memory, but X is a Dask "
+            "collection; pass an adjacency of its rows as graph."
+        )
+    if estimator.refine is not None:
+        raise ValueError(
+            f"refine={estimator.refine!r} needs the whole table in memory; pass X.compute(), or use refine=None."
+        )
