@@ -28,6 +28,7 @@ NAMES = IRIS.target_names[Y]
 
 
 @pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning")
+@pytest.mark.filterwarnings("ignore::spexplain.exceptions.ClusterCountWarning")
 @parametrize_with_checks([each() for each in CLASSES])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
