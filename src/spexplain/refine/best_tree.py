@@ -15,9 +15,9 @@ from spexplain.objectives import Objective, emn, gini_cart, spex
 from spexplain.records import Cut
 from spexplain.refine.goals import AgreementGoal
 from spexplain.refine.local import improve, retested
-from spexplain.refine.routes import Routes, Test, exchanged
+from spexplain.refine.routes import Routes, exchanged
 from spexplain.refine.rows import SortedRows
-from spexplain.tree import Tree
+from spexplain.tree import Test, Tree
 
 START_NAMES = ("spex", "emn", "cart", "agreement")
 _N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
@@ -193,7 +193,7 @@ def _drops(
 def _passes(routes: Routes, new: Insertion) -> Bools:
     """Return which rows the new test sends to the new leaf."""
     x = routes.columns[new.test.feature].astype(np.float64, copy=False)
-    return np.asarray((x <= new.test.threshold) == new.new_left)
+    return np.asarray((x <= new.test.upper) == new.new_left)
 
 
 class RowRange(NamedTuple):

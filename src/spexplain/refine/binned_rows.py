@@ -8,10 +8,10 @@ from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
 from spexplain.ledgers.bins import BinnedTable
 from spexplain.ledgers.labels import CountingLedger
-from spexplain.refine.routes import Test
 from spexplain.refine.rows import PairMoveTable, index_of
 from spexplain.table.coding import bin_table
 from spexplain.threads import Threads, blocks_of
+from spexplain.tree import Test
 
 _N_BINS = 255
 _CELLS = 1 << 18  # of histograms that a thread fills at a time
@@ -77,7 +77,7 @@ class BinnedRows:
         found = search.best()
         if found is None:
             return -np.inf, None
-        return -found.below, Test(found.feature, found.threshold)
+        return -found.below, Test(found.feature, upper=found.threshold)
 
 
 class _NodeSearch:

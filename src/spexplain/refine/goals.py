@@ -10,8 +10,9 @@ from spexplain.ledgers import ledger_of
 from spexplain.metrics.agreement import RandIndex, pair_sums
 from spexplain.objectives import Objective
 from spexplain.refine.moves import NodeMoves, check_walk, packed, walk_of
-from spexplain.refine.routes import Routes, Test
+from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, PairMoveTable, SortedRows
+from spexplain.tree import Test
 
 _BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
 _MARGIN = 1e-12  # share of the objective that counts as rounding
@@ -168,7 +169,7 @@ class ObjectiveGoal:
             # Sums carry rounding: of those that tie on paper the first is taken.
             if best[feature] < lowest - unit:
                 threshold = orders.threshold(feature, start + int(places[feature]))
-                lowest, found = best[feature], Test(feature, threshold)
+                lowest, found = best[feature], Test(feature, upper=threshold)
         return found
 
 

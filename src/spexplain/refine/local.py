@@ -13,10 +13,10 @@ from spexplain.ledgers import ledger_of
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.refine.goals import AgreementGoal, ObjectiveGoal
-from spexplain.refine.routes import Routes, Test
+from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, sorted_table
 from spexplain.threads import Threads, count_threads
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Test, Tree
 
 GoalName: TypeAlias = Literal["objective", "agreement"]
 
@@ -173,7 +173,7 @@ def retested(tree: Tree, routes: Routes) -> Tree:
         for name in ("feature", "threshold", "lower", "left", "right", "size", "score", "value")
     }
     for node, test in routes.tests.items():
-        data["feature"][node], data["threshold"][node] = test.feature, test.threshold
+        data["feature"][node], data["threshold"][node] = test.feature, test.upper
         data["lower"][node] = test.lower
     return Tree(n_features=tree.n_features, **data)
 

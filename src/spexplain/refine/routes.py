@@ -7,25 +7,14 @@ import numpy as np
 from spexplain.aliases import Array, Bools, Ints, Matrix
 from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.records import Cut
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Test, Tree
 
 _NEW = -1
 
 
-class Test(NamedTuple):
-    """The test of an inner node, without its score."""
-
-    feature: int
-    threshold: float
-    lower: float = -np.inf
-
-
 def tests_of(tree: Tree) -> dict[int, Test]:
     """Return the tests of the inner nodes."""
-    return {
-        node: Test(int(tree.feature[node]), float(tree.threshold[node]), float(tree.lower[node]))
-        for node in np.flatnonzero(tree.feature != LEAF).tolist()
-    }
+    return {node: tree.test(node) for node in np.flatnonzero(tree.feature != LEAF).tolist()}
 
 
 class Routes:
@@ -93,7 +82,7 @@ class Routes:
 
     def _passes(self, test: Test) -> Bools:
         x = self.columns[test.feature].astype(np.float64, copy=False)
-        return np.asarray((test.lower < x) & (x <= test.threshold))
+        return np.asarray(test.passes(x))
 
 
 class Subtree(NamedTuple):
@@ -110,7 +99,7 @@ def tree_of(root: Subtree, n_features: int) -> tuple[Tree, dict[int, int]]:
     for node, branch in enumerate(level):  # grows while it is walked
         if branch.test is not None:
             test = branch.test
-            cut = Cut(test.feature, test.threshold, np.nan, np.nan, test.lower)
+            cut = Cut(test.feature, test.upper, np.nan, np.nan, test.lower)
             splits.append((node, cut, (0, 0), (np.nan, np.nan)))
             level += branch.parts
     numbers = {branch.number: node for node, branch in enumerate(level) if branch.number != _NEW}
@@ -119,7 +108,7 @@ def tree_of(root: Subtree, n_features: int) -> tuple[Tree, dict[int, int]]:
 
 def without(tree: Tree, dropped: int) -> Tree:
     """Return the tree without a leaf, given by its node number; its sibling takes their parent's place."""
-    return exchanged(tree, dropped, _NEW, Test(0, 0.0), new_left=True)[0]
+    return exchanged(tree, dropped, _NEW, Test(0, upper=0.0), new_left=True)[0]
 
 
 def exchanged(
@@ -188,7 +177,7 @@ def in_order_of_gain(tree: Tree, X: Matrix, codes: Ints) -> Tree:
     while inner := [node for node in open_ if tree.feature[node] != LEAF]:
         node = max(inner, key=agreement)
         test = tests[node]
-        cut = Cut(test.feature, test.threshold, np.nan, np.nan, test.lower)
+        cut = Cut(test.feature, test.upper, np.nan, np.nan, test.lower)
         splits.append((open_.pop(node), cut, (0, 0), (np.nan, np.nan)))
         open_ |= {int(tree.left[node]): young, int(tree.right[node]): young + 1}
         young += 2

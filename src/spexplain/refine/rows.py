@@ -8,8 +8,8 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
-from spexplain.refine.routes import Test
 from spexplain.threads import Threads, blocks_of, count_threads
+from spexplain.tree import Test
 
 _N_SHARED = 1 << 14  # entries (features × rows) from which on threads share them
 _T = TypeVar("_T")
@@ -118,7 +118,7 @@ class SortedRows:
         if places[feature] < 0:
             return -np.inf, None
         threshold = self.threshold(feature, start + int(places[feature]))
-        return float(best[feature]), Test(feature, threshold)
+        return float(best[feature]), Test(feature, upper=threshold)
 
     def threshold(self, feature: int, place: int) -> float:
         """Return the threshold between the entries `place` - 1 and `place` of a feature's order."""
