@@ -202,7 +202,7 @@ def sweep_edges(
     the number of gaps. Cost O(n_rows) a feature, the sorting of the rows in wanted bins and a visit
     of their neighbours.
     """
-    n_bins, n_rows = wanted.shape[1], len(rows)
+    n_bins, n_rows, by_feature = wanted.shape[1], len(rows), codes.T
     room = room_for(n_rows, n_bins)
     starts, members = room.starts, room.members
     place = np.empty(n_rows, dtype=np.int64)
@@ -212,16 +212,8 @@ def sweep_edges(
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(
-            columns,
-            extra,
-            f,
-            codes[:, f],
-            shift,
-            chosen[offsets[j] : offsets[j + 1]],
-            wanted[j],
-            room,
-        )
+        own_rows = chosen[offsets[j] : offsets[j + 1]]
+        sort_bins(columns, extra, f, by_feature, shift, own_rows, wanted, j, room)
         for i in range(starts[n_bins]):
             place[number_of[members[i]]] = i
         run_stop = 0

@@ -94,8 +94,8 @@ def sweep_stars(
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
-        labels_before(codes[f], shift, wanted[j], rows, labels, number_of, before)
+        sort_bins(columns, extra, f, codes, shift, rows, wanted, j, room)
+        labels_before(codes, shift, f, wanted, j, rows, labels, number_of, before)
         run, run_stop = -1, 0
         left, now = before[0], borders[j, :, 0].copy()
         for b in range(n_bins):

@@ -77,7 +77,7 @@ def sweep_sums(
     n_gaps = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
+        sort_bins(columns, extra, f, codes, shift, rows, wanted, j, room)
         run_stop = 0
         for b in range(n_bins):
             if wanted[j, b] and (b == 0 or not wanted[j, b - 1]):

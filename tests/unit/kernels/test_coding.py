@@ -25,9 +25,10 @@ def test_code_features_by_bisection_and_by_grid(run):
 
 @pytest.mark.parametrize("n_edges", [0, 1, 2, 127, 128, 254, 255])
 def test_bisect(run, n_edges):
-    edges_ = np.r_[np.arange(n_edges) * 1.0, np.full(255 - n_edges, np.inf)]
+    edges_ = np.zeros((2, 255))
+    edges_[1] = np.r_[np.arange(n_edges) * 1.0, np.full(255 - n_edges, np.inf)]
     for value in (-1.0, 0.0, 0.5, 100.0, 126.5, 127.0, 300.0):
-        assert run(coding.bisect, edges_, value) == np.sum(edges_ < value)
+        assert run(coding.bisect, edges_, 1, value) == np.sum(edges_[1] < value)
 
 
 def test_values_and_sides(run, table):

@@ -26,9 +26,10 @@ def test_sort_pairs_of_runs_in_order_already(run):
 
 def test_sort_bins(run, table):
     columns, values, codes, rows = table
-    wanted = np.array([True, False, False, True, True])
+    several = np.array([[False] * 5, [True, False, False, True, True]])
+    wanted = several[1]
     room = run(ordering.room_for, len(rows), N_BINS)
-    run(ordering.sort_bins, columns, EXTRA, 0, 2 * codes[0], 1, rows, wanted, room)
+    run(ordering.sort_bins, columns, EXTRA, 0, 2 * codes, 1, rows, several, 1, room)
     starts, sorted_, members = room[:3]
     chosen = rows[wanted[codes[0, rows]]]
     assert sorted_[: starts[-1]].tolist() == np.sort(values[0, chosen]).tolist()
