@@ -5,6 +5,8 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Matrix
 from spexplain.kernels.jit import jit, jit_inline
 
+MISSING = 255  # the code of a missing value; bins have the codes below
+
 # Values are brought together feature by feature in a tile that stays in the first-level cache.
 _TILE_FEATURES = 64
 _TILE_ROWS = 80  # no power of two: columns of the tile would share the same few places of the cache
@@ -24,14 +26,16 @@ def code_features(
     """Write the bins of the features ``first <= f < last`` to ``codes[f, :n_samples]``.
 
     A feature with positive scale looks up its bin in ``cells[f]``, a table over a regular grid; the
-    others count, by bisection without branches, how many of their 255 sorted ``edges[f]`` are
-    below a value. Both never decrease with the value.
+    others count, by bisection without branches, how many of their 255 sorted ``edges[f]``, of which
+    the last is infinite, are below a value. Both never decrease with the value. NaN gets the code
+    `MISSING`, which the last entry of ``cells[f]``, behind the grid, must hold.
 
-    Shapes: columns (d, n), edges (d, 255), origin and scale (d,), cells (d, n_cells), codes (d, >= n).
-    Cost O((last - first) n).
+    Shapes: columns (d, n), edges (d, 255), origin and scale (d,), cells (d, n_cells + 1), codes (d,
+    >= n). Cost O((last - first) n).
     """
-    n_samples, n_cells = columns.shape[1], cells.shape[1]
-    top = np.float64(n_cells - 1)
+    n_samples = columns.shape[1]
+    missing = np.float64(cells.shape[1] - 1)
+    top = missing - 1.0
     tile = np.empty(_TILE_FEATURES * _TILE_ROWS, dtype=np.float64)
     cell = np.empty(_TILE_ROWS, dtype=np.int32)
     for f0 in range(first, last, _TILE_FEATURES):
@@ -47,14 +51,18 @@ def code_features(
                 if step > 0:
                     # Two loops: the first is vectorised, the second cannot be.
                     for i in range(height):
-                        place = (tile[start + i] - low) * step
+                        value = tile[start + i]
+                        place = (value - low) * step
                         place = place if place > 0.0 else 0.0
-                        cell[i] = np.int32(place if place < top else top)
+                        place = place if place < top else top
+                        cell[i] = np.int32(place if value == value else missing)  # noqa: PLR0124
                     for i in range(height):
                         codes[f, i0 + i] = cells[f, cell[i]]
                 else:
                     for i in range(height):
-                        codes[f, i0 + i] = bisect(edges, f, tile[start + i])
+                        value = tile[start + i]
+                        below = bisect(edges, f, value)
+                        codes[f, i0 + i] = below if value == value else MISSING  # noqa: PLR0124
 
 
 @jit_inline

@@ -1,4 +1,4 @@
-"""Every feature once in bins: up to 255 codes that never decrease with the value.
+"""Every feature once in bins: up to 255 codes that never decrease with the value, and one for missing values.
 
 Which borders the bins have decides about speed only, never about the tree. They are quantiles of a
 sample; most features find their bin by a look into a table over a regular grid.
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Matrix
-from spexplain.kernels.coding import code_features, spread_of_bins
+from spexplain.kernels.coding import MISSING, code_features, spread_of_bins
 from spexplain.memory import check_memory
 from spexplain.threads import Threads, blocks_of
 
@@ -32,7 +32,7 @@ class _Grid(NamedTuple):
 
     origin: Floats  # shape (n_features,)
     scale: Floats  # shape (n_features,)
-    cells: Array  # uint8, shape (n_features, _N_CELLS): bin of every cell
+    cells: Array  # uint8, shape (n_features, _N_CELLS + 1): bin of every cell, and the code of missing values
 
 
 def bin_table(
@@ -67,9 +67,8 @@ def bin_table(
     else:
         codes = np.empty((n_features, n_vertices), dtype=np.uint8)
     edges = np.full((n_features, _N_EDGES), np.inf)
-    grid = _Grid(
-        np.empty(n_features), np.empty(n_features), np.empty((n_features, _N_CELLS), dtype=np.uint8)
-    )
+    cells = np.empty((n_features, _N_CELLS + 1), dtype=np.uint8)
+    grid = _Grid(np.empty(n_features), np.empty(n_features), cells)
     solid = np.zeros((n_features, n_bins), dtype=bool)
     sample = _sample(n_samples)
 
@@ -137,7 +136,8 @@ def grid_over(edges: Floats) -> _Grid:
     # A cell's bin is the number of edges in cells before it.
     row = np.arange(len(edges))[:, None] * (_N_CELLS + 1)
     n_in_cell = np.bincount((row + places + 1)[exists], minlength=len(edges) * (_N_CELLS + 1))
-    cells = np.cumsum(n_in_cell.reshape(len(edges), -1)[:, :_N_CELLS], axis=1, dtype=np.uint8)
+    cells = np.cumsum(n_in_cell.reshape(len(edges), -1), axis=1, dtype=np.uint8)
+    cells[:, -1] = MISSING
     return _Grid(origin, scale, cells)
 
 
@@ -152,4 +152,5 @@ def _code_extra(extra: Floats, edges: Floats, grid: _Grid) -> Array:
     """Return the bins of the extra vertices."""
     looked_up = np.take_along_axis(grid.cells, _cells_of(extra, grid.origin, grid.scale), axis=1)
     counted = np.sum(edges[:, None, :] < extra[:, :, None], axis=2)
-    return np.where(grid.scale[:, None] > 0, looked_up, counted).astype(np.uint8)
+    bins = np.where(grid.scale[:, None] > 0, looked_up, counted)
+    return np.where(np.isnan(extra), MISSING, bins).astype(np.uint8)
