@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from spexplain.aliases import Floats, Ints, Matrix
-from spexplain.engines.base import SMALL_TABLE
+from spexplain.kernels.readiness import compiled_pays
 from spexplain.memory import check_memory
 from spexplain.metrics.agreement import RandIndex
 from spexplain.metrics.shape import weighted_average_explanation_size
@@ -159,7 +159,7 @@ def _group_sums(X: Matrix, origin: Floats, groups: Ints, n_groups: int) -> tuple
     sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
     if is_on_device(X):
         return group_sums(X, origin, groups, n_groups)
-    if X.size < SMALL_TABLE:
+    if not compiled_pays(X.size, "groups.sum_groups"):
         for group in np.unique(groups[groups >= 0]):
             rows = X[groups == group] - origin
             sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)

@@ -100,10 +100,10 @@ def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
     """Write the upper edges of all bins but the last, and return which features look discrete."""
     ordered = np.sort(sample, axis=1)
     picks = (np.arange(1, n_bins) * ordered.shape[1]) // n_bins
-    picks = np.maximum(np.unique(picks), 1) - 1
+    picks = np.unique(np.maximum(picks, 1)) - 1
     chosen = ordered[:, picks]
     edges[:, : chosen.shape[1]] = chosen
-    has_ties = np.any(chosen[:, 1:] == chosen[:, :-1], axis=1) | (chosen.shape[1] < n_bins - 1)
+    has_ties = np.any(chosen[:, 1:] == chosen[:, :-1], axis=1)
     is_discrete = np.zeros(len(edges), dtype=bool)
     for feature in np.flatnonzero(has_ties):
         values, counts = np.unique(ordered[feature], return_counts=True)
