@@ -55,8 +55,8 @@ def zoom_histograms(
     """Write the histograms of single bins over the codes they hold, and what lies left of them.
 
     Bin ``bins[s]`` of feature ``features[s]`` has its counts in ``histograms[s, code - first code]``,
-    which must be zeros, and the labels of all rows in lower bins in ``starts[s]``. Bins of a feature
-    stand together. Shapes: codes (d, n), features and bins (m,), labels (n_rows,), wide (d, n_bins,
+    and the labels of all rows in lower bins in ``starts[s]``; both must be zeros before. Bins of a
+    feature stand together. Shapes: codes (d, n), features and bins (m,), labels (n_rows,), wide (d, n_bins,
     n_labels): histograms of all features, starts (m, n_labels), histograms (m, 2 ** shift,
     n_labels). Cost O(n_rows) a feature.
     """
@@ -70,8 +70,6 @@ def zoom_histograms(
             segment_of[b] = -1
         while stop < len(features) and features[stop] == f:
             segment_of[bins[stop]] = stop
-            for c in range(n_labels):
-                starts[stop, c] = 0
             for b in range(bins[stop]):
                 for c in range(n_labels):
                     starts[stop, c] += wide[f, b, c]
@@ -98,20 +96,19 @@ def scan_histograms(
     all is not vectorised.
     """
     n_parts, n_bins, n_labels = histograms.shape
-    left = np.empty(n_labels, dtype=clusters.dtype)
-    none = clusters.dtype.type(0)
-    node_inner = none
-    for c in range(n_labels):
-        node_inner += clusters[1, c] * clusters[0, c] * (clusters[0, c] - 1)
+    exact = clusters.dtype.type
+    left = np.empty(n_labels, dtype=np.float64)
     for j in range(n_parts):
+        node_inner = exact(0)
         for c in range(n_labels):
             left[c] = starts[j, c]
+            node_inner += clusters[1, c] * clusters[0, c] * (clusters[0, c] - 1)
         for b in range(n_bins + 1):
             # With a of t members on the left, the inner weight is w a (a - 1) left and that less
             # 2 w (t - 1) a, but for a constant, right.
-            joined, parted, volume, size, members = none, none, none, none, none
+            joined, parted, volume, size, members = exact(0), exact(0), exact(0), exact(0), exact(0)
             for c in range(n_labels):
-                a = left[c]
+                a = exact(left[c])
                 members += a
                 weight = clusters[1, c]
                 joined += weight * a * (a - 1)
@@ -144,30 +141,31 @@ def labels_before(
     rows: Array,
     labels: Array,
     number_of: Array,
+    n_kinds: int,
     counts: Ints,
 ) -> None:
-    """Write how often each label occurs before the r-th run of ``wanted[place]`` to ``counts[r]``.
+    """Write how often each label occurs before the r-th run of ``wanted[place]`` to ``counts[r * n_kinds:]``.
 
     Shapes: codes (d, n), wanted (m, n_bins), labels (n,), number_of (n_labels,): where a label stands
-    in the counts, counts (> n_runs, n_kinds). Cost O(n_rows + n_runs n_kinds).
+    in the counts, counts ((> n_runs) * n_kinds,). Cost O(n_rows + n_runs n_kinds).
     """
     n_bins, down = wanted.shape[1], np.uint64(shift)
-    next_run = np.empty(n_bins, dtype=np.int64)  # the first to begin behind a bin
-    n_runs = 0
+    next_run = np.empty(
+        n_bins, dtype=np.int64
+    )  # where the counts of the first to begin behind a bin stand
+    n_counts = 0
     for b in range(n_bins):
         if wanted[place, b] and (b == 0 or not wanted[place, b - 1]):
-            n_runs += 1
-        next_run[b] = n_runs
-    for r in range(n_runs + 1):
-        for c in range(counts.shape[1]):
-            counts[r, c] = 0
+            n_counts += n_kinds
+        next_run[b] = n_counts
+    for i in range(n_counts + n_kinds):
+        counts[i] = 0
     for i in range(len(rows)):
         x = np.uint32(rows[i])
-        run = np.uint64(next_run[np.uint64(codes[feature, x]) >> down])
-        counts[run, np.uint64(number_of[np.uint64(labels[x])])] += 1
-    for r in range(1, n_runs):
-        for c in range(counts.shape[1]):
-            counts[r, c] += counts[r - 1, c]
+        run = next_run[np.uint64(codes[feature, x]) >> down]
+        counts[np.uint64(run + number_of[np.uint64(labels[x])])] += 1
+    for i in range(n_kinds, n_counts):
+        counts[i] += counts[i - n_kinds]
 
 
 @jit
@@ -196,15 +194,15 @@ def sweep_labels(
     wanted bins. Returns the number of gaps. Cost O(n_rows) a feature and the sorting of the rows in
     wanted bins.
     """
-    n_bins = wanted.shape[1]
+    n_bins, n_kinds = wanted.shape[1], clusters.shape[1]
     room = room_for(len(rows), n_bins)
     starts, values, members = room.starts, room.values, room.members
-    before = np.empty((n_bins // 2 + 2, clusters.shape[1]), dtype=np.int64)
+    before = np.empty((n_bins // 2 + 2) * n_kinds, dtype=np.int64)
     n = 0
     for j in range(len(features)):
         f = features[j]
         sort_bins(columns, extra, f, codes, shift, rows, wanted, j, room)
-        labels_before(codes, shift, f, wanted, j, rows, labels, number_of, before)
+        labels_before(codes, shift, f, wanted, j, rows, labels, number_of, n_kinds, before)
         run, b = 0, 0
         while b < n_bins:
             if not wanted[j, b]:
@@ -217,31 +215,21 @@ def sweep_labels(
                 b += 1
             for i in range(first, starts[b] - 1):
                 c = number_of[labels[members[i]]]
-                n_before, weight = before[run, c], 2 * clusters[1, c]
+                n_before, weight = before[run + c], 2 * clusters[1, c]
                 inner += weight * n_before
                 rest -= weight * (clusters[0, c] - n_before - 1)
                 volume += clusters[2, c]
                 size += clusters[3, c]
                 n_left += 1
-                before[run, c] = n_before + 1
+                before[run + c] = n_before + 1
                 low, high = values[i], values[i + 1]
                 if low < high:
                     sums[0, n], sums[1, n], sums[2, n] = inner, rest, volume
                     sums[3, n], sums[4, n], sums[5, n] = size, n_left, n_left
                     around[0, n], around[1, n], which[n] = low, high, j
                     n += 1
-            run += 1
+            run += n_kinds
     return n
-
-
-@jit_inline
-def largest_of(counts: Ints) -> int:
-    """Return the place of the largest count, the first of equals."""
-    place = 0
-    for i in range(1, len(counts)):
-        if counts[i] > counts[place]:
-            place = i
-    return place
 
 
 @jit
@@ -266,36 +254,43 @@ def corner_sums(
     O(2 ** n_top) a wanted bin.
     """
     _, n_bins, n_labels = histograms.shape
-    counts = np.empty(n_labels, dtype=np.int64)
+    here = np.empty(n_labels, dtype=np.int64)
     left = np.empty(n_labels, dtype=np.int64)
-    moves = np.empty((n_top, 4), dtype=np.int64)
+    moves = np.empty(4 * n_top, dtype=np.int64)
     w = 0
     for place in range(len(places)):
         j = places[place]
         for c in range(n_labels):
-            left[c] = starts[j, c]
+            left[c], here[c] = 0, starts[j, c]
         for b in range(n_bins):
-            if wanted[j, b]:
+            for c in range(n_labels):
+                left[c] += here[c]
+                here[c] = histograms[j, b, c]
+            if not wanted[j, b]:
+                continue
+            for top in range(n_top):
+                largest, n = 0, 0
                 for c in range(n_labels):
                     # Isolated samples change nothing.
-                    counts[c] = histograms[j, b, c] if clusters[1, c] > 0 else 0
+                    if here[c] > n and clusters[1, c] > 0:
+                        largest, n = c, here[c]
+                weight, n_left = clusters[1, largest] * n, left[largest]
+                moves[4 * top] = weight * (2 * n_left + n - 1)
+                moves[4 * top + 1] = -weight * (2 * (clusters[0, largest] - n_left) - n - 1)
+                moves[4 * top + 2] = clusters[2, largest] * n
+                moves[4 * top + 3] = clusters[3, largest] * n
+                # Not looked at again, and left of the next bin.
+                left[largest] += n
+                here[largest] -= n
+            for entry in range(4 << n_top):
+                field, subset = entry & 3, entry >> 2
+                low, high = borders[j, field, b], borders[j, field, b + 1]
                 for top in range(n_top):
-                    c = largest_of(counts)
-                    n, weight, n_left = counts[c], clusters[1, c], left[c]
-                    moves[top, 0] = weight * n * (2 * n_left + n - 1)
-                    moves[top, 1] = -weight * n * (2 * (clusters[0, c] - n_left) - n - 1)
-                    moves[top, 2], moves[top, 3] = clusters[2, c] * n, clusters[3, c] * n
-                    counts[c] = 0
-                for subset in range(1 << n_top):
-                    for field in range(4):
-                        low, high = borders[j, field, b], borders[j, field, b + 1]
-                        for top in range(n_top):
-                            if subset >> top & 1:
-                                low += moves[top, field]
-                            else:
-                                high -= moves[top, field]
-                        sums[w, 0, field, subset] = low
-                        sums[w, 1, field, subset] = high
-                w += 1
-            for c in range(n_labels):
-                left[c] += histograms[j, b, c]
+                    move = moves[4 * top + field]
+                    if subset >> top & 1:
+                        low += move
+                    else:
+                        high -= move
+                sums[w, 0, field, subset] = low
+                sums[w, 1, field, subset] = high
+            w += 1

@@ -1,6 +1,6 @@
 """Rows of chosen bins in the order of their values."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -114,30 +114,9 @@ def sort_bins(
 
 
 @jit_inline
-def end_of_run(wanted: Array, first_bin: int, starts: Array) -> int:
-    """Return the place behind the last member of the run of wanted bins that begins with `first_bin`."""
+def end_of_run(wanted: Array, place: int, first_bin: int, starts: Array) -> Any:
+    """Return where the members of the run of bins ``wanted[place]`` that begins with `first_bin` end."""
     b = first_bin
-    while b < len(wanted) and wanted[b]:
+    while b < wanted.shape[1] and wanted[place, b]:
         b += 1
-    return int(starts[b])
-
-
-@jit_inline
-def write_gap(
-    now: Array,
-    room: Sorted,
-    place: int,
-    feature: int,
-    sums: Array,
-    around: Floats,
-    which: Array,
-    n: int,
-) -> int:
-    """Write the n-th gap if the values behind and before it differ; return how many there are then."""
-    low, high = room.values[place], room.values[place + 1]
-    if low < high:
-        for field in range(len(now)):
-            sums[field, n] = now[field]
-        around[0, n], around[1, n], which[n] = low, high, feature
-        n += 1
-    return n
+    return starts[b]

@@ -36,5 +36,5 @@ def test_sort_bins(run, table):
     assert sorted(members[: starts[-1]]) == chosen.tolist()
     counts = [np.count_nonzero(codes[0, chosen] == b) for b in range(N_BINS)]
     assert np.diff(starts).tolist() == counts
-    assert run(ordering.end_of_run, wanted, 3, starts) == starts[5]
-    assert run(ordering.end_of_run, wanted, 0, starts) == starts[1]
+    assert run(ordering.end_of_run, several, 1, 3, starts) == starts[5]
+    assert run(ordering.end_of_run, several, 1, 0, starts) == starts[1]

@@ -22,9 +22,8 @@ def fresh(monkeypatch, tmp_path):
     """A process without Numba whose kernels are kept nowhere; the folder where they would be kept."""
     folder = tmp_path / "kernels_0"
     folder.mkdir()
-    for name in [name for name in sys.modules if name.split(".")[0] == "numba"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "spexplain.kernels.labels", raising=False)
+    for name in ("numba", "spexplain.kernels.labels", "spexplain.kernels.edges"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(readiness, "_n_values_before", 0)
     readiness._is_on_disk.cache_clear()
