@@ -43,7 +43,9 @@ def files_passed(engine: str) -> list[str]:
 
 def main() -> None:
     """Print the files and their number."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--engine", default="numpy", choices=("numpy", "histogram"))
     files = files_passed(parser.parse_args().engine)
     print("\n".join(files))

@@ -21,7 +21,7 @@ def path(request, monkeypatch):
     if request.param == "sorted":
         return
     n_bins = int(request.param.split()[0])
-    monkeypatch.setattr(local, "SMALL_TABLE", 0)
+    monkeypatch.setattr(local, "_MANY_VALUES", 0)
     monkeypatch.setattr(binned_rows, "_N_BINS", n_bins)
     monkeypatch.setattr(binned_rows.BinnedRows, "rows_per_bin", 1)
     if request.param.endswith("in 2"):
@@ -118,7 +118,7 @@ def test_bins_change_nothing(seed, n_leaves, least):
     expected = refine(tree, X, objective, **options)
     for n_bins, most_bins in ((2, 64), (7, 3), (255, 64), (255, 8)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(local, "SMALL_TABLE", 0)
+            patch.setattr(local, "_MANY_VALUES", 0)
             patch.setattr(binned_rows, "_N_BINS", n_bins)
             patch.setattr(binned_rows.BinnedRows, "most_bins", most_bins)
             patch.setattr(

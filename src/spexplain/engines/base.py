@@ -7,11 +7,11 @@ from math import inf
 from typing import Any, Protocol, runtime_checkable
 
 from spexplain.aliases import EngineName, Matrix
+from spexplain.graphs import CenterCosts, Graph, PairGraph, ProductGraph, SparseGraph, StarGraph
+from spexplain.kernels.readiness import compiled_pays, count_table
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
 from spexplain.table.places import engine_of
-
-SMALL_TABLE = 1_000_000  # values of a table below which compiled code does not pay
 
 
 class Search(Protocol):
@@ -62,16 +62,36 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class AutoEngine:
-    """The GPU or Dask for tables that lie there; else the exhaustive engine for small tables, the compiled beyond."""
+    """The GPU or Dask for tables that lie there; else the exhaustive engine, or the compiled one where it pays.
+
+    That depends on the size of the table, and on whether the compiled code is loaded already.
+    """
 
     n_jobs: int | None = None
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
-        on_host: EngineName = "numpy" if X.size < SMALL_TABLE else "histogram"
-        name = engine_of(X) or on_host
+        name = engine_of(X)
+        if name is None and compiled_pays(X.size, _kernel_for(objective.graph)):
+            name = "histogram"
+        elif name is None:
+            name = "numpy"
+            count_table(X.size)
         engine = resolve_engine(name, n_jobs=self.n_jobs)
         return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
+
+
+def _kernel_for(graph: Graph) -> str:
+    """Return the kernel that the compiled engine would sweep the graph with."""
+    if isinstance(graph, PairGraph):
+        graph = graph.graph
+    if isinstance(graph, StarGraph):
+        return "stars.sweep_stars"
+    if isinstance(graph, SparseGraph):
+        return "edges.sweep_edges"
+    if isinstance(graph, CenterCosts | ProductGraph):
+        return "sums.sweep_sums"
+    return "labels.sweep_labels"
 
 
 def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) -> Engine:

@@ -22,13 +22,15 @@ def survey_bins(
     the members left of every border in the last field but one. Shapes: bounds and worth (d, n_bins),
     sums (d, n_fields, n_bins + 1), lowest and n_members (d,). Cost O(d n_bins).
     """
+    n_features, n_bins = bounds.shape
     field = sums.shape[1] - 2
-    for f in range(len(bounds)):
-        lowest[f], n_members[f] = np.inf, 0
-        for b in range(bounds.shape[1]):
+    for f in range(n_features):
+        least, n = np.inf, 0
+        for b in range(n_bins):
             bound = bounds[f, b]
             can_win = bound < score or (bound == score and score < np.inf and f <= feature)
             worth[f, b] = can_win
             if can_win:
-                lowest[f] = min(lowest[f], bound)
-                n_members[f] += sums[f, field, b + 1] - sums[f, field, b]
+                least = bound if bound < least else least
+                n += sums[f, field, b + 1] - sums[f, field, b]
+        lowest[f], n_members[f] = least, n

@@ -3,7 +3,9 @@
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Matrix
-from spexplain.kernels.jit import jit
+from spexplain.kernels.jit import jit, jit_inline
+
+MISSING = 255  # the code of a missing value; bins have the codes below
 
 # Values are brought together feature by feature in a tile that stays in the first-level cache.
 _TILE_FEATURES = 64
@@ -24,48 +26,52 @@ def code_features(
     """Write the bins of the features ``first <= f < last`` to ``codes[f, :n_samples]``.
 
     A feature with positive scale looks up its bin in ``cells[f]``, a table over a regular grid; the
-    others count, by bisection without branches, how many of their 255 sorted ``edges[f]`` are
-    below a value. Both never decrease with the value.
+    others count, by bisection without branches, how many of their 255 sorted ``edges[f]``, of which
+    the last is infinite, are below a value. Both never decrease with the value. NaN gets the code
+    `MISSING`, which the last entry of ``cells[f]``, behind the grid, must hold.
 
-    Shapes: columns (d, n), edges (d, 255), origin and scale (d,), cells (d, n_cells), codes (d, >= n).
-    Cost O((last - first) n).
+    Shapes: columns (d, n), edges (d, 255), origin and scale (d,), cells (d, n_cells + 1), codes (d,
+    >= n). Cost O((last - first) n).
     """
     n_samples = columns.shape[1]
-    top = float(cells.shape[1] - 1)
-    tile = np.empty((_TILE_FEATURES, _TILE_ROWS), dtype=columns.dtype)
+    missing = np.float64(cells.shape[1] - 1)
+    top = missing - 1.0
+    tile = np.empty(_TILE_FEATURES * _TILE_ROWS, dtype=np.float64)
     cell = np.empty(_TILE_ROWS, dtype=np.int32)
     for f0 in range(first, last, _TILE_FEATURES):
-        width = min(_TILE_FEATURES, last - f0)
+        width = last - f0 if last - f0 < _TILE_FEATURES else _TILE_FEATURES
         for i0 in range(0, n_samples, _TILE_ROWS):
-            height = min(_TILE_ROWS, n_samples - i0)
+            height = n_samples - i0 if n_samples - i0 < _TILE_ROWS else _TILE_ROWS
             for i in range(height):
-                row = columns[f0 : f0 + width, i0 + i]
                 for j in range(width):
-                    tile[j, i] = row[j]
+                    tile[j * _TILE_ROWS + i] = columns[f0 + j, i0 + i]
             for j in range(width):
-                values, out = tile[j], codes[f0 + j, i0 : i0 + height]
-                low, step, table = origin[f0 + j], scale[f0 + j], cells[f0 + j]
+                f, start = f0 + j, j * _TILE_ROWS
+                low, step = origin[f], scale[f]
                 if step > 0:
                     # Two loops: the first is vectorised, the second cannot be.
                     for i in range(height):
-                        place = (np.float64(values[i]) - low) * step
+                        value = tile[start + i]
+                        place = (value - low) * step
                         place = place if place > 0.0 else 0.0
                         place = place if place < top else top
-                        cell[i] = np.int32(place)
+                        cell[i] = np.int32(place if value == value else missing)  # noqa: PLR0124
                     for i in range(height):
-                        out[i] = table[cell[i]]
+                        codes[f, i0 + i] = cells[f, cell[i]]
                 else:
                     for i in range(height):
-                        out[i] = bisect(edges[f0 + j], np.float64(values[i]))
+                        value = tile[start + i]
+                        below = bisect(edges, f, value)
+                        codes[f, i0 + i] = below if value == value else MISSING  # noqa: PLR0124
 
 
-@jit
-def bisect(edges: Floats, value: float) -> int:
-    """Return how many of 255 sorted edges are below the value, in eight steps without branches."""
-    below = 0
-    for power in range(7, -1, -1):
-        half = 1 << power
-        below += half if edges[below + half - 1] < value else 0
+@jit_inline
+def bisect(edges: Floats, feature: int, value: float) -> int:
+    """Return how many of a feature's 255 sorted edges are below the value, in eight steps without branches."""
+    below, half = 0, 128
+    while half > 0:
+        below += half if edges[feature, below + half - 1] < value else 0
+        half >>= 1
     return below
 
 
@@ -82,7 +88,7 @@ def spread_of_bins(columns: Matrix, codes: Array, feature: int, low: Floats, hig
         high[code] = max(high[code], value)
 
 
-@jit
+@jit_inline
 def value_of(columns: Matrix, extra: Floats, feature: int, vertex: int) -> float:
     """Return the value of a sample, or of an extra vertex, as float64."""
     n_samples = columns.shape[1]

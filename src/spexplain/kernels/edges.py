@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.kernels.jit import jit
-from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
+from spexplain.kernels.jit import jit, jit_inline
+from spexplain.kernels.ordering import end_of_run, room_for, sort_bins
 
 _LANES = 32  # bytes that one instruction compares
 
 
-@jit
+@jit_inline
 def end_of_chunk(weights: Array, start: int, stop: int, most: int) -> int:
     """Return how far the weights from `start` on go, at least one, before their sum exceeds `most`."""
     place, counted = start + 1, np.int64(weights[start])
@@ -25,7 +25,7 @@ def end_of_chunk(weights: Array, start: int, stop: int, most: int) -> int:
     return place
 
 
-@jit
+@jit_inline
 def add_lower(
     codes: Array,
     base: Any,
@@ -51,7 +51,7 @@ def add_lower(
             )
 
 
-@jit
+@jit_inline
 def add_up(histograms: Ints, no_samples: Ints, sums: Ints) -> None:
     """Write the sums at borders from what `scan_edges` counted in every bin. O(size of the histograms)."""
     width, n_bins = no_samples.shape
@@ -146,7 +146,7 @@ def scan_edges(
     add_up(histograms, no_samples, sums)
 
 
-@jit
+@jit_inline
 def choose_members(
     codes: Array,
     shift: int,
@@ -161,8 +161,10 @@ def choose_members(
     Vertex by vertex, because that is how the codes lie. Shapes: codes (n, >= d), features (m,),
     wanted (m, n_bins), offsets (m + 1,). Cost O(m n_rows).
     """
-    place = offsets.copy()
     down = np.uint64(shift)
+    place = np.empty(len(features), dtype=np.int64)
+    for j in range(len(features)):
+        place[j] = offsets[j]
     for i in range(len(rows)):
         x = np.uint32(rows[i])
         for j in range(len(features)):
@@ -202,47 +204,44 @@ def sweep_edges(
     the number of gaps. Cost O(n_rows) a feature, the sorting of the rows in wanted bins and a visit
     of their neighbours.
     """
-    n_bins, n_rows = wanted.shape[1], len(rows)
+    n_bins, n_rows, by_feature = wanted.shape[1], len(rows), codes.T
     room = room_for(n_rows, n_bins)
-    starts, members = room.starts, room.members
+    starts, values, members = room.starts, room.values, room.members
     place = np.empty(n_rows, dtype=np.int64)
-    chosen = np.empty(offsets[-1], dtype=np.int32)
+    chosen = np.empty(offsets[len(features)], dtype=np.int32)
     choose_members(codes, shift, features, wanted, rows, offsets, chosen)
-    now = np.empty(6, dtype=np.int64)
-    n_gaps = 0
+    n = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(
-            columns,
-            extra,
-            f,
-            codes[:, f],
-            shift,
-            chosen[offsets[j] : offsets[j + 1]],
-            wanted[j],
-            room,
-        )
+        own_rows = chosen[offsets[j] : offsets[j + 1]]
+        sort_bins(columns, extra, f, by_feature, shift, own_rows, wanted, j, room)
         for i in range(starts[n_bins]):
             place[number_of[members[i]]] = i
-        run_stop = 0
+        inner, rest, volume, size, n_left, n_left_samples, run_stop = 0, 0, 0, 0, 0, 0, 0
         for b in range(n_bins):
-            if wanted[j, b] and (b == 0 or not wanted[j, b - 1]):
-                run_stop = end_of_run(wanted[j], b, starts)
-                now[:] = borders[j, :, b]
+            if not wanted[j, b]:
+                continue
+            if b == 0 or not wanted[j, b - 1]:
+                inner, rest, volume = borders[j, 0, b], borders[j, 1, b], borders[j, 2, b]
+                size, n_left, n_left_samples = borders[j, 3, b], borders[j, 4, b], borders[j, 5, b]
+                run_stop = end_of_run(wanted, j, b, starts)
             for i in range(starts[b], starts[b + 1]):
                 x = members[i]
                 number = number_of[x]
                 for e in range(indptr[number], indptr[number + 1]):
-                    y = neighbors[e]
+                    y, weight = neighbors[e], 2 * weights[e]
                     bin_of_y = codes[y, f] >> shift
                     if bin_of_y < b or (bin_of_y == b and place[number_of[y]] < i):
-                        now[0] += 2 * weights[e]
+                        inner += weight
                     else:
-                        now[1] -= 2 * weights[e]
-                now[2] += vertices[0, x]
-                now[3] += vertices[1, x]
-                now[4] += 1
-                now[5] += vertices[2, x]
-                if i + 1 < run_stop:
-                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
-    return n_gaps
+                        rest -= weight
+                volume += vertices[0, x]
+                size += vertices[1, x]
+                n_left += 1
+                n_left_samples += vertices[2, x]
+                if i + 1 < run_stop and values[i] < values[i + 1]:
+                    sums[0, n], sums[1, n], sums[2, n] = inner, rest, volume
+                    sums[3, n], sums[4, n], sums[5, n] = size, n_left, n_left_samples
+                    around[0, n], around[1, n], which[n] = values[i], values[i + 1], j
+                    n += 1
+    return n

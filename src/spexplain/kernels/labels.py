@@ -9,8 +9,8 @@ The bin of a vertex is its code shifted to the right: each `shift` halves the nu
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.kernels.jit import jit, jit_any_order
-from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
+from spexplain.kernels.jit import jit, jit_any_order, jit_inline
+from spexplain.kernels.ordering import room_for, sort_bins
 
 
 @jit
@@ -31,15 +31,13 @@ def fill_histograms(
     down, n_features = np.uint64(shift), len(histograms)
     for j in range(0, n_features, 2):
         # Two at a time, which wait for each other less; of an odd number the last is its own partner.
-        other = min(j + 1, n_features - 1)
-        histogram, partner = histograms[j], histograms[other]
-        code, its_code = codes[first + j], codes[first + other]
+        other = j + 1 if j + 1 < n_features else j
         its_step = step if other > j else 0
         for i in range(len(rows)):
             # Unsigned indices spare the check for negative ones.
             x, label = np.uint32(rows[i]), np.uint64(labels[i])
-            histogram[np.uint64(code[x]) >> down, label] += step
-            partner[np.uint64(its_code[x]) >> down, label] += its_step
+            histograms[j, np.uint64(codes[first + j, x]) >> down, label] += step
+            histograms[other, np.uint64(codes[first + other, x]) >> down, label] += its_step
 
 
 @jit
@@ -57,26 +55,27 @@ def zoom_histograms(
     """Write the histograms of single bins over the codes they hold, and what lies left of them.
 
     Bin ``bins[s]`` of feature ``features[s]`` has its counts in ``histograms[s, code - first code]``,
-    which must be zeros, and the labels of all rows in lower bins in ``starts[s]``. Bins of a feature
-    stand together. Shapes: codes (d, n), features and bins (m,), labels (n_rows,), wide (d, n_bins,
+    and the labels of all rows in lower bins in ``starts[s]``; both must be zeros before. Bins of a
+    feature stand together. Shapes: codes (d, n), features and bins (m,), labels (n_rows,), wide (d, n_bins,
     n_labels): histograms of all features, starts (m, n_labels), histograms (m, 2 ** shift,
     n_labels). Cost O(n_rows) a feature.
     """
     down, low = np.uint64(shift), np.uint64((1 << shift) - 1)
-    segment_of = np.empty(wide.shape[1], dtype=np.int32)
+    n_bins, n_labels = wide.shape[1], wide.shape[2]
+    segment_of = np.empty(n_bins, dtype=np.int64)
     stop = 0
     while stop < len(features):
         f = features[stop]
-        segment_of[:] = -1
+        for b in range(n_bins):
+            segment_of[b] = -1
         while stop < len(features) and features[stop] == f:
             segment_of[bins[stop]] = stop
-            starts[stop] = 0
             for b in range(bins[stop]):
-                starts[stop] += wide[f, b]
+                for c in range(n_labels):
+                    starts[stop, c] += wide[f, b, c]
             stop += 1
-        code = codes[f]
         for i in range(len(rows)):
-            own = np.uint64(code[np.uint32(rows[i])])
+            own = np.uint64(codes[f, np.uint32(rows[i])])
             segment = segment_of[own >> down]
             if segment >= 0:
                 histograms[segment, own & low, np.uint64(labels[i])] += 1
@@ -97,67 +96,76 @@ def scan_histograms(
     all is not vectorised.
     """
     n_parts, n_bins, n_labels = histograms.shape
-    totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
-    # With a of t members on the left, the inner weight is w a (a - 1) left and that less
-    # 2 w (t - 1) a, but for a constant, right.
-    parts, last = 2 * weights * (totals - 1), totals - 1
-    left = np.empty(n_labels, dtype=clusters.dtype)
-    none = clusters.dtype.type(0)
-    node_inner = np.sum(weights * totals * (totals - 1))
+    exact = clusters.dtype.type
+    left = np.empty(n_labels, dtype=np.float64)
     for j in range(n_parts):
-        left[:] = none
-        here = starts[j]
+        node_inner = exact(0)
+        for c in range(n_labels):
+            left[c] = starts[j, c]
+            node_inner += clusters[1, c] * clusters[0, c] * (clusters[0, c] - 1)
         for b in range(n_bins + 1):
-            joined, parted, volume, size, members = none, none, none, none, none
+            # With a of t members on the left, the inner weight is w a (a - 1) left and that less
+            # 2 w (t - 1) a, but for a constant, right.
+            joined, parted, volume, size, members = exact(0), exact(0), exact(0), exact(0), exact(0)
             for c in range(n_labels):
-                a = left[c] + here[c]
-                left[c] = a
+                a = exact(left[c])
                 members += a
-                joined += weights[c] * a * (a - 1)
-                parted += parts[c] * a
-                volume += degrees[c] * a
-                size += counted[c] * a
+                weight = clusters[1, c]
+                joined += weight * a * (a - 1)
+                parted += weight * (clusters[0, c] - 1) * a
+                volume += clusters[2, c] * a
+                size += clusters[3, c] * a
             low, high = 0.0, 0.0
+            following = (
+                b if b < n_bins else n_bins - 1
+            )  # behind the last border nothing is read any more
             for c in range(n_labels):
-                low = max(low, (left[c] - 1) * rates[c])
-                high = max(high, (last[c] - left[c]) * rates[c])
-            sums[j, 0, b], sums[j, 1, b] = joined, node_inner + joined - parted
+                a, rate = left[c], rates[c]
+                on_left, on_right = (a - 1) * rate, (clusters[0, c] - 1 - a) * rate
+                low = on_left if on_left > low else low
+                high = on_right if on_right > high else high
+                left[c] = a + histograms[j, following, c]
+            sums[j, 0, b], sums[j, 1, b] = joined, node_inner + joined - 2 * parted
             sums[j, 2, b], sums[j, 3, b] = volume, size
             sums[j, 4, b], sums[j, 5, b] = members, members
             caps[j, 0, b], caps[j, 1, b] = low, high
-            if b < n_bins:
-                here = histograms[j, b]
 
 
-@jit
+@jit_inline
 def labels_before(
-    code: Array,
+    codes: Array,
     shift: int,
+    feature: int,
     wanted: Array,
+    place: int,
     rows: Array,
     labels: Array,
     number_of: Array,
+    n_kinds: int,
     counts: Ints,
 ) -> None:
-    """Write how often each label occurs before the r-th run of wanted bins to ``counts[r]``.
+    """Write how often each label occurs before the r-th run of ``wanted[place]`` to ``counts[r * n_kinds:]``.
 
-    Shapes: code (n,), wanted (n_bins,), labels (n,), number_of (n_labels,): where a label stands in
-    the counts, counts (>= n_runs, n_kinds). Cost O(n_rows + n_runs n_kinds).
+    Shapes: codes (d, n), wanted (m, n_bins), labels (n,), number_of (n_labels,): where a label stands
+    in the counts, counts ((> n_runs) * n_kinds,). Cost O(n_rows + n_runs n_kinds).
     """
-    n_bins, down = len(wanted), np.uint64(shift)
-    next_run = np.empty(n_bins, dtype=np.int64)  # the first to begin behind a bin
-    n_runs = 0
+    n_bins, down = wanted.shape[1], np.uint64(shift)
+    next_run = np.empty(
+        n_bins, dtype=np.int64
+    )  # where the counts of the first to begin behind a bin stand
+    n_counts = 0
     for b in range(n_bins):
-        if wanted[b] and (b == 0 or not wanted[b - 1]):
-            n_runs += 1
-        next_run[b] = n_runs
-    counts[: n_runs + 1] = 0
+        if wanted[place, b] and (b == 0 or not wanted[place, b - 1]):
+            n_counts += n_kinds
+        next_run[b] = n_counts
+    for i in range(n_counts + n_kinds):
+        counts[i] = 0
     for i in range(len(rows)):
         x = np.uint32(rows[i])
-        run = np.uint64(next_run[np.uint64(code[x]) >> down])
-        counts[run, np.uint64(number_of[np.uint64(labels[x])])] += 1
-    for r in range(1, n_runs):
-        counts[r] += counts[r - 1]
+        run = next_run[np.uint64(codes[feature, x]) >> down]
+        counts[np.uint64(run + number_of[np.uint64(labels[x])])] += 1
+    for i in range(n_kinds, n_counts):
+        counts[i] += counts[i - n_kinds]
 
 
 @jit
@@ -186,36 +194,42 @@ def sweep_labels(
     wanted bins. Returns the number of gaps. Cost O(n_rows) a feature and the sorting of the rows in
     wanted bins.
     """
-    n_bins = wanted.shape[1]
-    n_rows, n_labels = len(rows), clusters.shape[1]
-    totals, weights, degrees, counted = clusters[0], clusters[1], clusters[2], clusters[3]
-    room = room_for(n_rows, n_bins)
-    starts, members = room.starts, room.members
-    before = np.empty((n_bins // 2 + 2, n_labels), dtype=np.int64)
-    n_gaps = 0
+    n_bins, n_kinds = wanted.shape[1], clusters.shape[1]
+    room = room_for(len(rows), n_bins)
+    starts, values, members = room.starts, room.values, room.members
+    before = np.empty((n_bins // 2 + 2) * n_kinds, dtype=np.int64)
+    n = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
-        labels_before(codes[f], shift, wanted[j], rows, labels, number_of, before)
-        run, run_stop = -1, 0
-        left, now = before[0], borders[j, :, 0].copy()
-        for b in range(n_bins):
-            if wanted[j, b] and (b == 0 or not wanted[j, b - 1]):
-                run += 1
-                run_stop = end_of_run(wanted[j], b, starts)
-                left, now = before[run], borders[j, :, b].copy()
-            for i in range(starts[b], starts[b + 1]):
+        sort_bins(columns, extra, f, codes, shift, rows, wanted, j, room)
+        labels_before(codes, shift, f, wanted, j, rows, labels, number_of, n_kinds, before)
+        run, b = 0, 0
+        while b < n_bins:
+            if not wanted[j, b]:
+                b += 1
+                continue
+            inner, rest = borders[j, 0, b], borders[j, 1, b]
+            volume, size, n_left = borders[j, 2, b], borders[j, 3, b], borders[j, 4, b]
+            first = starts[b]
+            while b < n_bins and wanted[j, b]:
+                b += 1
+            for i in range(first, starts[b] - 1):
                 c = number_of[labels[members[i]]]
-                now[0] += 2 * weights[c] * left[c]
-                now[1] -= 2 * weights[c] * (totals[c] - left[c] - 1)
-                now[2] += degrees[c]
-                now[3] += counted[c]
-                now[4] += 1
-                now[5] += 1
-                left[c] += 1
-                if i + 1 < run_stop:
-                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
-    return n_gaps
+                n_before, weight = before[run + c], 2 * clusters[1, c]
+                inner += weight * n_before
+                rest -= weight * (clusters[0, c] - n_before - 1)
+                volume += clusters[2, c]
+                size += clusters[3, c]
+                n_left += 1
+                before[run + c] = n_before + 1
+                low, high = values[i], values[i + 1]
+                if low < high:
+                    sums[0, n], sums[1, n], sums[2, n] = inner, rest, volume
+                    sums[3, n], sums[4, n], sums[5, n] = size, n_left, n_left
+                    around[0, n], around[1, n], which[n] = low, high, j
+                    n += 1
+            run += n_kinds
+    return n
 
 
 @jit
@@ -239,36 +253,44 @@ def corner_sums(
     `scan_histograms` writes, sums (n_wanted, 2, 4, 2 ** n_top). Cost O(size of the histograms) and
     O(2 ** n_top) a wanted bin.
     """
-    n_bins, n_labels = histograms.shape[1:]
-    totals, weights = clusters[0], clusters[1]
-    counts = np.empty(n_labels, dtype=np.int64)
+    _, n_bins, n_labels = histograms.shape
+    here = np.empty(n_labels, dtype=np.int64)
     left = np.empty(n_labels, dtype=np.int64)
-    moves = np.empty((n_top, 4), dtype=np.int64)
+    moves = np.empty(4 * n_top, dtype=np.int64)
     w = 0
-    for j in places:
-        left[:] = starts[j]
+    for place in range(len(places)):
+        j = places[place]
+        for c in range(n_labels):
+            left[c], here[c] = 0, starts[j, c]
         for b in range(n_bins):
-            if wanted[j, b]:
+            for c in range(n_labels):
+                left[c] += here[c]
+                here[c] = histograms[j, b, c]
+            if not wanted[j, b]:
+                continue
+            for top in range(n_top):
+                largest, n = 0, 0
                 for c in range(n_labels):
                     # Isolated samples change nothing.
-                    counts[c] = histograms[j, b, c] if weights[c] > 0 else 0
+                    if here[c] > n and clusters[1, c] > 0:
+                        largest, n = c, here[c]
+                weight, n_left = clusters[1, largest] * n, left[largest]
+                moves[4 * top] = weight * (2 * n_left + n - 1)
+                moves[4 * top + 1] = -weight * (2 * (clusters[0, largest] - n_left) - n - 1)
+                moves[4 * top + 2] = clusters[2, largest] * n
+                moves[4 * top + 3] = clusters[3, largest] * n
+                # Not looked at again, and left of the next bin.
+                left[largest] += n
+                here[largest] -= n
+            for entry in range(4 << n_top):
+                field, subset = entry & 3, entry >> 2
+                low, high = borders[j, field, b], borders[j, field, b + 1]
                 for top in range(n_top):
-                    c = int(np.argmax(counts))
-                    n = counts[c]
-                    moves[top, 0] = weights[c] * n * (2 * left[c] + n - 1)
-                    moves[top, 1] = -weights[c] * n * (2 * (totals[c] - left[c]) - n - 1)
-                    moves[top, 2], moves[top, 3] = clusters[2, c] * n, clusters[3, c] * n
-                    counts[c] = 0
-                for subset in range(1 << n_top):
-                    for field in range(4):
-                        low, high = borders[j, field, b], borders[j, field, b + 1]
-                        for top in range(n_top):
-                            if subset >> top & 1:
-                                low += moves[top, field]
-                            else:
-                                high -= moves[top, field]
-                        sums[w, 0, field, subset] = low
-                        sums[w, 1, field, subset] = high
-                w += 1
-            for c in range(n_labels):
-                left[c] += histograms[j, b, c]
+                    move = moves[4 * top + field]
+                    if subset >> top & 1:
+                        low += move
+                    else:
+                        high -= move
+                sums[w, 0, field, subset] = low
+                sums[w, 1, field, subset] = high
+            w += 1

@@ -23,12 +23,16 @@ def list_neighbors(
     Shapes: heads, tails, edge_weights (n_edges,), indptr (n + 1,), neighbors and weights (2 n_edges,).
     Cost O(n + n_edges).
     """
-    indptr[:] = 0
+    n_vertices = len(indptr) - 1
+    place = np.empty(n_vertices, dtype=np.int64)
+    for x in range(n_vertices + 1):
+        indptr[x] = 0
     for e in range(len(heads)):
         indptr[heads[e] + 1] += 1
         indptr[tails[e] + 1] += 1
-    indptr[:] = np.cumsum(indptr)
-    place = indptr[:-1].copy()
+    for x in range(n_vertices):
+        place[x] = indptr[x]
+        indptr[x + 1] += indptr[x]
     for e in range(len(heads)):
         x, y = heads[e], tails[e]
         neighbors[place[x]], weights[place[x]] = y, edge_weights[e]

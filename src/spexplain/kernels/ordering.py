@@ -1,12 +1,12 @@
 """Rows of chosen bins in the order of their values."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Matrix
 from spexplain.kernels.coding import value_of
-from spexplain.kernels.jit import jit
+from spexplain.kernels.jit import jit_inline, jit_part
 
 _RUN = 16  # below this length, moving entries one by one beats merging
 
@@ -21,54 +21,54 @@ class Sorted(NamedTuple):
     spare_members: Array
 
 
-@jit
+@jit_inline
 def room_for(n_rows: int, n_bins: int) -> Sorted:
     """Return arrays of unknown content."""
     return Sorted(
         np.empty(n_bins + 1, dtype=np.int64),
-        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.float64),
         np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.float64),
         np.empty(n_rows, dtype=np.int32),
     )
 
 
-@jit
+@jit_inline
 def sort_pairs(
     keys: Floats, items: Array, start: int, stop: int, spare_keys: Floats, spare_items: Array
 ) -> None:
     """Sort ``keys[start:stop]`` in place, and `items` along with them. Stable; cost O(m log m)."""
-    for run in range(start, stop, _RUN):
-        for i in range(run + 1, min(run + _RUN, stop)):
-            key, item = keys[i], items[i]
-            j = i - 1
-            while j >= run and keys[j] > key:
-                keys[j + 1], items[j + 1] = keys[j], items[j]
-                j -= 1
-            keys[j + 1], items[j + 1] = key, item
+    for i in range(start + 1, stop):
+        key, item = keys[i], items[i]
+        run = i - (i - start) % _RUN
+        j = i
+        while j > run and keys[j - 1] > key:
+            keys[j], items[j] = keys[j - 1], items[j - 1]
+            j -= 1
+        keys[j], items[j] = key, item
     width = _RUN
     while width < stop - start:
-        for low in range(start, stop - width, 2 * width):
-            middle, high = low + width, min(low + 2 * width, stop)
-            if keys[middle - 1] <= keys[middle]:
-                continue
-            spare_keys[low:middle] = keys[low:middle]
-            spare_items[low:middle] = items[low:middle]
-            i, j, k = low, middle, low
-            while i < middle and j < high:
-                if keys[j] < spare_keys[i]:
-                    keys[k], items[k] = keys[j], items[j]
-                    j += 1
-                else:
-                    keys[k], items[k] = spare_keys[i], spare_items[i]
-                    i += 1
-                k += 1
-            keys[k : k + middle - i] = spare_keys[i:middle]
-            items[k : k + middle - i] = spare_items[i:middle]
+        low = start
+        while low + width < stop:
+            middle = low + width
+            high = middle + width if middle + width < stop else stop
+            if keys[middle - 1] > keys[middle]:
+                for i in range(low, middle):
+                    spare_keys[i], spare_items[i] = keys[i], items[i]
+                i, j, k = low, middle, low
+                while i < middle:
+                    if j < high and keys[j] < spare_keys[i]:
+                        keys[k], items[k] = keys[j], items[j]
+                        j += 1
+                    else:
+                        keys[k], items[k] = spare_keys[i], spare_items[i]
+                        i += 1
+                    k += 1
+            low = high
         width *= 2
 
 
-@jit
+@jit_part
 def sort_bins(
     columns: Matrix,
     extra: Floats,
@@ -77,61 +77,46 @@ def sort_bins(
     shift: int,
     rows: Array,
     wanted: Array,
+    place: int,
     room: Sorted,
 ) -> None:
-    """Write the rows of the wanted bins, sorted by value, and their values to `room`.
+    """Write the rows of the bins ``wanted[place]`` of a feature, sorted by value, and their values to `room`.
 
-    The bin of a vertex is its code shifted to the right. Shapes: codes (n,), wanted (n_bins,). Cost
-    O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
+    The bin of a vertex is its code shifted to the right. Shapes: codes (d, n), wanted (m, n_bins).
+    Cost O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
     """
     starts, values, members, spare_values, spare_members = room
-    n_bins, down, n_wanted = len(wanted), np.uint64(shift), 0
+    n_bins, down, n_wanted = wanted.shape[1], np.uint64(shift), 0
     for i in range(len(rows)):
         # Writing always and advancing for some is faster than a branch that guesses wrong; unsigned
         # indices spare the check for negative ones.
-        spare_members[n_wanted] = rows[i]
-        n_wanted += int(wanted[np.uint64(codes[np.uint32(rows[i])]) >> down])
-    starts[:] = 0
+        row = rows[i]
+        spare_members[n_wanted] = row
+        n_wanted += wanted[place, np.uint64(codes[feature, np.uint32(row)]) >> down]
+    for b in range(n_bins + 1):
+        starts[b] = 0
     for i in range(n_wanted):
-        starts[(np.uint64(codes[np.uint32(spare_members[i])]) >> down) + np.uint64(1)] += 1
-    for b in range(n_bins):
-        starts[b + 1] += starts[b]
-    place = starts[:n_bins].copy()
-    for i in range(n_wanted):
+        starts[np.uint64(codes[feature, np.uint32(spare_members[i])]) >> down] += 1
+    # Where bins end; placing the rows from the last to the first turns that into where they begin.
+    end = 0
+    for b in range(n_bins + 1):
+        end += starts[b]
+        starts[b] = end
+    for i in range(n_wanted - 1, -1, -1):
         row = spare_members[i]
-        bin_of_row = np.uint64(codes[np.uint32(row)]) >> down
-        values[place[bin_of_row]] = value_of(columns, extra, feature, row)
-        members[place[bin_of_row]] = row
-        place[bin_of_row] += 1
+        own = np.uint64(codes[feature, np.uint32(row)]) >> down
+        at = starts[own] - 1
+        starts[own] = at
+        values[at] = value_of(columns, extra, feature, row)
+        members[at] = row
     for b in range(n_bins):
         sort_pairs(values, members, starts[b], starts[b + 1], spare_values, spare_members)
 
 
-@jit
-def end_of_run(wanted: Array, first_bin: int, starts: Array) -> int:
-    """Return the place behind the last member of the run of wanted bins that begins with `first_bin`."""
+@jit_inline
+def end_of_run(wanted: Array, place: int, first_bin: int, starts: Array) -> Any:
+    """Return where the members of the run of bins ``wanted[place]`` that begins with `first_bin` end."""
     b = first_bin
-    while b < len(wanted) and wanted[b]:
+    while b < wanted.shape[1] and wanted[place, b]:
         b += 1
-    return int(starts[b])
-
-
-@jit
-def write_gap(
-    now: Array,
-    room: Sorted,
-    place: int,
-    feature: int,
-    sums: Array,
-    around: Floats,
-    which: Array,
-    n: int,
-) -> int:
-    """Write the n-th gap if the values behind and before it differ; return how many there are then."""
-    low, high = room.values[place], room.values[place + 1]
-    if not low < high:
-        return n
-    for field in range(len(now)):
-        sums[field, n] = now[field]
-    around[0, n], around[1, n], which[n] = low, high, feature
-    return n + 1
+    return starts[b]

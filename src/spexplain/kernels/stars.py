@@ -5,7 +5,7 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
 from spexplain.kernels.labels import labels_before
-from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
+from spexplain.kernels.ordering import room_for, sort_bins
 
 
 @jit
@@ -31,32 +31,33 @@ def scan_stars(
     """
     n_parts, n_bins, n_labels = histograms.shape
     n_centers = centers.shape[1]
-    totals, joins, degrees = clusters[0], clusters[1], clusters[2]
     left = np.empty(n_labels, dtype=np.int64)
     for j in range(n_parts):
-        left[:] = 0
-        volume, members = 0, 0
-        here = starts[j]
+        for c in range(n_labels):
+            left[c] = starts[j, c]
         for b in range(n_bins + 1):
+            volume, members = 0, 0
             for c in range(n_labels):
-                left[c] += here[c]
-                members += here[c]
-                volume += degrees[c] * here[c]
-            joined, rest, others, size, ends = 0, 0, 0, 0, 0
+                members += left[c]
+                volume += clusters[2, c] * left[c]
+            joined, rest, others, size = 0, 0, 0, 0
             border = first_codes[j] + (b << shift)
             for i in range(n_centers):
                 c = centers[0, i]
                 if center_codes[j, i] < border:
-                    joined += joins[c] * left[c]
-                    ends += centers[1, i]
+                    joined += clusters[1, c] * left[c]
+                    volume += centers[1, i]
                     size += centers[2, i]
                     others += 1
                 else:
-                    rest += joins[c] * (totals[c] - left[c])
-            sums[j, 0, b], sums[j, 1, b], sums[j, 2, b] = joined, rest, volume + ends
+                    rest += clusters[1, c] * (clusters[0, c] - left[c])
+            sums[j, 0, b], sums[j, 1, b], sums[j, 2, b] = joined, rest, volume
             sums[j, 3, b], sums[j, 4, b], sums[j, 5, b] = size, members, members - others
-            if b < n_bins:
-                here = histograms[j, b]
+            following = (
+                b if b < n_bins else n_bins - 1
+            )  # behind the last border nothing is read any more
+            for c in range(n_labels):
+                left[c] += histograms[j, following, c]
 
 
 @jit
@@ -84,45 +85,55 @@ def sweep_stars(
     gaps. Cost O(n_rows) a feature and the sorting of the rows in wanted bins.
     """
     n_bins, n_samples = wanted.shape[1], columns.shape[1]
-    n_rows, n_labels, n_centers = len(rows), clusters.shape[1], centers.shape[1]
-    totals, joins, degrees = clusters[0], clusters[1], clusters[2]
-    room = room_for(n_rows, n_bins)
-    starts, members = room.starts, room.members
-    before = np.empty((n_bins // 2 + 2, n_labels), dtype=np.int64)
-    is_left = np.zeros(n_labels, dtype=np.bool_)  # whether the centre of a label lies left
-    first_center = n_rows - n_centers
-    n_gaps = 0
+    n_kinds, n_centers = clusters.shape[1], centers.shape[1]
+    room = room_for(len(rows), n_bins)
+    starts, values, members = room.starts, room.values, room.members
+    before = np.empty((n_bins // 2 + 2) * n_kinds, dtype=np.int64)
+    is_left = np.zeros(n_kinds, dtype=np.int64)  # 1 where the centre of a label lies left
+    first_center = len(rows) - n_centers
+    n = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
-        labels_before(codes[f], shift, wanted[j], rows, labels, number_of, before)
-        run, run_stop = -1, 0
-        left, now = before[0], borders[j, :, 0].copy()
-        for b in range(n_bins):
-            if wanted[j, b] and (b == 0 or not wanted[j, b - 1]):
-                run += 1
-                run_stop = end_of_run(wanted[j], b, starts)
-                left, now = before[run], borders[j, :, b].copy()
-                for i in range(n_centers):
-                    is_left[centers[0, i]] = (codes[f, rows[first_center + i]] >> shift) < b
-            for i in range(starts[b], starts[b + 1]):
+        sort_bins(columns, extra, f, codes, shift, rows, wanted, j, room)
+        labels_before(codes, shift, f, wanted, j, rows, labels, number_of, n_kinds, before)
+        run, b = 0, 0
+        while b < n_bins:
+            if not wanted[j, b]:
+                b += 1
+                continue
+            inner, rest, volume = borders[j, 0, b], borders[j, 1, b], borders[j, 2, b]
+            size, n_left, n_left_samples = borders[j, 3, b], borders[j, 4, b], borders[j, 5, b]
+            for i in range(n_centers):
+                code = codes[f, rows[first_center + i]]
+                is_left[centers[0, i]] = 1 if (code >> shift) < b else 0
+            first = starts[b]
+            while b < n_bins and wanted[j, b]:
+                b += 1
+            for i in range(first, starts[b] - 1):
                 x = members[i]
                 if x < n_samples:
                     c = number_of[labels[x]]
-                    now[0] += joins[c] if is_left[c] else 0
-                    now[1] -= 0 if is_left[c] else joins[c]
-                    now[2] += degrees[c]
-                    now[5] += 1
-                    left[c] += 1
+                    inner += clusters[1, c] * is_left[c]
+                    rest -= clusters[1, c] * (1 - is_left[c])
+                    volume += clusters[2, c]
+                    n_left_samples += 1
+                    before[run + c] += 1
                 else:
-                    center = np.searchsorted(rows[first_center:], x)
+                    center = 0
+                    while rows[first_center + center] < x:
+                        center += 1
                     c = centers[0, center]
-                    now[0] += joins[c] * left[c]
-                    now[1] -= joins[c] * (totals[c] - left[c])
-                    now[2] += centers[1, center]
-                    now[3] += centers[2, center]
-                    is_left[c] = True
-                now[4] += 1
-                if i + 1 < run_stop:
-                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
-    return n_gaps
+                    inner += clusters[1, c] * before[run + c]
+                    rest -= clusters[1, c] * (clusters[0, c] - before[run + c])
+                    volume += centers[1, center]
+                    size += centers[2, center]
+                    is_left[c] = 1
+                n_left += 1
+                low, high = values[i], values[i + 1]
+                if low < high:
+                    sums[0, n], sums[1, n], sums[2, n] = inner, rest, volume
+                    sums[3, n], sums[4, n], sums[5, n] = size, n_left, n_left_samples
+                    around[0, n], around[1, n], which[n] = low, high, j
+                    n += 1
+            run += n_kinds
+    return n

@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
-from spexplain.kernels.ordering import end_of_run, room_for, sort_bins, write_gap
+from spexplain.kernels.ordering import room_for, sort_bins
 
 
 @jit
@@ -27,23 +27,25 @@ def scan_sums(
     Vertices from `n_samples` on are no samples. Shapes: codes (d, n), amounts (n, n_amounts), sums
     (last - first, n_amounts + 2, n_bins + 1). Cost O(n_rows n_amounts) a feature.
     """
-    n_amounts, n_bins = amounts.shape[1], sums.shape[2] - 1
-    histogram = np.empty((n_bins, n_amounts + 2), dtype=np.int64)
-    running = np.empty(n_amounts + 2, dtype=np.int64)
+    n_amounts, n_bins, down = amounts.shape[1], sums.shape[2] - 1, np.uint64(shift)
+    n_fields = n_amounts + 2
+    # Bin by bin; the border behind the last one has room too.
+    histogram = np.empty((n_bins + 1) * n_fields, dtype=np.int64)
     for f in range(last - first):
-        histogram[:] = 0
+        for i in range((n_bins + 1) * n_fields):
+            histogram[i] = 0
         for i in range(len(rows)):
             x = rows[i]
-            cell, amount = histogram[codes[first + f, x] >> shift], amounts[x]
+            cell = (np.int64(codes[first + f, np.uint32(x)] >> down) + 1) * n_fields
             for a in range(n_amounts):
-                cell[a] += amount[a]
-            cell[n_amounts] += 1
-            cell[n_amounts + 1] += int(x < n_samples)
-        running[:] = 0
-        for b in range(n_bins):
-            sums[f, :, b] = running
-            running += histogram[b]
-        sums[f, :, n_bins] = running
+                histogram[cell + a] += amounts[x, a]
+            histogram[cell + n_amounts] += 1
+            histogram[cell + n_amounts + 1] += x < n_samples
+        for i in range(n_fields, (n_bins + 1) * n_fields):
+            histogram[i] += histogram[i - n_fields]
+        for a in range(n_fields):
+            for b in range(n_bins + 1):
+                sums[f, a, b] = histogram[b * n_fields + a]
 
 
 @jit
@@ -69,26 +71,33 @@ def sweep_sums(
     n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns the number of gaps.
     Cost O(n_rows) a feature, the sorting of the rows in wanted bins and O(n_amounts) for each.
     """
-    n_bins, n_rows, n_amounts = wanted.shape[1], len(rows), amounts.shape[1]
-    n_samples = columns.shape[1]
-    room = room_for(n_rows, n_bins)
-    starts, members = room.starts, room.members
+    n_bins, n_amounts, n_samples = wanted.shape[1], amounts.shape[1], columns.shape[1]
+    room = room_for(len(rows), n_bins)
+    starts, values, members = room.starts, room.values, room.members
     now = np.empty(n_amounts + 2, dtype=np.int64)
-    n_gaps = 0
+    n = 0
     for j in range(len(features)):
-        f = features[j]
-        sort_bins(columns, extra, f, codes[f], shift, rows, wanted[j], room)
-        run_stop = 0
-        for b in range(n_bins):
-            if wanted[j, b] and (b == 0 or not wanted[j, b - 1]):
-                run_stop = end_of_run(wanted[j], b, starts)
-                now[:] = borders[j, :, b]
-            for i in range(starts[b], starts[b + 1]):
-                amount = amounts[members[i]]
+        sort_bins(columns, extra, features[j], codes, shift, rows, wanted, j, room)
+        b = 0
+        while b < n_bins:
+            if not wanted[j, b]:
+                b += 1
+                continue
+            for a in range(n_amounts + 2):
+                now[a] = borders[j, a, b]
+            first = starts[b]
+            while b < n_bins and wanted[j, b]:
+                b += 1
+            for i in range(first, starts[b] - 1):
+                x = members[i]
                 for a in range(n_amounts):
-                    now[a] += amount[a]
+                    now[a] += amounts[x, a]
                 now[n_amounts] += 1
-                now[n_amounts + 1] += int(members[i] < n_samples)
-                if i + 1 < run_stop:
-                    n_gaps = write_gap(now, room, i, j, sums, around, which, n_gaps)
-    return n_gaps
+                now[n_amounts + 1] += x < n_samples
+                low, high = values[i], values[i + 1]
+                if low < high:
+                    for a in range(n_amounts + 2):
+                        sums[a, n] = now[a]
+                    around[0, n], around[1, n], which[n] = low, high, j
+                    n += 1
+    return n

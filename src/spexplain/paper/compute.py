@@ -18,9 +18,9 @@ from spexplain import datasets
 from spexplain.aliases import Array, Ints, Matrix
 from spexplain.datasets.embedded import is_at_hand
 from spexplain.datasets.registry import EMBEDDINGS
-from spexplain.engines.base import SMALL_TABLE
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs import Neighbors
+from spexplain.kernels.readiness import compiled_pays
 from spexplain.metrics import agreement, price_of_explainability
 from spexplain.metrics.price import own_centers, point_costs
 from spexplain.paper.protocol import Dataset, KernelRun, KMeansRun, Run, SpectralRun
@@ -204,7 +204,7 @@ def _seconds(
 
         return _timed(build, loaded.neighbors(wanted)[1])
     estimator = estimator_of(task, loaded)
-    if loaded.X.size >= SMALL_TABLE:
+    if compiled_pays(loaded.X.size):
         _warm(task, loaded, labels)
     return _timed(lambda: estimator.fit(loaded.X, labels))
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice
-from spexplain.engines.base import SMALL_TABLE
 from spexplain.ledgers import ledger_of
 from spexplain.objectives import Objective
 from spexplain.records import Cut
@@ -17,6 +16,9 @@ from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, sorted_table
 from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Test, Tree
+
+# Values of a table from which on bins spare more sorting than they cost; both ways are compiled.
+_MANY_VALUES = 400_000
 
 GoalName: TypeAlias = Literal["objective", "agreement"]
 
@@ -108,7 +110,7 @@ def _parted(
     X: Matrix, extra: Matrix | None, goal: GoalName, n_jobs: int | None
 ) -> Iterator[NodeRows]:
     """Give the rows of a table: in bins where these spare sorting a large one."""
-    if goal == "agreement" and extra is None and X.size >= SMALL_TABLE:
+    if goal == "agreement" and extra is None and X.size >= _MANY_VALUES:
         from spexplain.refine.binned_rows import BinnedRows
 
         with Threads(count_threads(n_jobs)) as threads:

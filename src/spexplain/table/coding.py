@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
-from spexplain.kernels.coding import code_features, spread_of_bins
+from spexplain.kernels.coding import MISSING, code_features, spread_of_bins
 from spexplain.memory import check_memory
 from spexplain.threads import Threads, blocks_of
 
 N_CODES = 256  # what a byte holds
-MISSING = 255  # the code that no number gets
 MAX_BINS = N_CODES - 1  # codes for numbers
 _N_SAMPLE = 4096  # rows whose quantiles are taken
 _N_EDGES = 255  # what eight halvings tell apart; at most 254 are used
@@ -36,7 +35,7 @@ class _Grid(NamedTuple):
 
     origin: Floats  # shape (n_features,)
     scale: Floats  # shape (n_features,)
-    cells: Array  # uint8, shape (n_features, _N_CELLS): bin of every cell
+    cells: Array  # uint8, shape (n_features, _N_CELLS + 1): bin of every cell, and the code of missing values
 
 
 def bin_table(
@@ -71,9 +70,8 @@ def bin_table(
     else:
         codes = np.empty((n_features, n_vertices), dtype=np.uint8)
     edges = np.full((n_features, _N_EDGES), np.inf)
-    grid = _Grid(
-        np.empty(n_features), np.empty(n_features), np.empty((n_features, _N_CELLS), dtype=np.uint8)
-    )
+    cells = np.empty((n_features, _N_CELLS + 1), dtype=np.uint8)
+    grid = _Grid(np.empty(n_features), np.empty(n_features), cells)
     solid = np.zeros((n_features, n_bins), dtype=bool)
     sample = _sample(n_samples)
 
@@ -105,10 +103,10 @@ def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
     """Write the upper edges of all bins but the last, and return which features look discrete."""
     ordered = np.sort(sample, axis=1)
     picks = (np.arange(1, n_bins) * ordered.shape[1]) // n_bins
-    picks = np.maximum(np.unique(picks), 1) - 1
+    picks = np.unique(np.maximum(picks, 1)) - 1
     chosen = ordered[:, picks]
     edges[:, : chosen.shape[1]] = chosen
-    has_ties = np.any(chosen[:, 1:] == chosen[:, :-1], axis=1) | (chosen.shape[1] < n_bins - 1)
+    has_ties = np.any(chosen[:, 1:] == chosen[:, :-1], axis=1)
     is_discrete = np.zeros(len(edges), dtype=bool)
     for feature in np.flatnonzero(has_ties):
         values, counts = np.unique(ordered[feature], return_counts=True)
@@ -141,7 +139,8 @@ def grid_over(edges: Floats) -> _Grid:
     # A cell's bin is the number of edges in cells before it.
     row = np.arange(len(edges))[:, None] * (_N_CELLS + 1)
     n_in_cell = np.bincount((row + places + 1)[exists], minlength=len(edges) * (_N_CELLS + 1))
-    cells = np.cumsum(n_in_cell.reshape(len(edges), -1)[:, :_N_CELLS], axis=1, dtype=np.uint8)
+    cells = np.cumsum(n_in_cell.reshape(len(edges), -1), axis=1, dtype=np.uint8)
+    cells[:, -1] = MISSING
     return _Grid(origin, scale, cells)
 
 
@@ -156,7 +155,8 @@ def _code_extra(extra: Floats, edges: Floats, grid: _Grid) -> Array:
     """Return the bins of the extra vertices."""
     looked_up = np.take_along_axis(grid.cells, _cells_of(extra, grid.origin, grid.scale), axis=1)
     counted = np.sum(edges[:, None, :] < extra[:, :, None], axis=2)
-    return np.where(grid.scale[:, None] > 0, looked_up, counted).astype(np.uint8)
+    bins = np.where(grid.scale[:, None] > 0, looked_up, counted)
+    return np.where(np.isnan(extra), MISSING, bins).astype(np.uint8)
 
 
 class Binning(NamedTuple):

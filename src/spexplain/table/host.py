@@ -7,14 +7,14 @@ from typing import Self
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import GroupSums, Table
 from spexplain.table.checks import checksum
 from spexplain.table.columns import Kind
 from spexplain.table.distances import CostName, service_costs
 from spexplain.tree import Tree
 
-_SMALL = 1_000_000  # values of a table below which compiled code does not pay
-_COPIED = 8 * _SMALL  # bytes up to which the caller's table is copied, rather than watched
+_COPIED = 8_000_000  # bytes up to which the caller's table is copied, rather than watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class HostTable(Table):
         X, origin = self.values, self.origin
         sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
         with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
-            if self.size < _SMALL:
+            if not compiled_pays(self.size, "groups.sum_groups"):
                 for group in np.unique(groups[groups >= 0]):
                     rows = X[groups == group] - origin
                     sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)

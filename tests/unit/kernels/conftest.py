@@ -1,17 +1,25 @@
 """A kernel compiled or as plain Python, and a small table, its clusters and its graph."""
 
+import numba
 import numpy as np
 import pytest
 
 from kernel_sums import EXTRA, neighbors_of
 
 
+def call_compiled(kernel, *arguments):
+    """Call a kernel; parts of kernels, which stay plain functions in Python, as kernels of their own."""
+    if not hasattr(kernel, "py_func"):
+        kernel = numba.njit(kernel)
+    return kernel(*arguments)
+
+
 @pytest.fixture(params=["compiled", "python"])
 def run(request):
-    """Call a kernel compiled, or its plain body."""
-    if request.param == "compiled":
-        return lambda kernel, *arguments: kernel(*arguments)
-    return lambda kernel, *arguments: kernel.py_func(*arguments)
+    """Call a kernel, or a part of kernels, compiled, or its plain body."""
+    if request.param == "python":
+        return lambda kernel, *arguments: getattr(kernel, "py_func", kernel)(*arguments)
+    return call_compiled
 
 
 @pytest.fixture(params=[(np.float32, "C"), (np.float64, "F")], ids=["float32-C", "float64-F"])

@@ -63,7 +63,7 @@ def test_zoomed_label_borders(run, table, clustered):
     wide = np.zeros((3, n_wide, 4), dtype=np.int32)
     run(labels.fill_histograms, codes, 1, 0, rows, label_of[rows], 1, wide)
     features, bins = np.array([0, 0, 2]), np.array([0, 2, 1])
-    histograms, starts = np.zeros((3, 2, 4), np.int32), np.empty((3, 4), np.int32)
+    histograms, starts = np.zeros((3, 2, 4), np.int32), np.zeros((3, 4), np.int32)
     of_rows = label_of[rows]
     run(labels.zoom_histograms, codes, 1, features, bins, rows, of_rows, wide, starts, histograms)
     sums, caps = np.empty((3, 6, 3), np.int64), np.empty((3, 2, 3))

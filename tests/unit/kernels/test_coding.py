@@ -13,7 +13,7 @@ def test_code_features_by_bisection_and_by_grid(run):
     edges_ = np.full((70, 255), np.inf)
     edges_[:, :9] = np.sort(rng.normal(size=(70, 9)), axis=1)
     origin, scale = np.full(70, -2.0), np.where(np.arange(70) % 2, 0.0, 3.0)
-    cells = np.tile(np.arange(12, dtype=np.uint8) * 2, (70, 1))
+    cells = np.tile(np.append(np.arange(12) * 2, coding.MISSING).astype(np.uint8), (70, 1))
     codes = np.zeros((70, 200), dtype=np.uint8)
     run(coding.code_features, columns, 1, 69, edges_, origin, scale, cells, codes)
     counted = np.sum(edges_[:, None, :] < columns[:, :, None], axis=2)
@@ -23,11 +23,24 @@ def test_code_features_by_bisection_and_by_grid(run):
     assert not codes[[0, 69]].any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [0.0, 3.0], ids=["bisected", "looked up"])
+def test_nan_has_the_code_of_missing_values_and_nothing_else_has(run, dtype, scale):
+    columns = np.linspace(-9, 9, 180, dtype=dtype).reshape(1, -1)
+    columns[0, [0, 70, 179]] = np.nan
+    edges_ = np.append(np.linspace(-8, 8, 254), np.inf)[None]
+    cells = np.append(np.full(254, 254), coding.MISSING).astype(np.uint8)[None]
+    codes = np.zeros((1, 180), dtype=np.uint8)
+    run(coding.code_features, columns, 0, 1, edges_, np.zeros(1), np.array([scale]), cells, codes)
+    assert np.array_equal(codes == coding.MISSING, np.isnan(columns))
+
+
 @pytest.mark.parametrize("n_edges", [0, 1, 2, 127, 128, 254, 255])
 def test_bisect(run, n_edges):
-    edges_ = np.r_[np.arange(n_edges) * 1.0, np.full(255 - n_edges, np.inf)]
+    edges_ = np.zeros((2, 255))
+    edges_[1] = np.r_[np.arange(n_edges) * 1.0, np.full(255 - n_edges, np.inf)]
     for value in (-1.0, 0.0, 0.5, 100.0, 126.5, 127.0, 300.0):
-        assert run(coding.bisect, edges_, value) == np.sum(edges_ < value)
+        assert run(coding.bisect, edges_, 1, value) == np.sum(edges_[1] < value)
 
 
 def test_values_and_sides(run, table):

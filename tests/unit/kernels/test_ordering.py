@@ -26,14 +26,15 @@ def test_sort_pairs_of_runs_in_order_already(run):
 
 def test_sort_bins(run, table):
     columns, values, codes, rows = table
-    wanted = np.array([True, False, False, True, True])
+    several = np.array([[False] * 5, [True, False, False, True, True]])
+    wanted = several[1]
     room = run(ordering.room_for, len(rows), N_BINS)
-    run(ordering.sort_bins, columns, EXTRA, 0, 2 * codes[0], 1, rows, wanted, room)
+    run(ordering.sort_bins, columns, EXTRA, 0, 2 * codes, 1, rows, several, 1, room)
     starts, sorted_, members = room[:3]
     chosen = rows[wanted[codes[0, rows]]]
     assert sorted_[: starts[-1]].tolist() == np.sort(values[0, chosen]).tolist()
     assert sorted(members[: starts[-1]]) == chosen.tolist()
     counts = [np.count_nonzero(codes[0, chosen] == b) for b in range(N_BINS)]
     assert np.diff(starts).tolist() == counts
-    assert run(ordering.end_of_run, wanted, 3, starts) == starts[5]
-    assert run(ordering.end_of_run, wanted, 0, starts) == starts[1]
+    assert run(ordering.end_of_run, several, 1, 3, starts) == starts[5]
+    assert run(ordering.end_of_run, several, 1, 0, starts) == starts[1]

@@ -1,0 +1,65 @@
+"""Whether compiled code pays for a table: that depends on its size, and on what is loaded or kept on disk already.
+
+Loads nothing itself. All engines give the same tree, so a wrong guess costs time only.
+"""
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+# Measured by `benchmarks/auto_border.py`.
+_LEAST_VALUES = 20_000  # of a table; below, compiled code gains nothing even where it is loaded
+_SAVED = 3e-7  # seconds that it saves a value
+_TO_IMPORT = 0.4  # seconds until Numba is imported
+_TO_LOAD = 0.4  # seconds until the kernels of a fit are loaded from disk
+_TO_COMPILE = 5.0  # seconds until they are compiled
+
+_n_values_before = 0
+
+
+def compiled_pays(n_values: int, kernel: str = "labels.sweep_labels") -> bool:
+    """Whether compiled code is the faster way for a table of that many values, in this process as it is now.
+
+    Tables that `count_table` was told of count too: what was not worth its start for one of them may be
+    for all together.
+
+    Parameters
+    ----------
+    n_values : int
+        Rows times columns.
+    kernel : str
+        Module and name of the kernel that would be used; it stands for those that it is used with.
+    """
+    if n_values < _LEAST_VALUES:
+        return False
+    return (n_values + _n_values_before) * _SAVED >= _seconds_to_start(kernel)
+
+
+def count_table(n_values: int) -> None:
+    """Remember that a table was searched without compiled code."""
+    global _n_values_before  # noqa: PLW0603
+    if n_values >= _LEAST_VALUES:
+        _n_values_before += n_values
+
+
+def _seconds_to_start(kernel: str) -> float:
+    """Return how long it takes until a kernel can run."""
+    module, _, name = kernel.partition(".")
+    loaded = sys.modules.get(f"spexplain.kernels.{module}")
+    if loaded is not None and getattr(loaded, name).signatures:
+        return 0.0
+    to_import = 0.0 if "numba" in sys.modules else _TO_IMPORT
+    return to_import + (_TO_LOAD if _is_on_disk(kernel) else _TO_COMPILE)
+
+
+@cache
+def _is_on_disk(kernel: str) -> bool:
+    """Whether Numba seems to have kept a kernel; it does so beside the code or in a folder of the user's."""
+    beside = Path(__file__).parent / "__pycache__"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        folders = list(Path(chosen).glob("kernels_*"))
+    else:
+        folders = [beside, *(Path.home() / ".cache" / "numba").glob("kernels_*")]
+    return any(any(folder.glob(f"{kernel}-*.nbi")) for folder in folders)
