@@ -94,7 +94,7 @@ def test_values_whose_sum_is_infinite_are_finite():
 
 @pytest.mark.parametrize("small", [True, False], ids=["small", "large"])
 def test_sums_by_leaf_and_cluster(monkeypatch, small):
-    monkeypatch.setattr(host, "_SMALL", 10**6 if small else 0)
+    monkeypatch.setattr(host, "compiled_pays", lambda n_values, kernel: not small)
     table = HostTable(X)
     leaves, codes = RNG.integers(0, 3, 60), RNG.integers(-1, 2, 60)
     for one_pass in (True, False):

@@ -114,8 +114,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     """
 
     _needs_reference: ClassVar[bool] = True
-    # Which engines beyond the memory of one process know the method's graph: "cupy", "dask".
-    _beyond: ClassVar[tuple[str, ...]] = ()
+    # Engines for values that lie on a device or in partitions and know the graph of the method: "cupy", "dask".
+    _remote_engines: ClassVar[tuple[str, ...]] = ()
     _words_for_features: ClassVar[tuple[str, ...]] = ()
     reference: Any  # how to compute it; a parameter of the methods that need one
     n_features_in_: int

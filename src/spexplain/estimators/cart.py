@@ -90,7 +90,7 @@ class CART(Explainer):
     'x2 ≤ 2.45'
     """
 
-    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
 
     def __init__(
         self,

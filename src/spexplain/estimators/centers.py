@@ -182,7 +182,7 @@ class IMM(CenterExplainer):
     6.0
     """
 
-    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ class EMN(CenterExplainer):
     array([0, 1, 2])
     """
 
-    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
 
     def __init__(
         self,
@@ -376,7 +376,7 @@ class ExKMC(CenterExplainer):
     (6, 3)
     """
 
-    _beyond: ClassVar[tuple[str, ...]] = ("dask",)
+    _remote_engines: ClassVar[tuple[str, ...]] = ("dask",)
 
     def __init__(
         self, n_clusters: int = 8, *, reference: Any = "kmeans", **shared: Unpack[Shared]

@@ -106,7 +106,7 @@ class SpexClique(Explainer):
     array(['setosa'], ...)
     """
 
-    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class SpexGraph(Explainer):
     array([0, 0, 0, 1, 1])
     """
 
-    _beyond: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
     _needs_reference: ClassVar[bool] = False
 
     def __init__(
@@ -307,7 +307,7 @@ class SpexKNN(Explainer):
     └─ no:  leaf 1 (100 rows)
     """
 
-    _beyond: ClassVar[tuple[str, ...]] = ("cupy",)
+    _remote_engines: ClassVar[tuple[str, ...]] = ("cupy",)
     _needs_reference: ClassVar[bool] = False
     graph_: SparseGraph
 

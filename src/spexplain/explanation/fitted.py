@@ -25,8 +25,8 @@ from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.schema import RowExplanation
 from spexplain.table.base import Rows, Table
+from spexplain.table.frames import FrameKind, as_frame
 from spexplain.table.places import look_up
-from spexplain.table.records_out import TableKind, as_table
 from spexplain.tree import Tree
 from spexplain.tree.words import leaf_rules, tree_text
 
@@ -182,7 +182,7 @@ class FittedModel(ABC):
         return look_up(explanation.leaf_reference, self.predict(X))  # type: ignore[no-any-return]
 
     def rules(
-        self, feature_names: Sequence[str] | None = None, *, output: TableKind = "auto"
+        self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "auto"
     ) -> Any:
         """Return one record per leaf: its rule in words, samples, share, reference label and purity.
 
@@ -198,7 +198,7 @@ class FittedModel(ABC):
         -------
         rules : DataFrame or list of dict
         """
-        return as_table(self._rule_records(feature_names), output)
+        return as_frame(self._rule_records(feature_names), output)
 
     def _rule_records(self, feature_names: Sequence[str] | None) -> list[dict[str, Any]]:
         explanation = self._fitted(feature_names)

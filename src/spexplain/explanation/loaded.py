@@ -12,8 +12,8 @@ from spexplain.export.rows import read_rows
 from spexplain.export.serialize import refusal, stored_model
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows
+from spexplain.table.frames import FrameKind
 from spexplain.table.host import HostTable
-from spexplain.table.records_out import TableKind
 
 
 class LoadedModel(FittedModel):
@@ -62,7 +62,7 @@ class LoadedModel(FittedModel):
         return HostTable(read_rows(self._fitted(), X))
 
     def rules(
-        self, feature_names: Sequence[str] | None = None, *, output: TableKind = "records"
+        self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "records"
     ) -> Any:
         """Return one record per leaf: its rule in words, samples, share, reference label and purity.
 

@@ -1,12 +1,17 @@
-"""Data frames of any library: the kinds of their columns, and their names for an older scikit-learn."""
+"""Data frames of any library: kinds of columns, names for an older scikit-learn, records as a frame."""
 
-from typing import Any
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from sklearn import __version__
 
+from spexplain.arguments import check_choice
 from spexplain.table.columns import Kind, kind_of_dtype
+
+FrameKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
 
 # Until 1.8, scikit-learn asks all but pandas for names by a protocol that polars dropped in 2.0.
 _ASKS_BY_PROTOCOL = tuple(int(part) for part in __version__.split(".")[:2]) < (1, 9)
@@ -66,3 +71,19 @@ class _Named:
     def column_names(self) -> list[str]:
         """Return the names of the columns."""
         return list(nw.from_native(self.frame).columns)
+
+
+def as_frame(records: list[dict[str, Any]], output: FrameKind) -> Any:
+    """Return records as they are, or as a DataFrame of pandas or polars."""
+    check_choice("output", output, ("auto", "pandas", "polars", "records"))
+    if output == "auto":
+        installed = (name for name in ("pandas", "polars") if find_spec(name) is not None)
+        output = next(installed, "records")  # type: ignore[arg-type]
+    if output == "records":
+        return records
+    try:
+        return import_module(output).DataFrame(records)
+    except ImportError:
+        raise ImportError(
+            f"output={output!r} needs {output}; install it with: pip install {output}"
+        ) from None

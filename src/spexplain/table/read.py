@@ -146,7 +146,7 @@ def _check_columns(X: Any, estimator: Any) -> None:
 
 def _works_on_device(estimator: Any) -> bool:
     """Whether the method, with the engine and options that were asked for, works on the device."""
-    known = "cupy" in estimator._beyond
+    known = "cupy" in estimator._remote_engines
     return known and estimator.engine not in ("numpy", "histogram") and estimator.refine is None
 
 
@@ -169,7 +169,7 @@ def _read_collection(X: Any, estimator: Any) -> Table:
 def _check_method(estimator: Any) -> None:
     """Refuse methods and options that need the whole table in memory."""
     name, engine = type(estimator).__name__, estimator.engine
-    if "dask" not in estimator._beyond:
+    if "dask" not in estimator._remote_engines:
         raise ValueError(
             f"{name} needs the whole table in memory; pass X.compute(), or a sample of the rows, as X."
         )

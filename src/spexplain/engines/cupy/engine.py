@@ -62,7 +62,7 @@ def search_with(
     """Return the search over a table with the given kernels."""
     from spexplain.engines.cupy.memory import KeptHistograms, MemoryShares
     from spexplain.engines.cupy.search import CupySearch
-    from spexplain.engines.cupy.sums import CliqueSums, EdgeSums, StarSums
+    from spexplain.engines.cupy.sums import DeviceCliques, DeviceEdges, DeviceStars
     from spexplain.engines.cupy.table import DeviceBins
 
     graph = objective.graph
@@ -71,12 +71,12 @@ def search_with(
     kept, n_borders = KeptHistograms(room.kept), n_bins + 1
     counts: Any
     if isinstance(ledger, LabelLedger):
-        counts = CliqueSums(kernels, ledger, n_borders, kept)
+        counts = DeviceCliques(kernels, ledger, n_borders, kept)
     elif isinstance(ledger, StarLedger):
-        counts = StarSums(kernels, ledger, n_borders, kept)
+        counts = DeviceStars(kernels, ledger, n_borders, kept)
     else:
         assert isinstance(graph, SparseGraph)
-        counts = EdgeSums(kernels, graph, n_borders, kept)
+        counts = DeviceEdges(kernels, graph, n_borders, kept)
     if not isinstance(X, kernels.xp.ndarray) and 1.5 * X.nbytes < memory:
         X = kernels.xp.asarray(X)
         memory -= X.nbytes

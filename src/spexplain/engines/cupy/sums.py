@@ -26,7 +26,7 @@ _MOST_LABELS = 40_000  # whose counters fit shared memory
 _SUMS: WeakKeyDictionary[SparseGraph, tuple[int, int]] = WeakKeyDictionary()
 
 
-class LabelSums:
+class DeviceLabels:
     """What cliques and stars share: histograms of labels, the larger sibling's by subtraction."""
 
     needs_parts = False
@@ -70,7 +70,7 @@ class LabelSums:
         return counted, of_parent is not None
 
 
-class CliqueSums(LabelSums):
+class DeviceCliques(DeviceLabels):
     """Cliques: a sample adds to the inner weight with every earlier one of its cluster."""
 
     def __init__(
@@ -129,7 +129,7 @@ class CliqueSums(LabelSums):
         return n_kinds <= 1
 
 
-class StarSums(LabelSums):
+class DeviceStars(DeviceLabels):
     """Stars: a sample is joined to its centre once both are on the same side."""
 
     def __init__(
@@ -195,7 +195,7 @@ class StarSums(LabelSums):
         return False
 
 
-class EdgeSums:
+class DeviceEdges:
     """Listed edges: each joins the left side with its later end and leaves the right with its earlier one."""
 
     needs_parts = True
