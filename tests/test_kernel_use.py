@@ -14,6 +14,7 @@ X = datasets.load("iris").data
 
 
 @ignores_leaf_counts
+@pytest.mark.filterwarnings("ignore::spexplain.exceptions.ClusterCountWarning")
 @parametrize_with_checks(
     [
         KernelIMM(),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spexplain.aliases import Matrix
+from spexplain.table.checks import check_finite
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
@@ -39,7 +40,7 @@ def read_rows(explanation: "Explanation", X: Any) -> Matrix:
             f"X has {table.shape[1]} columns, but this {explanation.method} was fitted with "
             f"{explanation.tree.n_features}."
         )
-    _check_finite(explanation, table)
+    check_finite(table, _text_names(explanation))
     return table
 
 
@@ -81,15 +82,3 @@ def _numbers(X: Any) -> Matrix:
             f"X must be a table of numbers ({error}); encode text and missing values as numbers "
             "or leave them out."
         ) from None
-
-
-def _check_finite(explanation: "Explanation", table: Matrix) -> None:
-    finite = np.isfinite(table)
-    if not finite.all():
-        row, column = (int(at[0]) for at in np.nonzero(~finite))
-        names = _text_names(explanation)
-        name = column if names is None else repr(names[column])
-        raise ValueError(
-            f"X contains NaN or infinity, first in row {row}, column {name}; "
-            "remove or replace such values."
-        )
