@@ -129,7 +129,8 @@ class CupySearch:
         found = self._best_with(nodes, self.min_samples_leaf)
         if searches_empty_sides(self.objective, self.min_samples_leaf):
             for place, node in enumerate(nodes):
-                if found[place].score == np.inf:
+                assert node.centers is not None
+                if found[place].score == np.inf and len(node.centers) > 1:
                     found[place] = self._best_with([node], 0)[0]
         return [self._cut(node, best) for node, best in zip(nodes, found, strict=True)]
 
