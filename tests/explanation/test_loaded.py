@@ -41,7 +41,10 @@ def test_words(pair) -> None:
 
 def test_facts(pair) -> None:
     fitted, loaded = pair
-    assert json.dumps(loaded.outline()) == json.dumps(fitted.outline())
+    known, expected = loaded.outline(), fitted.outline()
+    for only_time in ("engine", "n_jobs", "verbose"):  # the same model is the same file
+        expected["settings"]["parameters"].pop(only_time)
+    assert json.dumps(known) == json.dumps(expected)
     assert loaded.explain(IRIS.data[7]) == fitted.explain(IRIS.data[7])
     assert same_steps(loaded.path_, fitted.path_)
     assert loaded.feature_importances_.tolist() == fitted.feature_importances_.tolist()

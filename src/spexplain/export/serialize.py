@@ -24,6 +24,8 @@ MAX_LEAVES = 100_000
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
+# Settings that decide how long a fit takes, never what comes out: the same model is the same file.
+_NOT_STORED = ("engine", "n_jobs", "verbose")
 # Values of the largest model: names twice, eight arrays over the nodes, labels and purities, and all
 # that is stored about the training rows, of the grown tree too.
 _MAX_VALUES = 2 * MAX_COLUMNS + 2 * (11 * 2 * MAX_LEAVES + 2 * MAX_COUNTS) + 20 * MAX_STEPS
@@ -132,7 +134,12 @@ def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
         else None,
         "nodes": _nodes(explanation) if has_nodes else None,
         "scales": None if scales is None else [_number(x) for x in scales[explanation.used]],
-        "parameters": {name: plain(each) for name, each in explanation.parameters.items()} or None,
+        "parameters": {
+            name: plain(each)
+            for name, each in explanation.parameters.items()
+            if name not in _NOT_STORED
+        }
+        or None,
         "path": _steps(explanation.path) if is_known and whole.tree.n_leaves <= MAX_STEPS else None,
         # Those of a tree that was not refined stand in its path.
         "trees": _steps(explanation.trees)
