@@ -26,9 +26,10 @@ QUICK = [
     "test_golden.py",
     "test_path.py",
     "cli",
+    "explanation",
     "export",
-    "report",
-    "summary",
+    "facts",
+    "show",
     "paper",
 ]
 

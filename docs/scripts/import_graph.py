@@ -1,7 +1,9 @@
 """Draw which part of the package imports which: python docs/scripts/import_graph.py.
 
-Every file and folder directly under `src/spexplain` is a box. An arrow that others imply is left out
-(the transitive reduction), so what remains can be looked at. A box stands above all that it imports.
+Every file and folder directly under `src/spexplain` is a box, but for small files that any part may
+use. An arrow that others imply is left out (the transitive reduction), so what remains can be looked
+at. A box stands above all that it imports. Imports that only type checkers follow are no arrows: they
+may point upwards.
 """
 
 import ast
@@ -15,12 +17,14 @@ from spexplain import _HOMES
 DOCS = Path(__file__).parents[1]
 PACKAGE = DOCS.parent / "src" / "spexplain"
 PICTURE = DOCS / "images" / "import-graph.svg"
-LEFT_OUT = {"__init__", "__main__", "_version"}
+SMALL = {"aliases", "arguments", "exceptions", "files", "memory", "messages", "openmp", "threads"}
+LEFT_OUT = {"__init__", "__main__", "_version", *SMALL}
 WIDTH, HEIGHT, GAP, STEP, BEND = 112, 28, 18, 66, 16
 KINDS = {  # colour of a box
-    "#f3d9c9": {"graphs", "objectives", "engines"},
+    "#f3d9c9": {"graphs", "objectives", "ledgers", "engines", "grow"},
+    "#f6ecc4": {"table"},
+    "#d8ebdd": {"tree", "facts", "show", "export", "explanation"},
     "#cfe3f1": {"estimators", "cli", "paper", "demo"},
-    "#d8ebdd": {"kernels", "grow", "tree", "records"},
 }
 
 Imports = dict[str, set[str]]
@@ -39,7 +43,7 @@ def read_imports(package: Path = PACKAGE) -> Imports:
 
 
 def _imported(path: Path, package: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -48,6 +52,15 @@ def _imported(path: Path, package: str) -> Iterator[str]:
             continue
         parts = (name.split(".")[1] for name in names if name.startswith(f"{package}."))
         yield from (_HOMES.get(part, part) for part in parts)
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes but those that only type checkers see."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        is_typing = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        if not is_typing:
+            yield from _nodes(child)
 
 
 def reduced(imports: Imports) -> Imports:
@@ -136,8 +149,8 @@ def svg(imports: Imports) -> str:
     width = max(x for x, _ in at.values()) + WIDTH / 2 + GAP
     height = max(y for _, y in at.values()) + HEIGHT
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        'font-family="sans-serif" font-size="13">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="13">',
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#7a7a7a"/></marker></defs>',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',

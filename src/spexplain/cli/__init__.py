@@ -1,4 +1,4 @@
-"""The command line: files in, a tree in the terminal, files out."""
+"""The command line: files in, a tree in the terminal, files out; only `main` is for others."""
 
 import sys
 from importlib.util import find_spec

@@ -1,6 +1,7 @@
 """Estimators: thin scikit-learn shells, one per method; each names its graph and its formula.
 
-Import them from here, or from `spexplain` itself; `Explainer` is the base class of a method of your own.
+Import them from here, or from `spexplain` itself; the base class of a method of your own is
+`spexplain.estimators.base.Explainer`.
 """
 
 from spexplain.estimators.best import BestTree

@@ -1,6 +1,7 @@
 """What is known about an explanation, and every method that answers from it.
 
-`Explanation` is the record, `FittedModel` the methods that estimators and models read from JSON share.
+Import `Explanation`, the record, and `FittedModel`, the methods that estimators and models read from
+JSON share, from here.
 """
 
 from spexplain.explanation.explanation import Explanation, Training

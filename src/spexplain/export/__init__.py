@@ -1,6 +1,7 @@
 """Out of Python: an explanation as SQL, JSON, ONNX, plain Python and a scikit-learn classifier.
 
-Each function takes an `Explanation`; the methods of the same names are in `spexplain.explanation`.
+Import the functions from here. Each takes an `Explanation`; the methods of the same names are in
+`spexplain.explanation`.
 """
 
 from spexplain.export.labels import LabelKind

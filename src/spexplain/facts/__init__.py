@@ -1,7 +1,8 @@
 """Everything there is to say about a tree or a row, as plain dicts that texts and pictures render.
 
-`summarize` makes the facts about a tree, `spexplain.facts.counterfactual` those about a row, and
-`spexplain.facts.certificates` what is proved; `spexplain.facts.schema` lists their entries.
+Import `summarize` and the names below from here, the facts about a row from
+`spexplain.facts.counterfactual`, what is proved from `spexplain.facts.certificates`, and the types of
+all entries from `spexplain.facts.schema`.
 """
 
 from spexplain.facts.importance import feature_importances

@@ -1,4 +1,4 @@
-"""Graphs over the samples: what a method wants to keep together.
+"""Graphs over the samples: what a method wants to keep together; import all of them from here.
 
 Every graph is frozen data that says, for its vertices (the samples, then perhaps extra ones such as
 centres), how strongly pairs are joined. Weights are fixed-point integers, so every sum that an

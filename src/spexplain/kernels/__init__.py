@@ -1,1 +1,5 @@
-"""The only compiled code: loops over plain arrays that return sums. They hold no formulas and check nothing."""
+"""Compiled loops over plain arrays, which know no method and check nothing; import each from its module.
+
+Formulas are not here: `spexplain.engines.histogram.scores` compiles the loops around those that declare
+themselves `compilable`. `readiness` loads nothing compiled, and says whether that pays.
+"""

@@ -1,7 +1,7 @@
 """Ledgers: all that any engine needs to know about the sums of a graph, one class per kind of graph.
 
-`ledger_of` gives the ledger of a graph; further kinds of graphs register theirs with
-``@ledger_of.register``.
+Import `ledger_of`, which gives the ledger of a graph, and the classes from here; further kinds of graphs
+register theirs with ``@ledger_of.register``.
 """
 
 from spexplain.ledgers.amounts import AmountLedger, CostLedger, ProductLedger, ServiceLedger

@@ -1,8 +1,8 @@
 """Objectives: a graph and a formula on the sums of the left side, the right side and the node.
 
-A formula sees only arithmetic on the records of sums, so the same lines serve every engine. Lower is
-better. A formula answers NaN or infinity where a cut is inadmissible; engines ignore such cuts and
-silence the divisions by zero that mark them.
+Import `Objective` and all formulas from here. A formula sees only arithmetic on the records of sums, so
+the same lines serve every engine. Lower is better. A formula answers NaN or infinity where a cut is
+inadmissible; engines ignore such cuts and silence the divisions by zero that mark them.
 """
 
 from spexplain.objectives.base import Objective, compilable, on_columns

@@ -1,4 +1,4 @@
-"""The tables and figures of the SpEx paper, computed again beside the published numbers."""
+"""The tables and figures of the SpEx paper, computed again beside the published numbers; import from here."""
 
 from spexplain.paper.protocol import DATASETS, Dataset
 from spexplain.paper.published_numbers import published

@@ -1,4 +1,4 @@
-"""Beyond greedy growth: better cuts for the same leaves. Import `refine` and `revalued` from here."""
+"""Beyond greedy growth: better cuts for the same leaves; import `refine` and `revalued` from here."""
 
 from spexplain.refine.local import GoalName, refine, revalued
 

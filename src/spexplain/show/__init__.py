@@ -1,4 +1,5 @@
-"""Facts made visible: the notebook view (`html`), matplotlib pictures (`plots`) and the report (`report`).
+"""Facts made visible: the notebook view, matplotlib pictures and the report.
 
-Everything here is drawn from a summary of `spexplain.facts`, which is the same for all of them.
+Import from `spexplain.show.html`, `spexplain.show.plots` and `spexplain.show.report`. All are
+drawn from the same summary of `spexplain.facts`, but for `plot_cuts`, which draws the rows themselves.
 """

@@ -1,7 +1,4 @@
-"""The distributed engine: Dask workers count their partitions, and only sums travel.
-
-`DaskEngine` is all that others import.
-"""
+"""The distributed engine: Dask workers count their partitions, and only sums travel; import `DaskEngine` from here."""
 
 from spexplain.engines.dask.engine import DaskEngine
 

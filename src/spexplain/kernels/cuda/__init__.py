@@ -1,1 +1,1 @@
-"""Kernels for NVIDIA GPUs, and what starts them."""
+"""Kernels for NVIDIA GPUs in CUDA C++; import what starts them from `spexplain.kernels.cuda.kernels`."""

@@ -1,4 +1,4 @@
-"""Pictures of a summary, drawn with matplotlib (``pip install "spexplain[plot]"``) when they are asked for."""
+"""Pictures of a tree, drawn with matplotlib (``pip install "spexplain[plot]"``); import them from here."""
 
 from spexplain.show.plots.cuts import plot_cuts
 from spexplain.show.plots.path import plot_path
