@@ -25,7 +25,7 @@ PLANS: dict[str, tuple[tuple[str, ...], str]] = {
         ("tests/unit/kernels", "tests/test_kernel_imm.py", "tests/test_kernel_expansions.py"),
         f"{_QUICK} and not python",
     ),
-    "src/spexplain/engines/histogram/compiled.py": (
+    "src/spexplain/engines/histogram/scores.py": (
         ("tests/unit/test_scoring.py",),
         "python",  # its bodies, uncompiled
     ),
