@@ -42,22 +42,24 @@ def code_features(
         width = last - f0 if last - f0 < _TILE_FEATURES else _TILE_FEATURES
         for i0 in range(0, n_samples, _TILE_ROWS):
             height = n_samples - i0 if n_samples - i0 < _TILE_ROWS else _TILE_ROWS
+            # Unsigned indices spare the check for negative ones.
             for i in range(height):
+                row = np.uint64(i0 + i)
                 for j in range(width):
-                    tile[j * _TILE_ROWS + i] = columns[f0 + j, i0 + i]
+                    tile[np.uint64(j * _TILE_ROWS + i)] = columns[np.uint64(f0 + j), row]
             for j in range(width):
-                f, start = f0 + j, j * _TILE_ROWS
+                f, start = np.uint64(f0 + j), j * _TILE_ROWS
                 low, step = origin[f], scale[f]
                 if step > 0:
                     # Two loops: the first is vectorised, the second cannot be.
                     for i in range(height):
-                        value = tile[start + i]
+                        value = tile[np.uint64(start + i)]
                         place = (value - low) * step
                         place = place if place > 0.0 else 0.0
                         place = place if place < top else top
                         cell[i] = np.int32(place if value == value else missing)  # noqa: PLR0124
                     for i in range(height):
-                        codes[f, i0 + i] = cells[f, cell[i]]
+                        codes[f, np.uint64(i0 + i)] = cells[f, np.uint32(cell[i])]
                 else:
                     for i in range(height):
                         value = tile[start + i]

@@ -78,7 +78,7 @@ def zoom_histograms(
             own = np.uint64(codes[f, np.uint32(rows[i])])
             segment = segment_of[own >> down]
             if segment >= 0:
-                histograms[segment, own & low, np.uint64(labels[i])] += 1
+                histograms[np.uint64(segment), own & low, np.uint64(labels[i])] += 1
 
 
 @jit_any_order

@@ -35,12 +35,13 @@ def scan_sums(
         for i in range((n_bins + 1) * n_fields):
             histogram[i] = 0
         for i in range(len(rows)):
-            x = rows[i]
-            cell = (np.int64(codes[first + f, np.uint32(x)] >> down) + 1) * n_fields
+            # Unsigned indices spare the check for negative ones.
+            x = np.uint32(rows[i])
+            cell = (np.int64(np.uint64(codes[first + f, x]) >> down) + 1) * n_fields
             for a in range(n_amounts):
-                histogram[cell + a] += amounts[x, a]
-            histogram[cell + n_amounts] += 1
-            histogram[cell + n_amounts + 1] += x < n_samples
+                histogram[np.uint64(cell + a)] += amounts[x, np.uint64(a)]
+            histogram[np.uint64(cell + n_amounts)] += 1
+            histogram[np.uint64(cell + n_amounts + 1)] += x < n_samples
         for i in range(n_fields, (n_bins + 1) * n_fields):
             histogram[i] += histogram[i - n_fields]
         for a in range(n_fields):
