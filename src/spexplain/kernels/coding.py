@@ -1,5 +1,7 @@
 """Values to bins, and nodes to parts."""
 
+from typing import Any
+
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Matrix
@@ -12,7 +14,6 @@ _TILE_FEATURES = 64
 _TILE_ROWS = 80  # no power of two: columns of the tile would share the same few places of the cache
 
 
-@jit
 def code_features(
     columns: Matrix,
     first: int,
@@ -33,11 +34,28 @@ def code_features(
     Shapes: columns (d, n), edges (d, 255), origin and scale (d,), cells (d, n_cells + 1), codes (d,
     >= n). Cost O((last - first) n).
     """
+    tile = np.empty(_TILE_FEATURES * _TILE_ROWS)
+    cell = np.empty(_TILE_ROWS, dtype=np.int32)
+    code_tiles(columns, first, last, edges, origin, scale, cells, tile, cell, codes)
+
+
+@jit
+def code_tiles(
+    columns: Matrix,
+    first: int,
+    last: int,
+    edges: Floats,
+    origin: Floats,
+    scale: Floats,
+    cells: Array,
+    tile: Floats,
+    cell: Array,
+    codes: Array,
+) -> None:
+    """Do the work of `code_features`; `tile` and `cell` are room."""
     n_samples = columns.shape[1]
     missing = np.float64(cells.shape[1] - 1)
     top = missing - 1.0
-    tile = np.empty(_TILE_FEATURES * _TILE_ROWS, dtype=np.float64)
-    cell = np.empty(_TILE_ROWS, dtype=np.int32)
     for f0 in range(first, last, _TILE_FEATURES):
         width = last - f0 if last - f0 < _TILE_FEATURES else _TILE_FEATURES
         for i0 in range(0, n_samples, _TILE_ROWS):
@@ -68,7 +86,7 @@ def code_features(
 
 
 @jit_inline
-def bisect(edges: Floats, feature: int, value: float) -> int:
+def bisect(edges: Floats, feature: Any, value: float) -> int:
     """Return how many of a feature's 255 sorted edges are below the value, in eight steps without branches."""
     below, half = 0, 128
     while half > 0:

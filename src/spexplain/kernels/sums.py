@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
-from spexplain.kernels.ordering import room_for, sort_bins
+from spexplain.kernels.ordering import sort_rows
 
 
 @jit
@@ -49,7 +49,6 @@ def scan_sums(
                 sums[f, a, b] = histogram[b * n_fields + a]
 
 
-@jit
 def sweep_sums(
     columns: Matrix,
     extra: Floats,
@@ -72,13 +71,31 @@ def sweep_sums(
     n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns the number of gaps.
     Cost O(n_rows) a feature, the sorting of the rows in wanted bins and O(n_amounts) for each.
     """
-    n_bins, n_amounts, n_samples = wanted.shape[1], amounts.shape[1], columns.shape[1]
-    room = room_for(len(rows), n_bins)
-    starts, values, members = room.starts, room.values, room.members
-    now = np.empty(n_amounts + 2, dtype=np.int64)
+    in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
+    now = np.empty(amounts.shape[1] + 2, dtype=np.int64)
+    return walk_sums(
+        columns.shape[1], wanted, amounts, *in_order, now, borders, sums, around, which
+    )
+
+
+@jit
+def walk_sums(
+    n_samples: int,
+    wanted: Array,
+    amounts: Ints,
+    starts: Ints,
+    values: Floats,
+    members: Array,
+    now: Ints,
+    borders: Ints,
+    sums: Ints,
+    around: Floats,
+    which: Array,
+) -> int:
+    """Do the work of `sweep_sums` once the rows are sorted; `now` is room."""
+    n_bins, n_amounts = wanted.shape[1], amounts.shape[1]
     n = 0
-    for j in range(len(features)):
-        sort_bins(columns, extra, features[j], codes, shift, rows, wanted, j, room)
+    for j in range(len(wanted)):
         b = 0
         while b < n_bins:
             if not wanted[j, b]:
@@ -86,10 +103,10 @@ def sweep_sums(
                 continue
             for a in range(n_amounts + 2):
                 now[a] = borders[j, a, b]
-            first = starts[b]
+            first = starts[j, b]
             while b < n_bins and wanted[j, b]:
                 b += 1
-            for i in range(first, starts[b] - 1):
+            for i in range(first, starts[j, b] - 1):
                 x = members[i]
                 for a in range(n_amounts):
                     now[a] += amounts[x, a]
