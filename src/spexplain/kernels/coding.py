@@ -117,7 +117,16 @@ def value_of(columns: Matrix, extra: Floats, feature: int, vertex: int) -> float
     return np.float64(extra[feature, vertex - n_samples])
 
 
-@jit
+def values_of(columns: Matrix, extra: Floats, feature: int, rows: Array) -> Floats:
+    """Return the values of samples, and of extra vertices behind them, in ascending order, as float64."""
+    n_samples = columns.shape[1]
+    n_rows = int(np.searchsorted(rows, n_samples))
+    values: Floats = columns[feature, rows[:n_rows]].astype(np.float64)
+    if n_rows < len(rows):
+        values = np.concatenate([values, extra[feature, rows[n_rows:] - n_samples]])
+    return values
+
+
 def sides_of(
     columns: Matrix,
     extra: Floats,
@@ -127,23 +136,17 @@ def sides_of(
     rows: Array,
     is_left: Array,
 ) -> None:
-    """Write to `is_left` which of the rows have ``lower < value <= upper``. Cost O(n_rows)."""
-    for i in range(len(rows)):
-        value = value_of(columns, extra, feature, rows[i])
-        is_left[i] = lower < value <= upper
+    """Write to `is_left` which of the ascending rows have ``lower < value <= upper``. Cost O(n_rows)."""
+    values = values_of(columns, extra, feature, rows)
+    np.less_equal(values, upper, out=is_left)
+    if lower > -np.inf:
+        is_left &= lower < values
 
 
-@jit
 def values_around(
     columns: Matrix, extra: Floats, codes: Array, feature: int, rows: Array, last_bin: int
 ) -> tuple[float, float]:
-    """Return the greatest value in bins up to `last_bin` and the least beyond, among the rows. Cost O(n_rows)."""
-    low, high = -np.inf, np.inf
-    for i in range(len(rows)):
-        row = rows[i]
-        value = value_of(columns, extra, feature, row)
-        if codes[feature, row] <= last_bin:
-            low = max(low, value)
-        else:
-            high = min(high, value)
-    return low, high
+    """Return the greatest value in bins up to `last_bin` and the least beyond, among ascending rows. Cost O(n_rows)."""
+    values = values_of(columns, extra, feature, rows)
+    is_low = codes[feature, rows] <= last_bin
+    return float(values[is_low].max(initial=-np.inf)), float(values[~is_low].min(initial=np.inf))

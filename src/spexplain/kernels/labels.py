@@ -126,15 +126,16 @@ def scan_labels(
     """Do the work of `scan_histograms`; `left` is room."""
     n_parts, n_bins, n_labels = histograms.shape
     exact = clusters.dtype.type
+    none = exact(0)
     for j in range(n_parts):
-        node_inner = exact(0)
+        node_inner = none
         for c in range(n_labels):
             left[c] = starts[j, c]
             node_inner += clusters[1, c] * clusters[0, c] * (clusters[0, c] - 1)
         for b in range(n_bins + 1):
             # With a of t members on the left, the inner weight is w a (a - 1) left and that less
             # 2 w (t - 1) a, but for a constant, right.
-            joined, parted, volume, size, members = exact(0), exact(0), exact(0), exact(0), exact(0)
+            joined, parted, volume, size, members = none, none, none, none, none
             for c in range(n_labels):
                 a = exact(left[c])
                 members += a
@@ -159,36 +160,41 @@ def scan_labels(
             caps[j, 0, b], caps[j, 1, b] = low, high
 
 
+def places_before(wanted: Array, n_kinds: int) -> tuple[Ints, Ints]:
+    """Return where `labels_before` counts the rows of every bin, and room for the counts of a feature."""
+    begins = wanted.copy()
+    begins[:, 1:] &= ~wanted[:, :-1]
+    return np.cumsum(begins, axis=1) * n_kinds, np.empty(
+        (wanted.shape[1] // 2 + 2) * n_kinds, np.int64
+    )
+
+
 @jit_inline
 def labels_before(
     codes: Array,
     shift: int,
     feature: int,
-    wanted: Array,
-    place: int,
+    places: Ints,
+    j: int,
     rows: Array,
     labels: Array,
     number_of: Array,
     n_kinds: int,
-    next_run: Ints,
     counts: Ints,
 ) -> None:
-    """Write how often each label occurs before the r-th run of ``wanted[place]`` to ``counts[r * n_kinds:]``.
+    """Write how often each label occurs before the r-th run of wanted bins to ``counts[r * n_kinds:]``.
 
-    Shapes: codes (d, n), wanted (m, n_bins), labels (n,), number_of (n_labels,): where a label stands
-    in the counts, next_run (n_bins,): room, counts ((> n_runs) * n_kinds,). Cost O(n_rows + n_runs n_kinds).
+    The rows in bin b of the feature count from place ``places[j, b]`` on: that of the first run to begin
+    behind it. Shapes: codes (d, n), labels (n,), number_of (n_labels,): where a label stands in the
+    counts. Cost O(n_rows + n_runs n_kinds).
     """
-    n_counts, down = 0, np.uint64(shift)
-    for b in range(wanted.shape[1]):
-        if wanted[place, b] and (b == 0 or not wanted[place, b - 1]):
-            n_counts += n_kinds
-        next_run[b] = n_counts  # where the counts of the first run to begin behind a bin stand
+    n_counts, down = places[j, places.shape[1] - 1], np.uint64(shift)
     for i in range(n_counts + n_kinds):
         counts[i] = 0
     for i in range(len(rows)):
         x = np.uint32(rows[i])
-        run = next_run[np.uint64(codes[feature, x]) >> down]
-        counts[np.uint64(run + number_of[np.uint64(labels[x])])] += 1
+        first = places[j, np.uint64(codes[feature, x]) >> down]
+        counts[np.uint64(first + number_of[np.uint64(labels[x])])] += 1
     for i in range(n_kinds, n_counts):
         counts[i] += counts[i - n_kinds]
 
@@ -218,10 +224,8 @@ def sweep_labels(
     wanted bins. Returns the number of gaps. Cost O(n_rows) a feature and the sorting of the rows in
     wanted bins.
     """
-    n_bins = wanted.shape[1]
     in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
-    next_run = np.empty(n_bins, dtype=np.int64)
-    before = np.empty((n_bins // 2 + 2) * clusters.shape[1], dtype=np.int64)
+    places, before = places_before(wanted, clusters.shape[1])
     return walk_labels(
         codes,
         shift,
@@ -232,7 +236,7 @@ def sweep_labels(
         number_of,
         clusters,
         *in_order,
-        next_run,
+        places,
         before,
         borders,
         sums,
@@ -254,21 +258,19 @@ def walk_labels(
     starts: Ints,
     values: Floats,
     members: Array,
-    next_run: Ints,
+    places: Ints,
     before: Ints,
     borders: Ints,
     sums: Ints,
     around: Floats,
     which: Array,
 ) -> int:
-    """Do the work of `sweep_labels` once the rows are sorted; `next_run` and `before` are room."""
+    """Do the work of `sweep_labels` once the rows are sorted; see `places_before`."""
     n_bins, n_kinds = wanted.shape[1], clusters.shape[1]
     n = 0
     for j in range(len(features)):
         f = features[j]
-        labels_before(
-            codes, shift, f, wanted, j, rows, labels, number_of, n_kinds, next_run, before
-        )
+        labels_before(codes, shift, f, places, j, rows, labels, number_of, n_kinds, before)
         run, b = 0, 0
         while b < n_bins:
             if not wanted[j, b]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
-from spexplain.kernels.labels import labels_before
+from spexplain.kernels.labels import labels_before, places_before
 from spexplain.kernels.ordering import sort_rows
 
 
@@ -83,10 +83,9 @@ def sweep_stars(
     clusters and centers as in `scan_stars`, the others as in `sweep_labels`. Returns the number of
     gaps. Cost O(n_rows) a feature and the sorting of the rows in wanted bins.
     """
-    n_bins, n_kinds = wanted.shape[1], clusters.shape[1]
     in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
-    next_run, is_left = np.empty(n_bins, dtype=np.int64), np.zeros(n_kinds, dtype=np.int64)
-    before = np.empty((n_bins // 2 + 2) * n_kinds, dtype=np.int64)
+    places, before = places_before(wanted, clusters.shape[1])
+    is_left = np.zeros(clusters.shape[1], dtype=np.int64)
     return walk_stars(
         columns.shape[1],
         codes,
@@ -99,7 +98,7 @@ def sweep_stars(
         clusters,
         centers,
         *in_order,
-        next_run,
+        places,
         before,
         is_left,
         borders,
@@ -124,7 +123,7 @@ def walk_stars(
     starts: Ints,
     values: Floats,
     members: Array,
-    next_run: Ints,
+    places: Ints,
     before: Ints,
     is_left: Ints,
     borders: Ints,
@@ -132,7 +131,7 @@ def walk_stars(
     around: Floats,
     which: Array,
 ) -> int:
-    """Do the work of `sweep_stars` once the rows are sorted; `next_run` and `before` are room.
+    """Do the work of `sweep_stars` once the rows are sorted; see `places_before`.
 
     ``is_left[c]`` is 1 where the centre of label c lies left; it must be zeros before.
     """
@@ -142,9 +141,7 @@ def walk_stars(
     n = 0
     for j in range(len(features)):
         f = features[j]
-        labels_before(
-            codes, shift, f, wanted, j, rows, labels, number_of, n_kinds, next_run, before
-        )
+        labels_before(codes, shift, f, places, j, rows, labels, number_of, n_kinds, before)
         run, b = 0, 0
         while b < n_bins:
             if not wanted[j, b]:
