@@ -86,12 +86,12 @@ def _kernel_for(graph: Graph) -> str:
     if isinstance(graph, PairGraph):
         graph = graph.graph
     if isinstance(graph, StarGraph):
-        return "stars.sweep_stars"
+        return "stars.walk_stars"
     if isinstance(graph, SparseGraph):
-        return "edges.sweep_edges"
+        return "edges.walk_edges"
     if isinstance(graph, CenterCosts | ProductGraph):
-        return "sums.sweep_sums"
-    return "labels.sweep_labels"
+        return "sums.walk_sums"
+    return "labels.walk_labels"
 
 
 def resolve_engine(engine: EngineName | Engine, *, n_jobs: int | None = None) -> Engine:

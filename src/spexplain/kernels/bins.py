@@ -26,9 +26,10 @@ def survey_bins(
     field = sums.shape[1] - 2
     for f in range(n_features):
         least, n = np.inf, 0
+        ties_win = f <= feature and score < np.inf
         for b in range(n_bins):
             bound = bounds[f, b]
-            can_win = bound < score or (bound == score and score < np.inf and f <= feature)
+            can_win = bound <= score if ties_win else bound < score
             worth[f, b] = can_win
             if can_win:
                 least = bound if bound < least else least

@@ -10,7 +10,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit, jit_inline
-from spexplain.kernels.ordering import end_of_run, room_for, sort_bins
+from spexplain.kernels.ordering import sort_chosen
 
 _LANES = 32  # bytes that one instruction compares
 
@@ -146,25 +146,22 @@ def scan_edges(
     add_up(histograms, no_samples, sums)
 
 
-@jit_inline
+@jit
 def choose_members(
     codes: Array,
     shift: int,
     features: Array,
     wanted: Array,
     rows: Array,
-    offsets: Ints,
+    place: Ints,
     chosen: Array,
 ) -> None:
-    """Write the rows in wanted bins of feature j to ``chosen[offsets[j]:offsets[j + 1]]``.
+    """Write the rows in wanted bins of feature j to `chosen` from ``place[j]`` on, which moves along.
 
-    Vertex by vertex, because that is how the codes lie. Shapes: codes (n, >= d), features (m,),
-    wanted (m, n_bins), offsets (m + 1,). Cost O(m n_rows).
+    Vertex by vertex, because that is how the codes lie. Shapes: codes (n, >= d), features and place
+    (m,), wanted (m, n_bins). Cost O(m n_rows).
     """
     down = np.uint64(shift)
-    place = np.empty(len(features), dtype=np.int64)
-    for j in range(len(features)):
-        place[j] = offsets[j]
     for i in range(len(rows)):
         x = np.uint32(rows[i])
         for j in range(len(features)):
@@ -173,7 +170,6 @@ def choose_members(
                 place[j] += 1
 
 
-@jit
 def sweep_edges(
     columns: Matrix,
     extra: Floats,
@@ -204,18 +200,57 @@ def sweep_edges(
     the number of gaps. Cost O(n_rows) a feature, the sorting of the rows in wanted bins and a visit
     of their neighbours.
     """
-    n_bins, n_rows, by_feature = wanted.shape[1], len(rows), codes.T
-    room = room_for(n_rows, n_bins)
-    starts, values, members = room.starts, room.values, room.members
-    place = np.empty(n_rows, dtype=np.int64)
-    chosen = np.empty(offsets[len(features)], dtype=np.int32)
-    choose_members(codes, shift, features, wanted, rows, offsets, chosen)
+    chosen = np.empty(offsets[-1], dtype=np.int32)
+    choose_members(codes, shift, features, wanted, rows, offsets[:-1].copy(), chosen)
+    in_order = sort_chosen(
+        columns, extra, codes.T, shift, features, wanted.shape[1], offsets, chosen
+    )
+    place = np.empty(len(rows), dtype=np.int64)
+    return walk_edges(
+        codes,
+        shift,
+        features,
+        wanted,
+        number_of,
+        indptr,
+        neighbors,
+        weights,
+        vertices,
+        *in_order,
+        place,
+        borders,
+        sums,
+        around,
+        which,
+    )
+
+
+@jit
+def walk_edges(
+    codes: Array,
+    shift: int,
+    features: Array,
+    wanted: Array,
+    number_of: Array,
+    indptr: Array,
+    neighbors: Array,
+    weights: Array,
+    vertices: Ints,
+    starts: Ints,
+    values: Floats,
+    members: Array,
+    place: Ints,
+    borders: Ints,
+    sums: Ints,
+    around: Floats,
+    which: Array,
+) -> int:
+    """Do the work of `sweep_edges` once the rows are sorted; `place` is room."""
+    n_bins = wanted.shape[1]
     n = 0
     for j in range(len(features)):
         f = features[j]
-        own_rows = chosen[offsets[j] : offsets[j + 1]]
-        sort_bins(columns, extra, f, by_feature, shift, own_rows, wanted, j, room)
-        for i in range(starts[n_bins]):
+        for i in range(starts[j, 0], starts[j, n_bins]):
             place[number_of[members[i]]] = i
         inner, rest, volume, size, n_left, n_left_samples, run_stop = 0, 0, 0, 0, 0, 0, 0
         for b in range(n_bins):
@@ -224,8 +259,11 @@ def sweep_edges(
             if b == 0 or not wanted[j, b - 1]:
                 inner, rest, volume = borders[j, 0, b], borders[j, 1, b], borders[j, 2, b]
                 size, n_left, n_left_samples = borders[j, 3, b], borders[j, 4, b], borders[j, 5, b]
-                run_stop = end_of_run(wanted, j, b, starts)
-            for i in range(starts[b], starts[b + 1]):
+                run_stop = b
+                while run_stop < n_bins and wanted[j, run_stop]:
+                    run_stop += 1
+                run_stop = starts[j, run_stop]
+            for i in range(starts[j, b], starts[j, b + 1]):
                 x = members[i]
                 number = number_of[x]
                 for e in range(indptr[number], indptr[number + 1]):

@@ -2,10 +2,11 @@
 
 Numba compiles a kernel for every combination of types that it is called with, and the time that this
 takes grows with the lines of Python: about 60 ms for a kernel, 15 ms for a loop, 30 ms for a row of a
-table taken as an array. Copying one array into another (``a[:] = b``) costs 300 ms, because the
-message of the error that it could raise is put together from strings; so do sums of arrays and
-other expressions. Hence kernels are plain loops over single entries, written for few combinations
-of types.
+table taken as an array, 50 ms for the first array of a kind that is made. Copying one array into
+another (``a[:] = b``) costs 300 ms, because the message of the error that it could raise is put
+together from strings; so do sums of arrays and other expressions. Hence kernels are plain loops over
+single entries, written for few combinations of types; Python makes the arrays that they need as room
+and calls them one after the other, rather than they each other.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,6 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.extending import register_jitable
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
@@ -31,13 +31,8 @@ def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
     return cast(_Kernel, compiled)
 
 
-def jit_part(function: _Kernel) -> _Kernel:
-    """Compile a large part of several kernels once for all of them; in Python it stays the plain function."""
-    return register_jitable(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
-
-
 def jit_inline(function: _Kernel) -> _Kernel:
-    """Put the lines of a small part into every kernel that calls it, which takes less than compiling it alone."""
+    """Put the lines of a small part into every kernel that calls it; a large one is better a kernel of its own."""
     compiled = numba.njit(nogil=True, error_model="numpy", inline="always")(function)
     return cast(_Kernel, compiled)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit, jit_any_order, jit_inline
-from spexplain.kernels.ordering import room_for, sort_bins
+from spexplain.kernels.ordering import sort_rows
 
 
 @jit
@@ -40,7 +40,6 @@ def fill_histograms(
             histograms[other, np.uint64(codes[first + other, x]) >> down, label] += its_step
 
 
-@jit
 def zoom_histograms(
     codes: Array,
     shift: int,
@@ -60,9 +59,26 @@ def zoom_histograms(
     n_labels): histograms of all features, starts (m, n_labels), histograms (m, 2 ** shift,
     n_labels). Cost O(n_rows) a feature.
     """
+    segment_of = np.empty(wide.shape[1], dtype=np.int64)
+    fill_segments(codes, shift, features, bins, rows, labels, wide, segment_of, starts, histograms)
+
+
+@jit
+def fill_segments(
+    codes: Array,
+    shift: int,
+    features: Ints,
+    bins: Ints,
+    rows: Array,
+    labels: Array,
+    wide: Array,
+    segment_of: Ints,
+    starts: Array,
+    histograms: Array,
+) -> None:
+    """Do the work of `zoom_histograms`; `segment_of` is room."""
     down, low = np.uint64(shift), np.uint64((1 << shift) - 1)
     n_bins, n_labels = wide.shape[1], wide.shape[2]
-    segment_of = np.empty(n_bins, dtype=np.int64)
     stop = 0
     while stop < len(features):
         f = features[stop]
@@ -78,10 +94,9 @@ def zoom_histograms(
             own = np.uint64(codes[f, np.uint32(rows[i])])
             segment = segment_of[own >> down]
             if segment >= 0:
-                histograms[segment, own & low, np.uint64(labels[i])] += 1
+                histograms[np.uint64(segment), own & low, np.uint64(labels[i])] += 1
 
 
-@jit_any_order
 def scan_histograms(
     histograms: Array, starts: Array, clusters: Array, rates: Floats, sums: Ints, caps: Floats
 ) -> None:
@@ -95,18 +110,32 @@ def scan_histograms(
     n_bins + 1), caps (m, 2, n_bins + 1). Cost O(size of the histograms); two loops, because one for
     all is not vectorised.
     """
+    scan_labels(histograms, starts, clusters, rates, np.empty(len(rates)), sums, caps)
+
+
+@jit_any_order
+def scan_labels(
+    histograms: Array,
+    starts: Array,
+    clusters: Array,
+    rates: Floats,
+    left: Floats,
+    sums: Ints,
+    caps: Floats,
+) -> None:
+    """Do the work of `scan_histograms`; `left` is room."""
     n_parts, n_bins, n_labels = histograms.shape
     exact = clusters.dtype.type
-    left = np.empty(n_labels, dtype=np.float64)
+    none = exact(0)
     for j in range(n_parts):
-        node_inner = exact(0)
+        node_inner = none
         for c in range(n_labels):
             left[c] = starts[j, c]
             node_inner += clusters[1, c] * clusters[0, c] * (clusters[0, c] - 1)
         for b in range(n_bins + 1):
             # With a of t members on the left, the inner weight is w a (a - 1) left and that less
             # 2 w (t - 1) a, but for a constant, right.
-            joined, parted, volume, size, members = exact(0), exact(0), exact(0), exact(0), exact(0)
+            joined, parted, volume, size, members = none, none, none, none, none
             for c in range(n_labels):
                 a = exact(left[c])
                 members += a
@@ -131,44 +160,45 @@ def scan_histograms(
             caps[j, 0, b], caps[j, 1, b] = low, high
 
 
+def places_before(wanted: Array, n_kinds: int) -> tuple[Ints, Ints]:
+    """Return where `labels_before` counts the rows of every bin, and room for the counts of a feature."""
+    begins = wanted.copy()
+    begins[:, 1:] &= ~wanted[:, :-1]
+    return np.cumsum(begins, axis=1) * n_kinds, np.empty(
+        (wanted.shape[1] // 2 + 2) * n_kinds, np.int64
+    )
+
+
 @jit_inline
 def labels_before(
     codes: Array,
     shift: int,
     feature: int,
-    wanted: Array,
-    place: int,
+    places: Ints,
+    j: int,
     rows: Array,
     labels: Array,
     number_of: Array,
     n_kinds: int,
     counts: Ints,
 ) -> None:
-    """Write how often each label occurs before the r-th run of ``wanted[place]`` to ``counts[r * n_kinds:]``.
+    """Write how often each label occurs before the r-th run of wanted bins to ``counts[r * n_kinds:]``.
 
-    Shapes: codes (d, n), wanted (m, n_bins), labels (n,), number_of (n_labels,): where a label stands
-    in the counts, counts ((> n_runs) * n_kinds,). Cost O(n_rows + n_runs n_kinds).
+    The rows in bin b of the feature count from place ``places[j, b]`` on: that of the first run to begin
+    behind it. Shapes: codes (d, n), labels (n,), number_of (n_labels,): where a label stands in the
+    counts. Cost O(n_rows + n_runs n_kinds).
     """
-    n_bins, down = wanted.shape[1], np.uint64(shift)
-    next_run = np.empty(
-        n_bins, dtype=np.int64
-    )  # where the counts of the first to begin behind a bin stand
-    n_counts = 0
-    for b in range(n_bins):
-        if wanted[place, b] and (b == 0 or not wanted[place, b - 1]):
-            n_counts += n_kinds
-        next_run[b] = n_counts
+    n_counts, down = places[j, places.shape[1] - 1], np.uint64(shift)
     for i in range(n_counts + n_kinds):
         counts[i] = 0
     for i in range(len(rows)):
         x = np.uint32(rows[i])
-        run = next_run[np.uint64(codes[feature, x]) >> down]
-        counts[np.uint64(run + number_of[np.uint64(labels[x])])] += 1
+        first = places[j, np.uint64(codes[feature, x]) >> down]
+        counts[np.uint64(first + number_of[np.uint64(labels[x])])] += 1
     for i in range(n_kinds, n_counts):
         counts[i] += counts[i - n_kinds]
 
 
-@jit
 def sweep_labels(
     columns: Matrix,
     extra: Floats,
@@ -194,15 +224,53 @@ def sweep_labels(
     wanted bins. Returns the number of gaps. Cost O(n_rows) a feature and the sorting of the rows in
     wanted bins.
     """
+    in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
+    places, before = places_before(wanted, clusters.shape[1])
+    return walk_labels(
+        codes,
+        shift,
+        features,
+        wanted,
+        rows,
+        labels,
+        number_of,
+        clusters,
+        *in_order,
+        places,
+        before,
+        borders,
+        sums,
+        around,
+        which,
+    )
+
+
+@jit
+def walk_labels(
+    codes: Array,
+    shift: int,
+    features: Array,
+    wanted: Array,
+    rows: Array,
+    labels: Array,
+    number_of: Array,
+    clusters: Ints,
+    starts: Ints,
+    values: Floats,
+    members: Array,
+    places: Ints,
+    before: Ints,
+    borders: Ints,
+    sums: Ints,
+    around: Floats,
+    which: Array,
+) -> int:
+    """Do the work of `sweep_labels` once the rows are sorted; see `places_before`."""
     n_bins, n_kinds = wanted.shape[1], clusters.shape[1]
-    room = room_for(len(rows), n_bins)
-    starts, values, members = room.starts, room.values, room.members
-    before = np.empty((n_bins // 2 + 2) * n_kinds, dtype=np.int64)
     n = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(columns, extra, f, codes, shift, rows, wanted, j, room)
-        labels_before(codes, shift, f, wanted, j, rows, labels, number_of, n_kinds, before)
+        labels_before(codes, shift, f, places, j, rows, labels, number_of, n_kinds, before)
         run, b = 0, 0
         while b < n_bins:
             if not wanted[j, b]:
@@ -210,10 +278,10 @@ def sweep_labels(
                 continue
             inner, rest = borders[j, 0, b], borders[j, 1, b]
             volume, size, n_left = borders[j, 2, b], borders[j, 3, b], borders[j, 4, b]
-            first = starts[b]
+            first = starts[j, b]
             while b < n_bins and wanted[j, b]:
                 b += 1
-            for i in range(first, starts[b] - 1):
+            for i in range(first, starts[j, b] - 1):
                 c = number_of[labels[members[i]]]
                 n_before, weight = before[run + c], 2 * clusters[1, c]
                 inner += weight * n_before
@@ -232,7 +300,6 @@ def sweep_labels(
     return n
 
 
-@jit
 def corner_sums(
     histograms: Array,
     starts: Array,
@@ -253,10 +320,29 @@ def corner_sums(
     `scan_histograms` writes, sums (n_wanted, 2, 4, 2 ** n_top). Cost O(size of the histograms) and
     O(2 ** n_top) a wanted bin.
     """
-    _, n_bins, n_labels = histograms.shape
-    here = np.empty(n_labels, dtype=np.int64)
-    left = np.empty(n_labels, dtype=np.int64)
+    here, left = np.empty((2, clusters.shape[1]), dtype=np.int64)
     moves = np.empty(4 * n_top, dtype=np.int64)
+    move_largest(
+        histograms, starts, places, wanted, clusters, n_top, here, left, moves, borders, sums
+    )
+
+
+@jit
+def move_largest(
+    histograms: Array,
+    starts: Array,
+    places: Ints,
+    wanted: Array,
+    clusters: Ints,
+    n_top: int,
+    here: Ints,
+    left: Ints,
+    moves: Ints,
+    borders: Ints,
+    sums: Ints,
+) -> None:
+    """Do the work of `corner_sums`; `here`, `left` and `moves` are room."""
+    _, n_bins, n_labels = histograms.shape
     w = 0
     for place in range(len(places)):
         j = places[place]

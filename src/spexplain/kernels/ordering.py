@@ -1,122 +1,186 @@
 """Rows of chosen bins in the order of their values."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Matrix
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.coding import value_of
-from spexplain.kernels.jit import jit_inline, jit_part
+from spexplain.kernels.jit import jit, jit_inline
 
 _RUN = 16  # below this length, moving entries one by one beats merging
 
 
 class Sorted(NamedTuple):
-    """Room for the rows of wanted bins: bin b fills the places ``starts[b]:starts[b + 1]``."""
+    """The rows of the wanted bins of some features, in the order of their values.
 
-    starts: Array  # shape (n_bins + 1,)
-    values: Floats  # ascending within a bin; this and the others as long as the rows
+    Those of bin b of the feature at place j are ``members[starts[j, b]:starts[j, b + 1]]``.
+    """
+
+    starts: Ints  # shape (n_features, n_bins + 1)
+    values: Floats
     members: Array
-    spare_values: Floats
-    spare_members: Array
 
 
-@jit_inline
-def room_for(n_rows: int, n_bins: int) -> Sorted:
-    """Return arrays of unknown content."""
-    return Sorted(
-        np.empty(n_bins + 1, dtype=np.int64),
-        np.empty(n_rows, dtype=np.float64),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.float64),
-        np.empty(n_rows, dtype=np.int32),
-    )
-
-
-@jit_inline
-def sort_pairs(
-    keys: Floats, items: Array, start: int, stop: int, spare_keys: Floats, spare_items: Array
-) -> None:
-    """Sort ``keys[start:stop]`` in place, and `items` along with them. Stable; cost O(m log m)."""
-    for i in range(start + 1, stop):
-        key, item = keys[i], items[i]
-        run = i - (i - start) % _RUN
-        j = i
-        while j > run and keys[j - 1] > key:
-            keys[j], items[j] = keys[j - 1], items[j - 1]
-            j -= 1
-        keys[j], items[j] = key, item
-    width = _RUN
-    while width < stop - start:
-        low = start
-        while low + width < stop:
-            middle = low + width
-            high = middle + width if middle + width < stop else stop
-            if keys[middle - 1] > keys[middle]:
-                for i in range(low, middle):
-                    spare_keys[i], spare_items[i] = keys[i], items[i]
-                i, j, k = low, middle, low
-                while i < middle:
-                    if j < high and keys[j] < spare_keys[i]:
-                        keys[k], items[k] = keys[j], items[j]
-                        j += 1
-                    else:
-                        keys[k], items[k] = spare_keys[i], spare_items[i]
-                        i += 1
-                    k += 1
-            low = high
-        width *= 2
-
-
-@jit_part
-def sort_bins(
+def sort_rows(
     columns: Matrix,
     extra: Floats,
-    feature: int,
     codes: Array,
     shift: int,
-    rows: Array,
+    features: Ints,
     wanted: Array,
-    place: int,
-    room: Sorted,
-) -> None:
-    """Write the rows of the bins ``wanted[place]`` of a feature, sorted by value, and their values to `room`.
+    rows: Array,
+    room: int,
+) -> Sorted:
+    """Return the rows of the wanted bins sorted by value, feature by feature.
 
-    The bin of a vertex is its code shifted to the right. Shapes: codes (d, n), wanted (m, n_bins).
-    Cost O(n_rows + m log(m / n_bins)) for m rows in wanted bins.
+    The bin of a vertex is its code shifted to the right. Shapes: columns (d, n_samples), extra (d,
+    n_extra), codes (d, n), features (m,), wanted (m, n_bins); `room` is no less than the number of all
+    rows in wanted bins. Cost O(m n_rows), and the sorting.
     """
-    starts, values, members, spare_values, spare_members = room
-    n_bins, down, n_wanted = wanted.shape[1], np.uint64(shift), 0
-    for i in range(len(rows)):
-        # Writing always and advancing for some is faster than a branch that guesses wrong; unsigned
-        # indices spare the check for negative ones.
-        row = rows[i]
-        spare_members[n_wanted] = row
-        n_wanted += wanted[place, np.uint64(codes[feature, np.uint32(row)]) >> down]
-    for b in range(n_bins + 1):
-        starts[b] = 0
-    for i in range(n_wanted):
-        starts[np.uint64(codes[feature, np.uint32(spare_members[i])]) >> down] += 1
-    # Where bins end; placing the rows from the last to the first turns that into where they begin.
-    end = 0
-    for b in range(n_bins + 1):
-        end += starts[b]
-        starts[b] = end
-    for i in range(n_wanted - 1, -1, -1):
-        row = spare_members[i]
-        own = np.uint64(codes[feature, np.uint32(row)]) >> down
-        at = starts[own] - 1
-        starts[own] = at
-        values[at] = value_of(columns, extra, feature, row)
-        members[at] = row
-    for b in range(n_bins):
-        sort_pairs(values, members, starts[b], starts[b + 1], spare_values, spare_members)
+    offsets = np.empty(len(features) + 1, dtype=np.int64)
+    chosen = np.empty(room + 1, dtype=np.int32)
+    choose_rows(codes, shift, features, wanted, rows, offsets, chosen)
+    return sort_chosen(columns, extra, codes, shift, features, wanted.shape[1], offsets, chosen)
+
+
+def sort_chosen(
+    columns: Matrix,
+    extra: Floats,
+    codes: Array,
+    shift: int,
+    features: Ints,
+    n_bins: int,
+    offsets: Ints,
+    chosen: Array,
+) -> Sorted:
+    """Return the rows ``chosen[offsets[j]:offsets[j + 1]]`` of the j-th feature sorted by value."""
+    n_rows = int(offsets[-1])
+    starts = np.zeros((len(features), n_bins + 1), dtype=np.int64)
+    values, members = np.empty((2, n_rows)), np.empty((2, n_rows), dtype=np.int32)
+    place_rows(
+        columns, extra, codes, shift, features, offsets, chosen, starts, values[0], members[0]
+    )
+    sort_bins(starts, values[0], members[0], values[1], members[1])
+    return Sorted(starts, values[0], members[0])
+
+
+@jit
+def choose_rows(
+    codes: Array,
+    shift: int,
+    features: Ints,
+    wanted: Array,
+    rows: Array,
+    offsets: Ints,
+    chosen: Array,
+) -> None:
+    """Write the rows in wanted bins of feature j to ``chosen[offsets[j]:offsets[j + 1]]``, and the offsets.
+
+    Shapes: codes (d, n), features (m,), wanted (m, n_bins), offsets (m + 1,), chosen: one more than is
+    chosen. Cost O(m n_rows).
+    """
+    down, n = np.uint64(shift), 0
+    offsets[0] = 0
+    for j in range(len(features)):
+        f = features[j]
+        for i in range(len(rows)):
+            # Writing always and advancing for some is faster than a branch that guesses wrong; unsigned
+            # indices spare the check for negative ones.
+            row = rows[i]
+            chosen[np.uint64(n)] = row
+            n += wanted[j, np.uint64(codes[f, np.uint32(row)]) >> down]
+        offsets[j + 1] = n
+
+
+@jit
+def place_rows(
+    columns: Matrix,
+    extra: Floats,
+    codes: Array,
+    shift: int,
+    features: Ints,
+    offsets: Ints,
+    chosen: Array,
+    starts: Ints,
+    values: Floats,
+    members: Array,
+) -> None:
+    """Write chosen rows and their values bin by bin, and where the bins begin to `starts`, which must be zeros.
+
+    Shapes: codes (d, n), features (m,), offsets (m + 1,), starts (m, n_bins + 1). Cost O(n_chosen).
+    """
+    down, n_bins = np.uint64(shift), starts.shape[1] - 1
+    for j in range(len(features)):
+        f = features[j]
+        for i in range(offsets[j], offsets[j + 1]):
+            starts[j, np.uint64(codes[f, np.uint32(chosen[i])]) >> down] += 1
+        # Where bins end; placing the rows from the last to the first turns that into where they begin.
+        end = offsets[j]
+        for b in range(n_bins + 1):
+            end += starts[j, b]
+            starts[j, b] = end
+        for i in range(offsets[j + 1] - 1, offsets[j] - 1, -1):
+            row = chosen[i]
+            own = np.uint64(codes[f, np.uint32(row)]) >> down
+            place = starts[j, own] - 1
+            starts[j, own] = place
+            values[place] = value_of(columns, extra, f, row)
+            members[place] = row
+
+
+@jit
+def sort_bins(
+    starts: Ints, values: Floats, members: Array, spare_values: Floats, spare_members: Array
+) -> None:
+    """Sort the values of every bin in place, and the members along with them. Stable.
+
+    Runs are sorted by insertion and then merged. Shapes: starts (m, n_bins + 1). Cost O(n log n) for
+    bins of n members.
+    """
+    n_features, n_borders = starts.shape
+    for place in range(n_features * (n_borders - 1)):
+        feature, b = divmod(place, n_borders - 1)
+        start, stop = starts[feature, b], starts[feature, b + 1]
+        for i in range(start + 1, stop):
+            value, member = values[i], members[i]
+            run = i - (i - start) % _RUN
+            j = i
+            while j > run and values[j - 1] > value:
+                values[j], members[j] = values[j - 1], members[j - 1]
+                j -= 1
+            values[j], members[j] = value, member
+        width = _RUN
+        while width < stop - start:
+            merge_runs(values, members, start, stop, width, spare_values, spare_members)
+            width *= 2
 
 
 @jit_inline
-def end_of_run(wanted: Array, place: int, first_bin: int, starts: Array) -> Any:
-    """Return where the members of the run of bins ``wanted[place]`` that begins with `first_bin` end."""
-    b = first_bin
-    while b < wanted.shape[1] and wanted[place, b]:
-        b += 1
-    return starts[b]
+def merge_runs(
+    values: Floats,
+    members: Array,
+    start: int,
+    stop: int,
+    width: int,
+    spare_values: Floats,
+    spare_members: Array,
+) -> None:
+    """Merge neighbouring runs of that width in ``values[start:stop]``, and the members along with them."""
+    low = start
+    while low + width < stop:
+        middle = low + width
+        high = middle + width if middle + width < stop else stop
+        if values[middle - 1] > values[middle]:
+            for i in range(low, middle):
+                spare_values[i], spare_members[i] = values[i], members[i]
+            i, j, k = low, middle, low
+            while i < middle:
+                if j < high and values[j] < spare_values[i]:
+                    values[k], members[k] = values[j], members[j]
+                    j += 1
+                else:
+                    values[k], members[k] = spare_values[i], spare_members[i]
+                    i += 1
+                k += 1
+        low = high

@@ -18,7 +18,7 @@ _TO_COMPILE = 5.0  # seconds until they are compiled
 _n_values_before = 0
 
 
-def compiled_pays(n_values: int, kernel: str = "labels.sweep_labels") -> bool:
+def compiled_pays(n_values: int, kernel: str = "labels.walk_labels") -> bool:
     """Whether compiled code is the faster way for a table of that many values, in this process as it is now.
 
     Tables that `count_table` was told of count too: what was not worth its start for one of them may be

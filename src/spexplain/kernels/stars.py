@@ -4,8 +4,8 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
-from spexplain.kernels.labels import labels_before
-from spexplain.kernels.ordering import room_for, sort_bins
+from spexplain.kernels.labels import labels_before, places_before
+from spexplain.kernels.ordering import sort_rows
 
 
 @jit
@@ -60,7 +60,6 @@ def scan_stars(
                 left[c] += histograms[j, following, c]
 
 
-@jit
 def sweep_stars(
     columns: Matrix,
     extra: Floats,
@@ -84,18 +83,65 @@ def sweep_stars(
     clusters and centers as in `scan_stars`, the others as in `sweep_labels`. Returns the number of
     gaps. Cost O(n_rows) a feature and the sorting of the rows in wanted bins.
     """
-    n_bins, n_samples = wanted.shape[1], columns.shape[1]
+    in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
+    places, before = places_before(wanted, clusters.shape[1])
+    is_left = np.zeros(clusters.shape[1], dtype=np.int64)
+    return walk_stars(
+        columns.shape[1],
+        codes,
+        shift,
+        features,
+        wanted,
+        rows,
+        labels,
+        number_of,
+        clusters,
+        centers,
+        *in_order,
+        places,
+        before,
+        is_left,
+        borders,
+        sums,
+        around,
+        which,
+    )
+
+
+@jit
+def walk_stars(
+    n_samples: int,
+    codes: Array,
+    shift: int,
+    features: Array,
+    wanted: Array,
+    rows: Array,
+    labels: Array,
+    number_of: Array,
+    clusters: Ints,
+    centers: Ints,
+    starts: Ints,
+    values: Floats,
+    members: Array,
+    places: Ints,
+    before: Ints,
+    is_left: Ints,
+    borders: Ints,
+    sums: Ints,
+    around: Floats,
+    which: Array,
+) -> int:
+    """Do the work of `sweep_stars` once the rows are sorted; see `places_before`.
+
+    ``is_left[c]`` is 1 where the centre of label c lies left; it must be zeros before.
+    """
+    n_bins = wanted.shape[1]
     n_kinds, n_centers = clusters.shape[1], centers.shape[1]
-    room = room_for(len(rows), n_bins)
-    starts, values, members = room.starts, room.values, room.members
-    before = np.empty((n_bins // 2 + 2) * n_kinds, dtype=np.int64)
-    is_left = np.zeros(n_kinds, dtype=np.int64)  # 1 where the centre of a label lies left
     first_center = len(rows) - n_centers
     n = 0
     for j in range(len(features)):
         f = features[j]
-        sort_bins(columns, extra, f, codes, shift, rows, wanted, j, room)
-        labels_before(codes, shift, f, wanted, j, rows, labels, number_of, n_kinds, before)
+        labels_before(codes, shift, f, places, j, rows, labels, number_of, n_kinds, before)
         run, b = 0, 0
         while b < n_bins:
             if not wanted[j, b]:
@@ -106,10 +152,10 @@ def sweep_stars(
             for i in range(n_centers):
                 code = codes[f, rows[first_center + i]]
                 is_left[centers[0, i]] = 1 if (code >> shift) < b else 0
-            first = starts[b]
+            first = starts[j, b]
             while b < n_bins and wanted[j, b]:
                 b += 1
-            for i in range(first, starts[b] - 1):
+            for i in range(first, starts[j, b] - 1):
                 x = members[i]
                 if x < n_samples:
                     c = number_of[labels[x]]

@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit
-from spexplain.kernels.ordering import room_for, sort_bins
+from spexplain.kernels.ordering import sort_rows
 
 
 @jit
@@ -35,12 +35,13 @@ def scan_sums(
         for i in range((n_bins + 1) * n_fields):
             histogram[i] = 0
         for i in range(len(rows)):
-            x = rows[i]
-            cell = (np.int64(codes[first + f, np.uint32(x)] >> down) + 1) * n_fields
+            # Unsigned indices spare the check for negative ones.
+            x = np.uint32(rows[i])
+            cell = (np.int64(np.uint64(codes[first + f, x]) >> down) + 1) * n_fields
             for a in range(n_amounts):
-                histogram[cell + a] += amounts[x, a]
-            histogram[cell + n_amounts] += 1
-            histogram[cell + n_amounts + 1] += x < n_samples
+                histogram[np.uint64(cell + a)] += amounts[x, np.uint64(a)]
+            histogram[np.uint64(cell + n_amounts)] += 1
+            histogram[np.uint64(cell + n_amounts + 1)] += x < n_samples
         for i in range(n_fields, (n_bins + 1) * n_fields):
             histogram[i] += histogram[i - n_fields]
         for a in range(n_fields):
@@ -48,7 +49,6 @@ def scan_sums(
                 sums[f, a, b] = histogram[b * n_fields + a]
 
 
-@jit
 def sweep_sums(
     columns: Matrix,
     extra: Floats,
@@ -71,13 +71,31 @@ def sweep_sums(
     n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns the number of gaps.
     Cost O(n_rows) a feature, the sorting of the rows in wanted bins and O(n_amounts) for each.
     """
-    n_bins, n_amounts, n_samples = wanted.shape[1], amounts.shape[1], columns.shape[1]
-    room = room_for(len(rows), n_bins)
-    starts, values, members = room.starts, room.values, room.members
-    now = np.empty(n_amounts + 2, dtype=np.int64)
+    in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
+    now = np.empty(amounts.shape[1] + 2, dtype=np.int64)
+    return walk_sums(
+        columns.shape[1], wanted, amounts, *in_order, now, borders, sums, around, which
+    )
+
+
+@jit
+def walk_sums(
+    n_samples: int,
+    wanted: Array,
+    amounts: Ints,
+    starts: Ints,
+    values: Floats,
+    members: Array,
+    now: Ints,
+    borders: Ints,
+    sums: Ints,
+    around: Floats,
+    which: Array,
+) -> int:
+    """Do the work of `sweep_sums` once the rows are sorted; `now` is room."""
+    n_bins, n_amounts = wanted.shape[1], amounts.shape[1]
     n = 0
-    for j in range(len(features)):
-        sort_bins(columns, extra, features[j], codes, shift, rows, wanted, j, room)
+    for j in range(len(wanted)):
         b = 0
         while b < n_bins:
             if not wanted[j, b]:
@@ -85,10 +103,10 @@ def sweep_sums(
                 continue
             for a in range(n_amounts + 2):
                 now[a] = borders[j, a, b]
-            first = starts[b]
+            first = starts[j, b]
             while b < n_bins and wanted[j, b]:
                 b += 1
-            for i in range(first, starts[b] - 1):
+            for i in range(first, starts[j, b] - 1):
                 x = members[i]
                 for a in range(n_amounts):
                     now[a] += amounts[x, a]

@@ -1,25 +1,22 @@
 """A kernel compiled or as plain Python, and a small table, its clusters and its graph."""
 
-import numba
 import numpy as np
 import pytest
 
 from kernel_sums import EXTRA, neighbors_of
-
-
-def call_compiled(kernel, *arguments):
-    """Call a kernel; parts of kernels, which stay plain functions in Python, as kernels of their own."""
-    if not hasattr(kernel, "py_func"):
-        kernel = numba.njit(kernel)
-    return kernel(*arguments)
+from spexplain.kernels import coding, edges, labels, neighbors, ordering, stars, sums
 
 
 @pytest.fixture(params=["compiled", "python"])
-def run(request):
-    """Call a kernel, or a part of kernels, compiled, or its plain body."""
+def run(request, monkeypatch):
+    """Call a kernel, or a function that calls some, compiled or by their plain bodies."""
     if request.param == "python":
+        for module in (coding, edges, labels, neighbors, ordering, stars, sums):
+            for name, kernel in vars(module).copy().items():
+                if hasattr(kernel, "py_func"):
+                    monkeypatch.setattr(module, name, kernel.py_func)
         return lambda kernel, *arguments: getattr(kernel, "py_func", kernel)(*arguments)
-    return call_compiled
+    return lambda kernel, *arguments: kernel(*arguments)
 
 
 @pytest.fixture(params=[(np.float32, "C"), (np.float64, "F")], ids=["float32-C", "float64-F"])

@@ -8,33 +8,41 @@ from spexplain.kernels import ordering
 
 
 @pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 33, 100, 1000])
-def test_sort_pairs(run, length):
-    keys = np.random.default_rng(length).integers(0, 20, size=length + 4) / 2
-    items = np.arange(length + 4, dtype=np.int32)
-    order = np.argsort(keys[2:-2], kind="stable") + 2
-    expected = np.r_[keys[:2], keys[order], keys[-2:]], np.r_[items[:2], items[order], items[-2:]]
-    run(ordering.sort_pairs, keys, items, 2, length + 2, np.empty_like(keys), np.empty_like(items))
-    assert np.array_equal(keys, expected[0])
-    assert np.array_equal(items, expected[1])
+def test_sort_bins(run, length):
+    """Two bins of values with ties; what lies outside stays."""
+    n = 2 * length + 4
+    values = np.random.default_rng(length).integers(0, 20, size=n) / 2
+    members = np.arange(n, dtype=np.int32)
+    starts = np.array([[2, length + 2, n - 2]])
+    expected = values.copy(), members.copy()
+    for start, stop in ((2, length + 2), (length + 2, n - 2)):
+        order = start + np.argsort(values[start:stop], kind="stable")
+        expected[0][start:stop], expected[1][start:stop] = values[order], order
+    spare = np.empty_like(values), np.empty_like(members)
+    run(ordering.sort_bins, starts, values, members, *spare)
+    assert np.array_equal(values, expected[0])
+    assert np.array_equal(members, expected[1])
 
 
-def test_sort_pairs_of_runs_in_order_already(run):
-    keys, items = np.arange(64.0), np.arange(64, dtype=np.int32)
-    run(ordering.sort_pairs, keys, items, 0, 64, np.empty(64), np.empty(64, np.int32))
-    assert np.array_equal(keys, np.arange(64))
+def test_sort_bins_in_order_already(run):
+    values, members = np.arange(64.0), np.arange(64, dtype=np.int32)
+    spare = np.empty(64), np.empty(64, np.int32)
+    run(ordering.sort_bins, np.array([[0, 64]]), values, members, *spare)
+    assert np.array_equal(values, np.arange(64))
 
 
-def test_sort_bins(run, table):
+def test_sort_rows(run, table):
     columns, values, codes, rows = table
-    several = np.array([[False] * 5, [True, False, False, True, True]])
-    wanted = several[1]
-    room = run(ordering.room_for, len(rows), N_BINS)
-    run(ordering.sort_bins, columns, EXTRA, 0, 2 * codes, 1, rows, several, 1, room)
-    starts, sorted_, members = room[:3]
-    chosen = rows[wanted[codes[0, rows]]]
-    assert sorted_[: starts[-1]].tolist() == np.sort(values[0, chosen]).tolist()
-    assert sorted(members[: starts[-1]]) == chosen.tolist()
-    counts = [np.count_nonzero(codes[0, chosen] == b) for b in range(N_BINS)]
-    assert np.diff(starts).tolist() == counts
-    assert run(ordering.end_of_run, several, 1, 3, starts) == starts[5]
-    assert run(ordering.end_of_run, several, 1, 0, starts) == starts[1]
+    features = np.array([2, 0])
+    wanted = np.array([[False, True, False, False, False], [True, False, False, True, True]])
+    found = run(
+        ordering.sort_rows, columns, EXTRA, 2 * codes, 1, features, wanted, rows, 2 * len(rows)
+    )
+    for j, f in enumerate(features):
+        chosen = rows[wanted[j, codes[f, rows]]]
+        here = slice(found.starts[j, 0], found.starts[j, -1])
+        assert found.values[here].tolist() == np.sort(values[f, chosen]).tolist()
+        assert np.array_equal(values[f, found.members[here]], found.values[here])
+        assert sorted(found.members[here]) == chosen.tolist()
+        counts = [np.count_nonzero(codes[f, chosen] == b) for b in range(N_BINS)]
+        assert np.diff(found.starts[j]).tolist() == counts

@@ -37,10 +37,10 @@ def test_compiling_pays_for_very_large_tables(fresh):
 
 
 def test_loading_pays_for_large_tables(fresh, monkeypatch):
-    (fresh / "labels.sweep_labels-17.py311.nbi").touch()
+    (fresh / "labels.walk_labels-17.py311.nbi").touch()
     assert not compiled_pays(IMPORTED)
     assert compiled_pays(LOADED)
-    assert not compiled_pays(LOADED, "edges.sweep_edges")
+    assert not compiled_pays(LOADED, "edges.walk_edges")
     monkeypatch.setitem(sys.modules, "numba", None)
     assert compiled_pays(IMPORTED)
 
@@ -73,7 +73,7 @@ def test_auto_asks(monkeypatch, pays):
     search = engines.resolve_engine("auto").bind(X, objective)
     engine = HistogramEngine() if pays else NumpyEngine()
     assert type(search) is type(engine.bind(X, objective))
-    assert asked == [(100, "labels.sweep_labels")]
+    assert asked == [(100, "labels.walk_labels")]
     assert counted == [] if pays else [100]
 
 

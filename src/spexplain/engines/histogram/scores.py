@@ -194,32 +194,28 @@ def _bound_bins(score: CutScore) -> Callable[..., tuple[float, int, int]]:
         Infinity where no valid cut lies inside a bin. Shapes: fields (m, 6, n_bins + 1), caps (m, 2,
         n_bins + 1) or None, bounds (m, n_bins). Cost O(m n_bins).
         """
-        n_borders = fields.shape[2]
         best, best_range, best_border = np.inf, 0, 0
         for j in range(len(fields)):
-            left_before = Side(fields[j, 0, 0], fields[j, 2, 0], fields[j, 3, 0])
-            right_before = Side(
-                fields[j, 1, 0], node.volume - fields[j, 2, 0], node.size - fields[j, 3, 0]
-            )
-            for b in range(n_borders):
+            # There is no bin before the first border.
+            left_before, right_before, n_before, n_samples_before = node, node, n_rows, n_samples
+            for b in range(fields.shape[2]):
                 volume, size = fields[j, 2, b], fields[j, 3, b]
                 left = Side(fields[j, 0, b], volume, size)
                 right = Side(fields[j, 1, b], node.volume - volume, node.size - size)
-                if (
-                    0 < fields[j, 4, b] < n_rows
-                    and min_samples <= fields[j, 5, b] <= n_samples - min_samples
-                ):
+                n_left, n_samples_left = fields[j, 4, b], fields[j, 5, b]
+                if 0 < n_left < n_rows and min_samples <= n_samples_left <= n_samples - min_samples:
                     value = score(left, right, node)
                     if value < best:
                         best, best_range, best_border = value, j, b
-                if b == 0:
-                    continue
-                bounds[j, b - 1] = np.inf
-                is_open = fields[j, 4, b] > fields[j, 4, b - 1] + 1
-                if min_samples > 1:
-                    is_open &= fields[j, 5, b] >= min_samples
-                    is_open &= fields[j, 5, b - 1] <= n_samples - min_samples
-                if is_open:
+                if b > 0:
+                    bounds[j, b - 1] = np.inf
+                if n_left > n_before + 1 and (
+                    min_samples <= 1
+                    or (
+                        n_samples_left >= min_samples
+                        and n_samples_before <= n_samples - min_samples
+                    )
+                ):
                     at_left = optimistic_side(left_before, left, trend)
                     at_right = optimistic_side(right, right_before, trend)
                     if caps is None:
@@ -231,6 +227,7 @@ def _bound_bins(score: CutScore) -> Callable[..., tuple[float, int, int]]:
                     if value < np.inf:
                         bounds[j, b - 1] = value - MARGIN * abs(value)
                 left_before, right_before = left, right
+                n_before, n_samples_before = n_left, n_samples_left
         return best, best_range, best_border
 
     return bound_bins
