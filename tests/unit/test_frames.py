@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spexplain import CART
-from spexplain.table import frames
+from spexplain.table import columns as frames
 
 pl = pytest.importorskip("polars")
 TABLE = pl.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "size": [1, 1, 2, 2]})

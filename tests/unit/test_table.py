@@ -8,9 +8,8 @@ import pytest
 from spexplain import SpexClique
 from spexplain.table import checks, device, host
 from spexplain.table.coding import MISSING, bin_table, binning_of, code
-from spexplain.table.columns import Column, column_numbers
+from spexplain.table.columns import Column, column_numbers, kinds_of
 from spexplain.table.device import DeviceTable
-from spexplain.table.frames import kinds_of
 from spexplain.table.host import HostTable
 from spexplain.table.places import engine_of
 from spexplain.table.read import read_rows, read_table

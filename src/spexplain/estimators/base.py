@@ -17,10 +17,11 @@ from spexplain.engines import Engine, resolve_engine
 from spexplain.estimators.progress import leaf_bar, messages, stage
 from spexplain.exceptions import ClusterCountWarning, LeafCountWarning
 from spexplain.explanation import Explanation, FittedModel, Training
-from spexplain.explanation.explanation import check_size, majority_codes
+from spexplain.explanation.explanation import majority_codes
 from spexplain.explanation.path import AUTO_LEAVES_PER_CLUSTER, plateau
 from spexplain.graphs import Graph
 from spexplain.grow import grow
+from spexplain.memory import check_memory
 from spexplain.objectives import Objective, on_columns
 from spexplain.references.named import cluster
 from spexplain.show.html import html_repr
@@ -231,7 +232,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             self._warn_of_other_clusters(reference)
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:  # said before the work is done
-            check_size(min(n_leaves, len(table)), reference.n_clusters)
+            _check_size(min(n_leaves, len(table)), reference.n_clusters)
         with self._stage("graph"):
             objective = self._objective(table.values, reference)
         allowed = on_columns(objective, columns)
@@ -407,6 +408,16 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             shown: str = super()._repr_html_inner()
             return shown
         return self._html_repr()
+
+
+def _check_size(n_leaves: int, n_clusters: int) -> None:
+    """Refuse trees whose tables of leaves by clusters do not fit into memory."""
+    n_nodes = 2 * n_leaves - 1
+    check_memory(
+        8 * n_clusters * (3 * n_nodes + 2 * n_clusters),
+        f"Tables of {n_leaves:,} leaves by {n_clusters:,} clusters",
+        "pass a smaller n_leaves, or labels (y) with fewer different values: so many are rarely clusters",
+    )
 
 
 def _column_names(X: Any) -> tuple[str | int, ...] | None:

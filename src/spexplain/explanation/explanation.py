@@ -13,7 +13,6 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.exceptions import quoted
 from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
-from spexplain.memory import check_memory
 from spexplain.table.base import GroupSums, Table
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, look_up
@@ -410,16 +409,6 @@ def majority_codes(counts: Ints) -> Ints:
 
 def _sizes(labels: Ints, n_leaves: int) -> Ints:
     return np.bincount(labels, minlength=n_leaves)
-
-
-def check_size(n_leaves: int, n_clusters: int) -> None:
-    """Refuse trees whose tables of leaves by clusters do not fit into memory."""
-    n_nodes = 2 * n_leaves - 1
-    check_memory(
-        8 * n_clusters * (3 * n_nodes + 2 * n_clusters),
-        f"Tables of {n_leaves:,} leaves by {n_clusters:,} clusters",
-        "pass a smaller n_leaves, or labels (y) with fewer different values: so many are rarely clusters",
-    )
 
 
 def _counts_and_costs(

@@ -25,7 +25,7 @@ from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.schema import RowExplanation
 from spexplain.table.base import Rows, Table
-from spexplain.table.frames import FrameKind, as_frame
+from spexplain.table.columns import FrameKind, as_frame
 from spexplain.table.places import look_up
 from spexplain.tree import Tree
 from spexplain.tree.words import leaf_rules, tree_text

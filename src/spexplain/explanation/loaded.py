@@ -12,7 +12,7 @@ from spexplain.export.rows import read_rows
 from spexplain.export.serialize import refusal, stored_model
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows
-from spexplain.table.frames import FrameKind
+from spexplain.table.columns import FrameKind
 from spexplain.table.host import HostTable
 
 

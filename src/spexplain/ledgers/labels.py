@@ -16,7 +16,7 @@ from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.graphs import CliqueGraph, Graph
 from spexplain.ledgers.base import SideLedger, ledger_of
 from spexplain.ledgers.bins import BinnedTable, BinRanges, Gaps, NodeBins, WantedBins
-from spexplain.objectives.bounds import is_concave
+from spexplain.objectives.base import is_concave
 from spexplain.records import Costs, Cut, Pair, Side
 from spexplain.threads import Threads, blocks_of
 

@@ -80,6 +80,11 @@ class Objective:
         return 0.0 if np.isnan(value) else value
 
 
+def is_concave(trend: Any) -> bool:
+    """Whether a score with this trend is concave in the samples of one cluster that a cut moves; see `Objective`."""
+    return isinstance(trend, Side) and trend.inner < 0 and max(trend.volume, trend.size) > 0
+
+
 def on_columns(objective: Objective, columns: Ints) -> Objective:
     """Return the objective for a table of only these columns: extra vertices lose the others too."""
     if objective.start is not None:

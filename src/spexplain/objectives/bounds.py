@@ -72,11 +72,6 @@ def holds_cuts(borders: CutSums, n_samples: int, min_samples: int) -> Bools:
     return np.asarray(holds)
 
 
-def is_concave(trend: Any) -> bool:
-    """Whether a score with this trend is concave in the samples of one cluster that a cut moves; see `Objective`."""
-    return isinstance(trend, Side) and trend.inner < 0 and max(trend.volume, trend.size) > 0
-
-
 def promise_after(objective: Objective, score: float, node: Any, rival: float) -> Promise | None:
     """Return the promise of a cut that scores no less than this, if it is sure to come after the rival."""
     priority = float(objective.priority(score, node))

@@ -15,8 +15,8 @@ from spexplain.table.checks import (
     check_tells_apart,
     rows_differ,
 )
+from spexplain.table.columns import kinds_of, readable
 from spexplain.table.device import DeviceTable
-from spexplain.table.frames import kinds_of, readable
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_on_device, on_host
 
