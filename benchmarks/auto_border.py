@@ -23,18 +23,18 @@ N_CLUSTERS = 8
 METHODS = {"SpexClique": SpexClique, "CART": CART, "IMM": IMM}
 
 START = """
-import os, sys, time
+import os
 def cpu():
     return sum(os.times()[:2])
 import numpy as np
-import spexplain
+from spexplain import SpexClique
 X = np.random.default_rng(0).normal(size=(60_000, 20))
 y = np.digitize(X[:, 0], [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5])
 at_import = cpu()
 import numba
 import spexplain.engines.histogram
 at_fit = cpu()
-explainer = spexplain.SpexClique(7, engine="histogram").fit(X, y)
+explainer = SpexClique(7, engine="histogram").fit(X, y)
 at_end = cpu()
 explainer.fit(X, y)
 print(at_fit - at_import, (at_end - at_fit) - (cpu() - at_end))

@@ -54,13 +54,18 @@ def zoom_histograms(
     """Write the histograms of single bins over the codes they hold, and what lies left of them.
 
     Bin ``bins[s]`` of feature ``features[s]`` has its counts in ``histograms[s, code - first code]``,
-    and the labels of all rows in lower bins in ``starts[s]``; both must be zeros before. Bins of a
+    which must be zeros before, and the labels of all rows in lower bins in ``starts[s]``. Bins of a
     feature stand together. Shapes: codes (d, n), features and bins (m,), labels (n_rows,), wide (d, n_bins,
     n_labels): histograms of all features, starts (m, n_labels), histograms (m, 2 ** shift,
     n_labels). Cost O(n_rows) a feature.
     """
-    segment_of = np.empty(wide.shape[1], dtype=np.int64)
-    fill_segments(codes, shift, features, bins, rows, labels, wide, segment_of, starts, histograms)
+    begins = np.append(True, features[1:] != features[:-1])
+    feature, place = features[begins], np.cumsum(begins) - 1
+    segment_of = np.full((len(feature), wide.shape[1]), -1)
+    segment_of[place, bins] = np.arange(len(bins))
+    up_to = np.cumsum(wide[feature], axis=1, dtype=wide.dtype)
+    starts[:] = np.where(bins[:, None] > 0, up_to[place, bins - 1], 0)
+    fill_segments(codes, shift, feature, segment_of, rows, labels, histograms)
 
 
 @jit
@@ -68,31 +73,21 @@ def fill_segments(
     codes: Array,
     shift: int,
     features: Ints,
-    bins: Ints,
+    segment_of: Ints,
     rows: Array,
     labels: Array,
-    wide: Array,
-    segment_of: Ints,
-    starts: Array,
     histograms: Array,
 ) -> None:
-    """Do the work of `zoom_histograms`; `segment_of` is room."""
+    """Count every row in the segment of its bin, if it has one; see `zoom_histograms`.
+
+    Shapes: features (m,), segment_of (m, n_bins), with -1 for none. Cost O(m n_rows).
+    """
     down, low = np.uint64(shift), np.uint64((1 << shift) - 1)
-    n_bins, n_labels = wide.shape[1], wide.shape[2]
-    stop = 0
-    while stop < len(features):
-        f = features[stop]
-        for b in range(n_bins):
-            segment_of[b] = -1
-        while stop < len(features) and features[stop] == f:
-            segment_of[bins[stop]] = stop
-            for b in range(bins[stop]):
-                for c in range(n_labels):
-                    starts[stop, c] += wide[f, b, c]
-            stop += 1
+    for j in range(len(features)):
+        f = features[j]
         for i in range(len(rows)):
             own = np.uint64(codes[f, np.uint32(rows[i])])
-            segment = segment_of[own >> down]
+            segment = segment_of[j, own >> down]
             if segment >= 0:
                 histograms[np.uint64(segment), own & low, np.uint64(labels[i])] += 1
 

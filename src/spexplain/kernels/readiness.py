@@ -10,9 +10,9 @@ from pathlib import Path
 
 # Measured by `benchmarks/auto_border.py`.
 _LEAST_VALUES = 20_000  # of a table; below, compiled code gains nothing even where it is loaded
-_SAVED = 3e-7  # seconds that it saves a value
-_TO_IMPORT = 0.4  # seconds until Numba is imported
-_TO_LOAD = 0.4  # seconds until the kernels of a fit are loaded from disk
+_SAVED = 3.5e-7  # seconds that it saves a value
+_TO_IMPORT = 0.3  # seconds until Numba is imported
+_TO_LOAD = 0.3  # seconds until the kernels of a fit are loaded from disk
 _TO_COMPILE = 5.0  # seconds until they are compiled
 
 _n_values_before = 0
