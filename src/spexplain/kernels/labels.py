@@ -63,9 +63,19 @@ def zoom_histograms(
     feature, place = features[begins], np.cumsum(begins) - 1
     segment_of = np.full((len(feature), wide.shape[1]), -1)
     segment_of[place, bins] = np.arange(len(bins))
-    up_to = np.cumsum(wide[feature], axis=1, dtype=wide.dtype)
-    starts[:] = np.where(bins[:, None] > 0, up_to[place, bins - 1], 0)
+    starts[:] = 0
+    add_lower_bins(features, bins, wide, starts)
     fill_segments(codes, shift, feature, segment_of, rows, labels, histograms)
+
+
+@jit
+def add_lower_bins(features: Ints, bins: Ints, wide: Array, starts: Array) -> None:
+    """Add the labels of all bins below bin ``bins[s]`` of feature ``features[s]`` to ``starts[s]``."""
+    for s in range(len(bins)):
+        f = features[s]
+        for b in range(bins[s]):
+            for c in range(wide.shape[2]):
+                starts[s, c] += wide[f, b, c]
 
 
 @jit
