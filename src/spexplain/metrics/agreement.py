@@ -82,12 +82,14 @@ def agreement_of_counts(counts: Any) -> Agreement:
     0.875
     """
     given: Any = counts if sparse.issparse(counts) else np.asarray(counts)
+    if given.ndim != 2 or not given.shape[0]:
+        raise ValueError("counts must be a table of two axes that counts at least one row.")
     table = sparse.coo_array(given)
     is_filled = table.data != 0
     cells: Ints = table.data[is_filled].astype(np.int64)
-    if table.ndim != 2 or not len(cells):
+    if not len(cells):
         raise ValueError("counts must be a table of two axes that counts at least one row.")
-    rows, columns = (places[is_filled] for places in table.coords)
+    rows, columns = table.row[is_filled], table.col[is_filled]
     clusters = _sizes(rows, cells)
     references = _sizes(columns, cells)
     commonest = np.zeros_like(clusters)
