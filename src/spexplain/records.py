@@ -40,13 +40,18 @@ class Service(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A test of one feature: rows with ``lower < x[feature] <= threshold`` go left."""
+    """A test of one feature: rows with ``lower < x[feature] <= threshold`` go left.
+
+    In a test of categories those with one of some codes do, and the bounds do not matter.
+    """
 
     feature: int
     threshold: float
     score: float  # what the search minimised within the node
     priority: float  # what the builder minimises between leaves
     lower: float = -inf  # above -inf only for interval tests
+    missing: bool = False  # whether rows without a value go left
+    values: tuple[int, ...] | None = None  # codes of the categories that go left
 
 
 class Promise(NamedTuple):

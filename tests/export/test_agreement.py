@@ -11,7 +11,7 @@ from export.test_python_source import function
 from spexplain.explanation import Explanation, from_json
 from spexplain.export import to_json, to_onnx, to_python, to_sklearn
 from spexplain.tree import Tree
-from spexplain.tree.boxes import Box, contains, leaf_boxes
+from spexplain.tree.boxes import Box, leaf_boxes
 
 N_FEATURES = 3
 NUMBERS = st.one_of(
@@ -53,7 +53,7 @@ def trees_with_rows(draw: st.DrawFn) -> tuple[Tree, np.ndarray]:
 
 
 def holds(box: Box, row: np.ndarray) -> bool:
-    return all(contains(intervals, float(row[feature])) for feature, intervals in box.items())
+    return all(region.holds(float(row[feature])) for feature, region in box.items())
 
 
 @given(trees_with_rows())

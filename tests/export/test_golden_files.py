@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from spexplain.explanation import from_json
 from spexplain.export import to_json, to_python, to_sql
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -35,3 +36,8 @@ def test_json(interval_model):
 
 def test_python(interval_model):
     check("predict.py.txt", to_python(interval_model, label="reference"))
+
+
+def test_models_of_the_first_version_are_still_read(interval_model):
+    text = (GOLDEN / "model-1.json").read_text(encoding="utf-8")
+    assert from_json(text).tree_ == interval_model.tree

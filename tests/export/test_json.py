@@ -76,7 +76,9 @@ def test_exports_of_a_loaded_model(interval_model, text):
 def test_rules_under_other_names(text):
     loaded = from_json(text)
     assert "a" in loaded.to_text(["a", "b", "c"]).splitlines()[0]
-    assert loaded.rules(["a", "b", "c"])[0]["rule"] == "-0.333333 < a ≤ 0.3"
+    assert (
+        loaded.rules(["a", "b", "c"])[0]["rule"] == "-0.3333333333333333 < a ≤ 0.30000000000000004"
+    )
     with pytest.raises(ValueError, match=r"^feature_names has 1 entries"):
         loaded.rules(["a"])
 

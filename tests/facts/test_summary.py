@@ -10,7 +10,7 @@ from facts.cases import explained, explained_tables, hostile_summary, iris_expla
 from spexplain import CART, IMM, SpexClique, SpexKNN
 from spexplain.facts import Detail, feature_importances, summarize
 from spexplain.facts.certificates import certify
-from spexplain.facts.schema import Summary
+from spexplain.facts.schema import Summary, region_of
 from spexplain.metrics import agreement
 from spexplain.tree import Tree
 from spexplain.tree.boxes import node_boxes
@@ -152,13 +152,7 @@ def test_nodes_say_where_their_rows_lie(case):
     _, record = case
     summary, boxes = summarize(record), node_boxes(record.tree)
     for node in summary["nodes"]:
-        own = {
-            each["feature"]: tuple(
-                (-np.inf if low is None else low, np.inf if high is None else high)
-                for low, high in each["intervals"]
-            )
-            for each in node["box"]
-        }
+        own = {each["feature"]: region_of(each) for each in node["box"]}
         assert own == boxes[node["node"]]
         assert list(own) == list(boxes[node["node"]])
         spanned = summary["leaves"][node["first_leaf"] : node["last_leaf"] + 1]

@@ -171,9 +171,9 @@ def interval(name: str, lower: float | None, upper: float | None, width: int) ->
     '2.45 < petal length ≤ 4.75'
     """
     from spexplain.facts.schema import bounds
-    from spexplain.tree.words import interval_text
+    from spexplain.tree import Region
 
-    before, after = interval_text([bounds([lower, upper])], "\0").split("\0")
+    before, after = Region((bounds([lower, upper]),)).text("\0").split("\0")
     room = max(width - cell_len(before + after), _SHORTEST_NAME)
     return f"{before}{clipped(name, room)}{after}"
 

@@ -17,7 +17,8 @@ from spexplain.table.base import GroupSums, Table
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, look_up
 from spexplain.table.reference import NOISE, Reference
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Column, Tree
+from spexplain.tree.column import as_columns, renamed
 
 if TYPE_CHECKING:
     from spexplain.graphs import Graph
@@ -77,6 +78,8 @@ class Explanation:
         The tests.
     columns : tuple of str or int, optional
         What the columns of the table are called; without, they are x0, x1, ...
+    described : tuple of Column, optional
+        What the columns hold; numbers by default. Their names do not matter.
     leaf_reference : array of shape (n_leaves,), optional
         The reference label that each leaf stands for; by default the classes of `node_codes`.
     leaf_purity : array of float, shape (n_leaves,), optional
@@ -137,6 +140,7 @@ class Explanation:
     grown: "Explanation | None" = None
     is_refined: bool = False
     training: Training | None = None
+    described: tuple[Column, ...] | None = None
 
     def __post_init__(self) -> None:
         tree = self.tree
@@ -264,6 +268,15 @@ class Explanation:
         """The name of every column, for people; a column that is called 3 is x3."""
         columns = self.columns or range(self.tree.n_features)
         return tuple(each if isinstance(each, str) else f"x{each}" for each in columns)
+
+    @cached_property
+    def fields(self) -> tuple[Column, ...]:
+        """The columns: their names for people, and what they hold."""
+        return (
+            as_columns(self.names)
+            if self.described is None
+            else renamed(self.described, self.names)
+        )
 
     @property
     def keys(self) -> tuple[str | int, ...]:

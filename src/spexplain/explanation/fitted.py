@@ -208,7 +208,7 @@ class FittedModel(ABC):
         records: list[dict[str, Any]] = [
             {"leaf": leaf, "rule": rule, "size": size, "share": size / total}
             for leaf, (rule, size) in enumerate(
-                zip(leaf_rules(tree, explanation.names), sizes, strict=True)
+                zip(leaf_rules(tree, explanation.fields), sizes, strict=True)
             )
         ]
         for leaf, record in enumerate(records):
@@ -238,7 +238,7 @@ class FittedModel(ABC):
                 text += f", {share}{record['reference']}"
             texts.append(text + ")")
         explanation = self._fitted(feature_names)
-        return tree_text(explanation.tree, explanation.names, texts)
+        return tree_text(explanation.tree, explanation.fields, texts)
 
     def summary(
         self,
@@ -319,7 +319,7 @@ class FittedModel(ABC):
         return explain_row(
             explanation.tree,
             table[0],
-            names=explanation.names,
+            names=explanation.fields,
             scales=explanation.scales,
             leaf_labels=explanation.leaf_reference,  # type: ignore[arg-type]
         )
@@ -594,7 +594,7 @@ def _summarized(explanation: Explanation, table: Matrix | None, **more: Any) -> 
     return summarize(
         explanation,
         table,
-        names=explanation.names,
+        names=explanation.fields,
         leaf_reference=explanation.leaf_reference,
         path=explanation.path,
         method=explanation.method,

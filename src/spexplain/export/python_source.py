@@ -89,7 +89,7 @@ def _nested(explanation: "Explanation", labels: list[str]) -> Iterator[str]:
             yield f"{indent}return {labels[explanation.leaf_ids[node]]}"
             continue
         test = tree.test(node)
-        yield f"{indent}if {_condition(test.feature, test.intervals(passed=True))}:"
+        yield f"{indent}if {_condition(test.feature, test.region().intervals)}:"
         # What follows an `if` that returns needs no `else`.
         stack += [(int(tree.right[node]), indent), (int(tree.left[node]), indent + "    ")]
 
@@ -97,7 +97,7 @@ def _nested(explanation: "Explanation", labels: list[str]) -> Iterator[str]:
 def _flat(explanation: "Explanation", labels: list[str]) -> Iterator[str]:
     """Yield one ``if`` with the rule of every leaf."""
     for box, label in zip(leaf_boxes(explanation.tree)[:-1], labels[:-1], strict=True):
-        tests = [_condition(feature, intervals) for feature, intervals in box.items()]
+        tests = [_condition(feature, region.intervals) for feature, region in box.items()]
         yield f"    if {' and '.join(tests)}:"
         yield f"        return {label}"
     yield f"    return {labels[-1]}"

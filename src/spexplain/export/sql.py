@@ -141,7 +141,7 @@ def _nested(
         lines.append(f"{indent}CASE")
         test = tree.test(node)
         for child, passed in ((tree.left[node], True), (tree.right[node], False)):
-            text = _condition(dialect, columns[test.feature], test.intervals(passed=passed))
+            text = _condition(dialect, columns[test.feature], test.region(passed=passed).intervals)
             write(int(child), indent + "  ", f"{indent}  WHEN {text} THEN ")
         lines.append(f"{indent}END")
 
@@ -155,7 +155,7 @@ def _flat(
     """Return one CASE with the rule of every leaf."""
     lines = ["CASE"]
     for box, label in zip(leaf_boxes(explanation.tree), labels, strict=True):
-        texts = [_condition(dialect, columns[each], intervals) for each, intervals in box.items()]
+        texts = [_condition(dialect, columns[each], box[each].intervals) for each in box]
         lines.append(f"  WHEN {' AND '.join(texts)} THEN {label}")
     return [*lines, "END"]
 

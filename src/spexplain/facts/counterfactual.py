@@ -20,11 +20,11 @@ from spexplain.facts.schema import (
     finite,
     plain_label,
 )
-from spexplain.facts.text import default_names
+from spexplain.facts.text import known_columns
 from spexplain.messages import one_line
-from spexplain.tree import Tree
-from spexplain.tree.boxes import Interval, contains, leaf_boxes
-from spexplain.tree.words import number, rule_text
+from spexplain.tree import Column, Interval, Tree, about, number
+from spexplain.tree.boxes import leaf_boxes
+from spexplain.tree.words import rule_text
 
 
 class _Question(NamedTuple):
@@ -32,7 +32,7 @@ class _Question(NamedTuple):
 
     tree: Tree
     row: Array
-    names: Sequence[str]
+    columns: Sequence[Column]
     scales: Floats
     labels: list[Label | None]
 
@@ -41,7 +41,7 @@ def explain_row(
     tree: Tree,
     row: Any,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[Column | str] | None = None,
     scales: Floats | None = None,
     leaf_labels: Sequence[Any] | None = None,
 ) -> RowExplanation:
@@ -84,7 +84,7 @@ def explain_row(
       to leaf 0: age from 5 to 4 (0.5 SD)
     """
     values = _checked_row(row, tree.n_features)
-    known = default_names(tree.n_features, names)
+    known = known_columns(tree.n_features, names)
     width = np.full(tree.n_features, np.nan) if scales is None else np.asarray(scales, float)
     if leaf_labels is None:
         labels: list[Label | None] = [None] * tree.n_leaves
@@ -126,12 +126,12 @@ def _met(question: _Question, node: int, passed: bool) -> PathTestFacts:
     test = tree.test(node)
     x = float(question.row[feature])
     margin = min(abs(x - test.lower), abs(x - test.upper), float_info.max)
-    name = question.names[feature]
+    column = question.columns[feature]
     return {
         "node": node,
         "feature": feature,
-        "name": name,
-        "test": test.text(name),
+        "name": column.name,
+        "test": test.text(column),
         "value": x,
         "passed": passed,
         "margin": margin,
@@ -148,10 +148,10 @@ def _changes(question: _Question, home: int) -> list[ChangeFacts]:
     """Return the changes of one or two values that reach other leaves, nearest first."""
     changes: list[ChangeFacts] = []
     for leaf, box in enumerate(leaf_boxes(question.tree)):
-        outside = [each for each in box if not contains(box[each], float(question.row[each]))]
+        outside = [each for each in box if not box[each].holds(float(question.row[each]))]
         if leaf == home or not 1 <= len(outside) <= 2:
             continue
-        moves = [_move(question, feature, box[feature]) for feature in outside]
+        moves = [_move(question, feature, box[feature].intervals) for feature in outside]
         found = [move for move in moves if move is not None]
         if len(found) < len(moves):
             continue  # no value of the row's type lies in the box
@@ -189,7 +189,7 @@ def _move(question: _Question, feature: int, intervals: tuple[Interval, ...]) ->
     deviations = _in_deviations(question, feature, change)
     return {
         "feature": feature,
-        "name": question.names[feature],
+        "name": question.columns[feature].name,
         "value": float(x),
         "to": to,
         "bound": bound,
@@ -236,7 +236,7 @@ def row_text(explanation: RowExplanation) -> str:
     width = max(map(len, tests), default=0)
     for step, test in zip(explanation["path"], tests, strict=True):
         answer = "yes" if step["passed"] else "no "
-        margin = f"margin {number(step['margin'])}{_deviations(step['margin_sd'])}"
+        margin = f"margin {about(step['margin'])}{_deviations(step['margin_sd'])}"
         value = f"{one_line(step['name'])} = {number(step['value'])}"
         lines.append(f"  {answer}  {test:<{width}}   {value}, {margin}")
     if explanation["changes"]:

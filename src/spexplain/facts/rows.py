@@ -18,7 +18,7 @@ from spexplain.facts.schema import (
 )
 from spexplain.facts.statistics import QUANTILES, Moments, nearest_rows, rows_of_groups
 from spexplain.table.reference import Reference
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Column, Tree
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
@@ -63,7 +63,7 @@ class TrainingRows(NamedTuple):
     reference: Reference | None
 
 
-def feature_facts(tree: Tree, names: Sequence[str], importances: Floats) -> list[FeatureFacts]:
+def feature_facts(tree: Tree, names: Sequence[Column], importances: Floats) -> list[FeatureFacts]:
     """Return the tested features, without what describes their values; importances are the nodes'."""
     inner = tree.feature != LEAF
     n_tests = np.bincount(tree.feature[inner], minlength=tree.n_features)
@@ -74,10 +74,16 @@ def feature_facts(tree: Tree, names: Sequence[str], importances: Floats) -> list
     ]
 
 
-def _feature(feature: int, names: Sequence[str], n_tests: int, importance: float) -> FeatureFacts:
+def _feature(
+    feature: int, names: Sequence[Column], n_tests: int, importance: float
+) -> FeatureFacts:
     return {
         "feature": feature,
-        "name": names[feature],
+        "name": names[feature].name,
+        "kind": names[feature].kind,
+        "categories": [plain_label(each) for each in names[feature].categories],
+        "zone": names[feature].zone,
+        "has_missing": names[feature].has_missing,
         "n_tests": n_tests,
         "importance": importance,
         "integer": None,
@@ -112,7 +118,7 @@ def add_rows(
     summary: Summary,
     explanation: "Explanation",
     X: Matrix,
-    names: Sequence[str],
+    names: Sequence[Column],
     detail: Detail,
 ) -> None:
     """Complete a summary with what the training rows tell."""
@@ -143,7 +149,7 @@ def add_rows(
     summary["dtype"] = str(X.dtype)
     summary["differences"] = {
         "features": columns.tolist(),
-        "names": [names[column] for column in columns],
+        "names": [names[column].name for column in columns],
         "values": [[finite(x) for x in own] for own in differences[:, columns]],
     }
     summary["points"] = _points(explanation, X, names, detail)
@@ -153,7 +159,7 @@ def _add_cards(
     summary: Summary,
     training: TrainingRows,
     profiled: list[Ints],
-    names: Sequence[str],
+    names: Sequence[Column],
     detail: Detail,
 ) -> None:
     """Describe the rows of every leaf."""
@@ -202,7 +208,7 @@ def _leaf_columns(training: TrainingRows, leaf: int, features: Ints) -> Floats:
 
 
 def _profile(
-    training: TrainingRows, leaf: int, features: Ints, quantiles: Floats, names: Sequence[str]
+    training: TrainingRows, leaf: int, features: Ints, quantiles: Floats, names: Sequence[Column]
 ) -> list[ProfileFacts]:
     """Return how some features are distributed in a leaf, whose `QUANTILES` are given."""
     means, stds = training.means[leaf], training.stds[leaf]
@@ -213,7 +219,7 @@ def _profile(
         profile.append(
             {
                 "feature": feature,
-                "name": names[feature],
+                "name": names[feature].name,
                 "mean": finite(means[feature]),
                 "std": finite(stds[feature]),
                 "min": finite(low[feature]),
@@ -259,7 +265,7 @@ def _row_facts(training: TrainingRows, rows: Ints) -> list[RowFacts]:
 
 
 def _add_features(
-    summary: Summary, training: TrainingRows, total: Moments, names: Sequence[str]
+    summary: Summary, training: TrainingRows, total: Moments, names: Sequence[Column]
 ) -> None:
     """Describe the features over all rows."""
     known = {each["feature"]: each for each in summary["features"]}
@@ -284,7 +290,7 @@ def plane_of(tree: Tree) -> list[int]:
 
 
 def _points(
-    explanation: "Explanation", X: Matrix, names: Sequence[str], detail: Detail
+    explanation: "Explanation", X: Matrix, names: Sequence[Column], detail: Detail
 ) -> PointsFacts:
     """Return a random sample of rows in the plane of the two most used features."""
     features = plane_of(explanation.tree)
@@ -294,7 +300,7 @@ def _points(
     columns = [X[rows, feature].astype(np.float64).tolist() for feature in features]
     return {
         "features": features,
-        "names": [names[feature] for feature in features],
+        "names": [names[feature].name for feature in features],
         "row": rows.tolist(),
         "x": columns[0],
         "y": columns[1] if len(columns) > 1 else [],

@@ -12,10 +12,12 @@ from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 
+from spexplain.tree import Column, Kind, Region, Test
+
 FORMAT = "spexplain.facts"
-VERSION = 1
+VERSION = 2
 ROW_FORMAT = "spexplain.row"
-ROW_VERSION = 1
+ROW_VERSION = 2
 
 Label: TypeAlias = str | int | float | bool
 
@@ -25,7 +27,7 @@ class RunnerUpFacts(TypedDict):
 
     feature: int
     name: str
-    threshold: float
+    threshold: float | None  # None in a test of categories
     text: str  # the test in words
     score: float
     own_score: float | None  # of the node's test, by the same formula; lower is better
@@ -36,9 +38,11 @@ class BoxFacts(TypedDict):
     """What holds for one feature in the rows of a node."""
 
     feature: int
-    # (lower, upper] pieces from low to high, None for infinity; one piece unless tests are intervals,
-    # and none if no value passes all tests
+    # (lower, upper] pieces from low to high, None for infinity; one piece unless tests are intervals or
+    # sets of categories, and none if no value passes all tests. The code c of a category is the piece
+    # (c - 1, c].
     intervals: list[list[float | None]]
+    missing: bool  # whether a missing value passes
 
 
 class NodeFacts(TypedDict):
@@ -53,6 +57,8 @@ class NodeFacts(TypedDict):
     name: str | None
     lower: float | None  # the test: lower < x ≤ threshold; None means no lower bound
     threshold: float | None
+    missing: bool  # whether a missing value passes; without a threshold, nothing else does
+    values: list[int] | None  # codes of the categories that pass, in a test of categories
     test: str | None  # the same in words
     depth: int
     size: int
@@ -78,8 +84,8 @@ class ConditionFacts(TypedDict):
 
     feature: int
     name: str
-    # (lower, upper] pieces from low to high, None for infinity; one piece unless tests are intervals
-    intervals: list[list[float | None]]
+    intervals: list[list[float | None]]  # see `BoxFacts`
+    missing: bool
     text: str
 
 
@@ -157,6 +163,10 @@ class FeatureFacts(TypedDict):
 
     feature: int
     name: str
+    kind: Kind  # what its values are, see `spexplain.tree.Column`
+    categories: list[Label]  # the values of a category, by code
+    zone: str | None  # in which dates are said
+    has_missing: bool  # whether rows lack a value
     n_tests: int
     importance: float
     integer: bool | None  # all values are whole numbers
@@ -347,6 +357,41 @@ def bounds(interval: Sequence[float | None]) -> tuple[float, float]:
     """Return the ends of an interval of a summary, with infinities in place of None."""
     lower, upper = interval
     return -inf if lower is None else lower, inf if upper is None else upper
+
+
+def region_of(box: BoxFacts | ConditionFacts) -> Region:
+    """Return where the values of a box lie."""
+    return Region(tuple(map(bounds, box["intervals"])), box["missing"])
+
+
+def test_of(node: NodeFacts) -> Test:
+    """Return the test of an inner node."""
+    feature, missing = node["feature"], node["missing"]
+    assert feature is not None
+    if node["values"] is not None:
+        return Test(feature, missing=missing, values=tuple(node["values"]))
+    lower, upper = bounds([node["lower"], node["threshold"]])
+    only_missing = missing and node["lower"] is None and node["threshold"] is None
+    return Test(feature, lower, -inf if only_missing else upper, missing)
+
+
+def column_of(feature: FeatureFacts, name: str | None = None) -> Column:
+    """Return what a feature's values are, perhaps under another name."""
+    return Column(
+        feature["name"] if name is None else name,
+        feature["kind"],
+        tuple(feature["categories"]),
+        feature["zone"],
+        feature["has_missing"],
+    )
+
+
+def columns_of(summary: "Summary", names: Mapping[int, str] | None = None) -> dict[int, Column]:
+    """Return the columns that a summary describes by number, perhaps under other names."""
+    shown = {} if names is None else names
+    return {
+        each["feature"]: column_of(each, shown.get(each["feature"])) for each in summary["features"]
+    }
 
 
 def plain_label(label: Any) -> Label:

@@ -32,12 +32,12 @@ from spexplain.facts.schema import (
     plain,
     plain_label,
 )
-from spexplain.facts.text import default_names
+from spexplain.facts.text import known_columns
 from spexplain.metrics.agreement import agreement_of_counts
 from spexplain.table.reference import NOISE
-from spexplain.tree import LEAF, Test, Tree
-from spexplain.tree.boxes import Box, Interval, node_boxes
-from spexplain.tree.words import interval_text, rule_text
+from spexplain.tree import LEAF, Column, Region, Test, Tree
+from spexplain.tree.boxes import Box, node_boxes
+from spexplain.tree.words import rule_text
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
@@ -47,7 +47,7 @@ def summarize(
     explanation: "Explanation",
     X: Any = None,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[Column | str] | None = None,
     leaf_reference: Iterable[Any] | None = None,
     path: Iterable[PathStep] = (),
     runner_ups: Mapping[int, RunnerUp] | None = None,
@@ -64,8 +64,8 @@ def summarize(
         The tree, its counts of clusters, and the leaf of every training row.
     X : array of shape (n_samples, n_features), optional
         The training rows. Without them nothing is said about values: no profiles, no rows.
-    names : list of str, optional
-        Names of the features; x0, x1, ... by default.
+    names : list of str or Column, optional
+        Names of the features, or what they are; numbers called x0, x1, ... by default.
     leaf_reference : sequence, optional
         The reference label that each leaf stands for; by default its commonest.
     path : iterable of PathStep, optional
@@ -99,7 +99,7 @@ def summarize(
     """
     detail = Detail() if detail is None else detail
     tree = explanation.tree
-    known = default_names(tree.n_features, names)
+    known = known_columns(tree.n_features, names)
     counted = CountedTree.of(explanation, known)
     leaves = leaf_facts(counted, leaf_reference)
     trees = [step_facts(step, tree) for step in explanation.trees]
@@ -162,17 +162,14 @@ def is_changed(explanation: "Explanation") -> bool:
     if not explanation.is_refined or grown is None or tree.n_leaves > grown.tree.n_leaves:
         return explanation.is_refined
     before = grown.tree.truncate(tree.n_leaves)
-    return not all(
-        np.array_equal(getattr(tree, name), getattr(before, name), equal_nan=True)
-        for name in ("feature", "threshold", "lower", "left", "right")
-    )
+    return tree.tests != before.tests or not np.array_equal(tree.left, before.left)
 
 
 class CountedTree(NamedTuple):
     """A tree with the rows of its nodes."""
 
     tree: Tree
-    names: Sequence[str]
+    columns: Sequence[Column]
     boxes: list[Box]  # where the rows of every node lie
     sizes: Ints  # rows of every node
     counts: Ints  # rows of every reference cluster in every node, shape (n_nodes, k)
@@ -182,7 +179,7 @@ class CountedTree(NamedTuple):
     importances: Floats  # of every node's test
 
     @classmethod
-    def of(cls, explanation: "Explanation", names: Sequence[str]) -> "CountedTree":
+    def of(cls, explanation: "Explanation", columns: Sequence[Column]) -> "CountedTree":
         """Return the counts of a tree's nodes."""
         tree, reference = explanation.tree, explanation.reference
         sizes, counts = explanation.node_sizes, explanation.node_counts
@@ -191,7 +188,7 @@ class CountedTree(NamedTuple):
         classes: Array = np.empty(0) if reference is None else reference.classes
         weights = tree.totals(np.diag(sizes[tree.leaves])) if reference is None else counts
         earned = node_importances(tree, weights)
-        return cls(tree, names, node_boxes(tree), sizes, counts, noise, labels, classes, earned)
+        return cls(tree, columns, node_boxes(tree), sizes, counts, noise, labels, classes, earned)
 
     @property
     def n_rows(self) -> int:
@@ -247,7 +244,8 @@ def _node(
     is_leaf = tree.feature[node] == LEAF
     feature, left = int(tree.feature[node]), int(tree.left[node])
     lower, threshold = float(tree.lower[node]), float(tree.threshold[node])
-    name = None if is_leaf else counted.names[feature]
+    column = None if is_leaf else counted.columns[feature]
+    codes = tree.values.get(node)
     code = counted.commonest(node)
     return {
         "node": node,
@@ -256,10 +254,12 @@ def _node(
         "right": None if is_leaf else int(tree.right[node]),
         "leaf": leaf,
         "feature": None if is_leaf else feature,
-        "name": name,
+        "name": None if column is None else column.name,
         "lower": finite(lower),
         "threshold": finite(threshold),
-        "test": None if name is None else tree.test(node).text(name),
+        "missing": bool(tree.missing[node]),
+        "values": None if codes is None else list(codes),
+        "test": None if column is None else tree.test(node).text(column),
         "depth": int(tree.node_depths[node]),
         "size": size,
         "share": counted.share(size),
@@ -275,22 +275,24 @@ def _node(
         # Split number s made the nodes 2s + 1 and 2s + 2, and the tree of s + 2 leaves.
         "splits_at": None if is_leaf else (left + 3) // 2,
         "importance": float(counted.importances[node]),
-        "runner_up": None if runner_up is None else _runner_up(runner_up, counted.names),
+        "runner_up": None if runner_up is None else _runner_up(runner_up, counted.columns),
     }
 
 
-def _box(feature: int, intervals: Sequence[Interval]) -> BoxFacts:
-    ends = [[finite(low), finite(high)] for low, high in intervals]
-    return {"feature": feature, "intervals": ends}
+def _box(feature: int, region: Region) -> BoxFacts:
+    ends = [[finite(low), finite(high)] for low, high in region.intervals]
+    return {"feature": feature, "intervals": ends, "missing": region.missing}
 
 
-def _runner_up(found: RunnerUp, names: Sequence[str]) -> RunnerUpFacts:
+def _runner_up(found: RunnerUp, columns: Sequence[Column]) -> RunnerUpFacts:
     cut = found.cut
     return {
         "feature": cut.feature,
-        "name": names[cut.feature],
-        "threshold": cut.threshold,
-        "text": Test(cut.feature, upper=cut.threshold).text(names[cut.feature]),
+        "name": columns[cut.feature].name,
+        "threshold": finite(cut.threshold),
+        "text": Test(cut.feature, cut.lower, cut.threshold, cut.missing, cut.values).text(
+            columns[cut.feature]
+        ),
         "score": cut.score,
         "own_score": finite(found.own_score),
         "objective": found.objective,
@@ -311,8 +313,8 @@ def leaf_facts(counted: CountedTree, leaf_reference: Iterable[Any] | None) -> li
                 "leaf": leaf,
                 "node": node,
                 "depth": int(tree.node_depths[node]),
-                "rule": rule_text(box, counted.names),
-                "conditions": conditions_of(box, counted.names),
+                "rule": rule_text(box, counted.columns),
+                "conditions": conditions_of(box, counted.columns),
                 "size": size,
                 "share": counted.share(size),
                 "value": finite(tree.value[node]),
@@ -330,15 +332,15 @@ def leaf_facts(counted: CountedTree, leaf_reference: Iterable[Any] | None) -> li
     return leaves
 
 
-def conditions_of(box: Box, names: Sequence[str]) -> list[ConditionFacts]:
+def conditions_of(box: Box, columns: Sequence[Column]) -> list[ConditionFacts]:
     """Return what a rule says about each feature."""
     return [
         {
-            **_box(feature, intervals),
-            "name": names[feature],
-            "text": interval_text(intervals, names[feature]),
+            **_box(feature, region),
+            "name": columns[feature].name,
+            "text": region.text(columns[feature]),
         }
-        for feature, intervals in box.items()
+        for feature, region in box.items()
     ]
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from spexplain.facts.schema import Label, LeafFacts, PartFacts, Summary
 from spexplain.messages import counted, one_line
 from spexplain.table.reference import NOISE
-from spexplain.tree.words import number
+from spexplain.tree import Column, about
+from spexplain.tree.column import as_columns
 
 _N_PARTS = 4  # clusters of a leaf that are named
 
@@ -44,13 +45,13 @@ def parts_text(parts: Sequence[PartFacts], n_named: int = _N_PARTS) -> str:
     return ", ".join([*named, f"{rest:,} others"] if rest else named)
 
 
-def default_names(n_features: int, given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return one name per feature: the given ones, or x0, x1, ..."""
+def known_columns(n_features: int, given: Sequence[Column | str] | None) -> tuple[Column, ...]:
+    """Return one column per feature: the given ones, or numbers called x0, x1, ..."""
     if given is None:
-        return tuple(f"x{column}" for column in range(n_features))
+        return as_columns(f"x{column}" for column in range(n_features))
     if len(given) != n_features:
         raise ValueError(f"feature_names has {len(given)} entries, but X has {n_features} columns.")
-    return tuple(map(str, given))
+    return as_columns(given)
 
 
 def summary_text(summary: Summary) -> str:
@@ -124,7 +125,7 @@ def _leaf(leaf: LeafFacts) -> str:
     lines = [f"Leaf {leaf['leaf']}{stands}: {rows_text(leaf['size'], leaf['share'])}"]
     lines.append(f"  rule: {one_line(leaf['rule'])}")
     if leaf["composition"]:
-        lift = "" if leaf["lift"] is None else f"; lift {number(round(leaf['lift'], 2))}"
+        lift = "" if leaf["lift"] is None else f"; lift {about(round(leaf['lift'], 2))}"
         lines.append(f"  reference: {parts_text(leaf['composition'])}{lift}")
     if leaf["telling"]:
         lines.append(f"  typical: {one_line('; '.join(each['text'] for each in leaf['telling']))}")

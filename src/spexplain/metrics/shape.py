@@ -99,5 +99,5 @@ def _leaf_weights(tree: Tree, X: Any, sizes: Any) -> Floats:
 
 def count_thresholds(box: Box) -> int:
     """Return the number of ends, infinity apart, of the intervals that the features may lie in."""
-    ends = (end for intervals in box.values() for interval in intervals for end in interval)
+    ends = (end for region in box.values() for interval in region.intervals for end in interval)
     return sum(isfinite(end) for end in ends)

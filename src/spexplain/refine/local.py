@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -170,14 +171,7 @@ def _visit(node: int, routes: Routes, table: NodeRows, goal: Goal, start: int, s
 
 def retested(tree: Tree, routes: Routes) -> Tree:
     """Return the tree with the tests of `routes`."""
-    data = {
-        name: getattr(tree, name).copy()
-        for name in ("feature", "threshold", "lower", "left", "right", "size", "score", "value")
-    }
-    for node, test in routes.tests.items():
-        data["feature"][node], data["threshold"][node] = test.feature, test.upper
-        data["lower"][node] = test.lower
-    return Tree(n_features=tree.n_features, **data)
+    return tree.retested(routes.tests)
 
 
 def revalued(tree: Tree, X: Matrix, objective: Objective) -> Tree:
@@ -204,9 +198,9 @@ def revalued(tree: Tree, X: Matrix, objective: Objective) -> Tree:
         value[node] = objective.leaf_value(sides[node])
         if tree.feature[node] == LEAF:
             continue
-        cut = Cut(int(tree.feature[node]), float(tree.threshold[node]), 0.0, 0.0, tree.lower[node])
-        x = table[:, cut.feature].astype(np.float64)
-        is_left = ((cut.lower < x) & (x <= cut.threshold))[members]
+        test = tree.test(node)
+        cut = Cut(test.feature, test.upper, 0.0, 0.0, test.lower)
+        is_left = test.passes(table[:, test.feature].astype(np.float64))[members]
         parts = ledger.split(state, members, is_left, cut)
         states[int(tree.left[node])] = parts[0], members[is_left]
         states[int(tree.right[node])] = parts[1], members[~is_left]
@@ -214,7 +208,4 @@ def revalued(tree: Tree, X: Matrix, objective: Objective) -> Tree:
         for node in np.flatnonzero(tree.feature != LEAF).tolist():
             left, right = sides[int(tree.left[node])], sides[int(tree.right[node])]
             score[node] = float(objective.score(left, right, sides[node]))
-    same = {
-        name: getattr(tree, name) for name in ("feature", "threshold", "lower", "left", "right")
-    }
-    return Tree(n_features=tree.n_features, **same, size=size, score=score, value=value)
+    return replace(tree, size=size, score=score, value=value)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
-from spexplain.table.columns import Column, Kind, column_numbers, default_names
+from spexplain.table.columns import column_numbers, default_names
 from spexplain.table.distances import CostName
 from spexplain.table.reference import Reference
-from spexplain.tree import Tree
+from spexplain.tree import Column, Kind, Tree
 
 _FOR_TRAINING_ROWS = (
     "pass the training rows as X, computed, to an estimator that was fitted to them"

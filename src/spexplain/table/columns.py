@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -11,30 +11,12 @@ from sklearn import __version__
 
 from spexplain.aliases import Ints
 from spexplain.arguments import check_choice, is_integer
+from spexplain.tree import Kind
 
-Kind: TypeAlias = Literal["number", "whole", "boolean", "category", "date"]
 FrameKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
-_KINDS: dict[str, Kind] = {"b": "boolean", "i": "whole", "u": "whole", "M": "date", "m": "number"}
+_KINDS: dict[str, Kind] = {"b": "boolean", "i": "whole", "u": "whole", "M": "date", "m": "duration"}
 # Until 1.8, scikit-learn asks all but pandas for names by a protocol that polars dropped in 2.0.
 _ASKS_BY_PROTOCOL = tuple(int(part) for part in __version__.split(".")[:2]) < (1, 9)
-
-
-class Column(NamedTuple):
-    """A column as the user brought it.
-
-    Parameters
-    ----------
-    name : str
-        Its name, or x0, x1, ... in a table without names.
-    kind : {"number", "whole", "boolean", "category", "date"}
-        What its values were before they became floats. Fits take numbers, whole numbers and booleans.
-    categories : tuple
-        The values of a category, in order.
-    """
-
-    name: str
-    kind: Kind = "number"
-    categories: tuple[Any, ...] = ()
 
 
 def kind_of_dtype(dtype: Any) -> Kind:

@@ -9,11 +9,10 @@ import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix
 from spexplain.table.base import GroupSums, Table
-from spexplain.table.columns import Kind
 from spexplain.table.distances import CostName
 from spexplain.table.host import HostTable, group_sizes
 from spexplain.table.places import on_host
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Kind, Tree
 
 _log = logging.getLogger("spexplain")
 _COPIED = 1 << 23  # bytes up to which the caller's table is copied, rather than watched

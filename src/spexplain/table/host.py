@@ -10,9 +10,8 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import GroupSums, Table
 from spexplain.table.checks import checksum
-from spexplain.table.columns import Kind
 from spexplain.table.distances import CostName, service_costs
-from spexplain.tree import Tree
+from spexplain.tree import Kind, Tree
 
 _COPIED = 8_000_000  # bytes up to which the caller's table is copied, rather than watched
 

@@ -14,12 +14,12 @@ from spexplain.table import partition_worker as worker
 from spexplain.table.base import _FOR_TRAINING_ROWS, GroupSums, Rows, Table
 from spexplain.table.checks import refuse_flaw
 from spexplain.table.coding import MAX_BINS, Binning, binning_of, code, limits_of
-from spexplain.table.columns import Kind, kinds_of
+from spexplain.table.columns import kinds_of
 from spexplain.table.distances import CostName
 from spexplain.table.places import is_collection
 from spexplain.table.reference import Reference, count_noise
 from spexplain.table.workers import Workers, add_tuples, current_client
-from spexplain.tree import Tree
+from spexplain.tree import Kind, Tree
 
 ROWS_PER_PARTITION = 1_000_000  # of tables that lie in the memory of this process
 _N_SAMPLED = 32  # partitions that the borders of bins are taken from

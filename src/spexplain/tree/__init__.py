@@ -1,10 +1,23 @@
-"""The finished tree, its tests, and the words for both.
+"""The finished tree, its tests, what columns hold, and the words for all of them.
 
-Import `Tree`, `Test`, `LEAF` and `number` from here, boxes of leaves from `spexplain.tree.boxes`, and
-rules in words from `spexplain.tree.words`.
+Import `Tree`, `Test`, `Column`, `Region`, `LEAF` and `number` from here, boxes of leaves from
+`spexplain.tree.boxes`, and rules in words from `spexplain.tree.words`.
 """
 
 from spexplain.tree.arrays import LEAF
-from spexplain.tree.tree import Interval, Test, Tree, number
+from spexplain.tree.column import Column, Kind, about, number
+from spexplain.tree.region import EVERYWHERE, Interval, Region
+from spexplain.tree.tree import Test, Tree
 
-__all__ = ["LEAF", "Interval", "Test", "Tree", "number"]
+__all__ = [
+    "EVERYWHERE",
+    "LEAF",
+    "Column",
+    "Interval",
+    "Kind",
+    "Region",
+    "Test",
+    "Tree",
+    "about",
+    "number",
+]

@@ -1,30 +1,28 @@
-"""Where the rows of a node lie: for every tested feature the intervals that its value may fall in."""
+"""Where the rows of a node lie: for every tested column the region that its value may fall in."""
 
 from collections.abc import Mapping
-from math import inf
 from typing import TypeAlias
 
 import numpy as np
 
-from spexplain.tree import LEAF, Interval, Tree
+from spexplain.tree import LEAF, Tree
+from spexplain.tree.region import EVERYWHERE, Region
 
-__all__ = ["Box", "Interval", "contains", "leaf_box", "leaf_boxes", "node_boxes"]
+__all__ = ["Box", "Region", "leaf_box", "leaf_boxes", "node_boxes"]
 
-Box: TypeAlias = Mapping[int, tuple[Interval, ...]]  # by feature; what is not there is free
-
-EVERYWHERE: tuple[Interval, ...] = ((-inf, inf),)
+Box: TypeAlias = Mapping[int, Region]  # by column; what is not there is free
 
 
 def node_boxes(tree: Tree) -> list[Box]:
-    """Return the box of every node; features stand in the order of their first test on the way.
+    """Return the box of every node; columns stand in the order of their first test on the way.
 
     Examples
     --------
     >>> from spexplain.tree.boxes import node_boxes
     >>> from spexplain.tree import Tree
     >>> tree = Tree.root(n_features=1, size=0).split(0, feature=0, threshold=9.0, lower=6.0)
-    >>> node_boxes(tree)
-    [{}, {0: ((6.0, 9.0),)}, {0: ((-inf, 6.0), (9.0, inf))}]
+    >>> [region.intervals for box in node_boxes(tree) for region in box.values()]
+    [((6.0, 9.0),), ((-inf, 6.0), (9.0, inf))]
     """
     boxes: list[Box] = [{}] * tree.n_nodes
     for node in np.flatnonzero(tree.feature != LEAF).tolist():  # parents come first
@@ -37,7 +35,7 @@ def _below(box: Box, tree: Tree, node: int, *, passed: bool) -> Box:
     """Return the box of a child, from the box of its parent."""
     test = tree.test(node)
     before = box.get(test.feature, EVERYWHERE)
-    return {**box, test.feature: _common(before, test.intervals(passed=passed))}
+    return {**box, test.feature: before.common(test.region(passed=passed))}
 
 
 def leaf_box(tree: Tree, leaf: int) -> Box:
@@ -52,14 +50,3 @@ def leaf_boxes(tree: Tree) -> list[Box]:
     """Return the boxes of the leaves from left to right."""
     boxes = node_boxes(tree)
     return [boxes[node] for node in tree.leaves.tolist()]
-
-
-def _common(first: tuple[Interval, ...], second: tuple[Interval, ...]) -> tuple[Interval, ...]:
-    """Return the intervals in which both hold, from low to high."""
-    pieces = [(max(a, c), min(b, d)) for a, b in first for c, d in second]
-    return tuple(sorted((low, high) for low, high in pieces if low < high))
-
-
-def contains(intervals: tuple[Interval, ...], x: float) -> bool:
-    """Whether a value lies in one of the intervals."""
-    return any(low < x <= high for low, high in intervals)

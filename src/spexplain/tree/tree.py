@@ -1,31 +1,21 @@
 """The finished tree: immutable arrays, nodes in birth order, every inner node a test of one column."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.records import Cut
-from spexplain.tree.arrays import DTYPES, LEAF, document_of, parsed
+from spexplain.tree.arrays import BLANK, DTYPES, LEAF, SetTests, document_of, parsed
+from spexplain.tree.column import Column
+from spexplain.tree.region import Region
 
-Interval: TypeAlias = tuple[float, float]  # lower < x ≤ upper
-
-
-def number(x: float) -> str:
-    """Return a number as people read it: six significant digits.
-
-    Examples
-    --------
-    >>> from spexplain.tree import number
-    >>> number(0.1 + 0.2), number(1234567.89)
-    ('0.3', '1.23457e+06')
-    """
-    return f"{x:.6g}"
+_NOTHING: Bools = np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -39,7 +29,9 @@ class Test:
     lower, upper : float
         Bounds of the values that pass; infinite where there is none.
     missing : bool, default=False
-        Whether a missing value passes.
+        Whether a missing value passes. With an upper bound of -inf nothing else does.
+    values : tuple of int, optional
+        The categories that pass, by code; the bounds then do not matter.
 
     Examples
     --------
@@ -50,6 +42,8 @@ class Test:
     '2.45 < petal length ≤ 4.75'
     >>> Test(0, 2.45, 4.75).passes(4.75)
     True
+    >>> Test(0, values=(0, 2)).passes(np.array([0.0, 1.0, 2.0]))
+    array([ True, False,  True])
     """
 
     __test__ = False  # pytest takes classes of this name for its own
@@ -58,28 +52,27 @@ class Test:
     lower: float = -inf
     upper: float = inf
     missing: bool = False
+    values: tuple[int, ...] | None = None
 
     def passes(self, x: Any) -> Any:
-        """Whether values pass: one value, or an array of them."""
+        """Whether values pass: one value, or an array of them; NaN is a missing value."""
         found = (self.lower < x) & (x <= self.upper)
+        if self.values is not None:
+            found = np.isin(x, self.values)
         return found | np.isnan(x) if self.missing else found
 
-    def intervals(self, *, passed: bool) -> tuple[Interval, ...]:
-        """Return the intervals of the values that pass, or of those that do not."""
-        if passed:
-            return ((self.lower, self.upper),)
-        outside = ((-inf, self.lower), (self.upper, inf))
-        return tuple((low, high) for low, high in outside if low < high)
+    def region(self, *, passed: bool = True) -> Region:
+        """Return the values that pass, or those that do not."""
+        if self.values is not None:
+            region = Region.of_codes(self.values, missing=self.missing)
+        else:
+            bounds = ((self.lower, self.upper),) if self.lower < self.upper else ()
+            region = Region(bounds, self.missing)
+        return region if passed else region.rest()
 
-    def text(self, name: str) -> str:
-        """Return the test in words, for a column of this name."""
-        if self.lower == -inf and self.upper == inf:
-            return f"any {name}"
-        if self.lower == -inf:
-            return f"{name} ≤ {number(self.upper)}"
-        if self.upper == inf:
-            return f"{name} > {number(self.lower)}"
-        return f"{number(self.lower)} < {name} ≤ {number(self.upper)}"
+    def text(self, column: Column | str) -> str:
+        """Return the test in words, for a column or a name."""
+        return self.region().text(column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +96,11 @@ class Tree:
     score, value : array of float, shape (n_nodes,)
         Score of the node's cut (NaN in leaves), and what the node adds to the objective while it is
         a leaf.
+    missing : array of bool, shape (n_nodes,), optional
+        Whether rows without a value, or with one never seen in training, pass the test; by default
+        none do.
+    values : dict, optional
+        By node, the codes of the categories that pass; such nodes have NaN for both bounds.
 
     Examples
     --------
@@ -123,8 +121,12 @@ class Tree:
     size: Ints
     score: Floats
     value: Floats
+    missing: Bools = field(default_factory=lambda: _NOTHING)
+    values: SetTests = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not len(self.missing):
+            object.__setattr__(self, "missing", np.zeros(len(self.feature), dtype=np.bool_))
         for name, dtype in DTYPES.items():
             array: Array = np.array(getattr(self, name), dtype=dtype)
             array.setflags(write=False)
@@ -134,7 +136,7 @@ class Tree:
     def root(cls, *, n_features: int, size: int, value: float = np.nan) -> Self:
         """Return the tree of one leaf."""
         whole = {"size": [size], "value": [value]}
-        blank = {name: [LEAF] if dtype is np.int64 else [np.nan] for name, dtype in DTYPES.items()}
+        blank = {name: [BLANK[dtype]] for name, dtype in DTYPES.items()}
         return cls(n_features=n_features, **(blank | whole))  # type: ignore[arg-type]
 
     def split(
@@ -147,33 +149,47 @@ class Tree:
         sizes: tuple[int, int] = (0, 0),
         score: float = np.nan,
         values: tuple[float, float] = (np.nan, np.nan),
+        missing: bool = False,
+        categories: tuple[int, ...] | None = None,
     ) -> Self:
-        """Return a tree whose leaf `node` has become a test with two new leaves, the youngest nodes."""
-        return self.grown([(node, Cut(feature, threshold, score, score, lower), sizes, values)])
+        """Return a tree whose leaf `node` has become a test with two new leaves, the youngest nodes.
+
+        `categories` are the codes that pass a test of categories, whose threshold is NaN.
+        """
+        cut = Cut(feature, threshold, score, score, lower, missing, categories)
+        return self.grown([(node, cut, sizes, values)])
 
     def grown(self, splits: list[tuple[int, Cut, tuple[int, int], tuple[float, float]]]) -> Self:
         """Return the tree after the given (node, cut, sizes, values), in this order."""
         n_old = len(self.feature)
         arrays: dict[str, Array] = {}
+        sets = dict(self.values)
         for name, dtype in DTYPES.items():
-            filler = LEAF if dtype is np.int64 else np.nan
-            arrays[name] = np.full(n_old + 2 * len(splits), filler, dtype=dtype)
+            arrays[name] = np.full(n_old + 2 * len(splits), BLANK[dtype], dtype=dtype)
             arrays[name][:n_old] = getattr(self, name)
         for number, (node, cut, sizes, values) in enumerate(splits):
             young = n_old + 2 * number
             arrays["feature"][node], arrays["threshold"][node] = cut.feature, cut.threshold
             arrays["lower"][node], arrays["score"][node] = cut.lower, cut.score
+            arrays["missing"][node] = cut.missing
+            if cut.values is not None:
+                arrays["threshold"][node] = arrays["lower"][node] = np.nan
+                sets[node] = cut.values
             arrays["left"][node], arrays["right"][node] = young, young + 1
             arrays["size"][young : young + 2] = sizes
             arrays["value"][young : young + 2] = values
-        return type(self)(n_features=self.n_features, **arrays)
+        return type(self)(n_features=self.n_features, values=sets, **arrays)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return self.n_features == other.n_features and all(
-            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
-            for name in DTYPES
+        return (
+            self.n_features == other.n_features
+            and self.values == other.values
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
+                for name in DTYPES
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -223,7 +239,10 @@ class Tree:
 
     def test(self, node: int) -> Test:
         """Return the test of an inner node."""
-        return Test(int(self.feature[node]), float(self.lower[node]), float(self.threshold[node]))
+        feature, missing = int(self.feature[node]), bool(self.missing[node])
+        if node in self.values:
+            return Test(feature, missing=missing, values=self.values[node])
+        return Test(feature, float(self.lower[node]), float(self.threshold[node]), missing)
 
     def totals(self, leaf_amounts: Array) -> Array:
         """Return the amounts of all nodes, first axis, from those of the leaves from left to right."""
@@ -244,11 +263,17 @@ class Tree:
         X = np.asarray(X)
         node = np.zeros(len(X), dtype=np.int64)
         moving = np.arange(len(X)) if self.n_nodes > 1 else np.empty(0, dtype=np.int64)
+        missing, knows_more = self.missing, bool(self.values) or self.missing.any()
         while len(moving):
             at = node[moving]
             # float32 rows meet float64 thresholds as float64: no rounding of either.
             x = X[moving, self.feature[at]].astype(np.float64, copy=False)
             goes_left = (self.lower[at] < x) & (x <= self.threshold[at])
+            if knows_more:
+                goes_left |= np.isnan(x) & missing[at]
+                for test_node, codes in self.values.items():
+                    here = np.flatnonzero(at == test_node)
+                    goes_left[here] |= np.isin(x[here], codes)
             node[moving] = np.where(goes_left, self.left[at], self.right[at])
             moving = moving[self.feature[node[moving]] != LEAF]
         return node
@@ -296,22 +321,45 @@ class Tree:
             arrays[name][cut_off] = LEAF
         for name in ("threshold", "lower", "score"):
             arrays[name][cut_off] = np.nan
-        return type(self)(n_features=self.n_features, **arrays)
+        arrays["missing"][cut_off] = False
+        kept = np.flatnonzero(~cut_off).tolist()
+        sets = {node: self.values[node] for node in kept if node in self.values}
+        return type(self)(n_features=self.n_features, values=sets, **arrays)
 
     def renumbered(self, columns: Ints, n_features: int) -> Self:
         """Return the tree for a wider table in which column ``columns[j]`` is this tree's column j."""
         arrays = {name: getattr(self, name) for name in DTYPES}
         inner = self.feature != LEAF
         arrays["feature"] = np.where(inner, columns[self.feature], LEAF)
-        return type(self)(n_features=n_features, **arrays)
+        return type(self)(n_features=n_features, values=self.values, **arrays)
+
+    def retested(self, tests: Mapping[int, Test], n_features: int | None = None) -> Self:
+        """Return the tree with other tests of some inner nodes, perhaps for a table of other columns."""
+        arrays = {name: getattr(self, name).copy() for name in DTYPES}
+        sets = dict(self.values)
+        for node, test in tests.items():
+            is_set = test.values is not None
+            arrays["feature"][node], arrays["missing"][node] = test.feature, test.missing
+            arrays["lower"][node] = np.nan if is_set else test.lower
+            arrays["threshold"][node] = np.nan if is_set else test.upper
+            sets.pop(node, None)
+            if test.values is not None:
+                sets[node] = test.values
+        width = self.n_features if n_features is None else n_features
+        return type(self)(n_features=width, values=sets, **arrays)
+
+    @property
+    def tests(self) -> dict[int, Test]:
+        """The tests of all inner nodes, in birth order."""
+        return {node: self.test(node) for node in np.flatnonzero(self.feature != LEAF).tolist()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for JSON: no NaN or infinity, floats exact."""
         arrays = {name: getattr(self, name) for name in DTYPES}
-        return document_of(self.n_features, arrays)
+        return document_of(self.n_features, arrays, self.values)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the tree that `to_dict` described; anything else is refused in one sentence."""
-        n_features, arrays = parsed(data)
-        return cls(n_features=n_features, **arrays)
+        n_features, arrays, values = parsed(data)
+        return cls(n_features=n_features, values=values, **arrays)

@@ -23,7 +23,7 @@ from spexplain.show.report.charts import Scale, cuts_chart, path_chart
 from spexplain.show.report.phrases import caveats, clipped, condition_of, rule_text, verdict
 from spexplain.show.report.sections import ReportFacts, cards, confusion, tree_events
 from spexplain.table.reference import Reference
-from spexplain.tree import Tree
+from spexplain.tree import Region, Tree
 
 PLAIN = ["iris", "without_reference", "one_leaf", "one_feature", "empty_leaf", "noise", "unicode"]
 
@@ -51,8 +51,8 @@ def test_impossible_rules_are_said_to_be_so():
 
 
 def test_conditions():
-    assert condition_of([(-inf, 2.0)], "x") == [("", "x", " ≤ 2")]
-    assert condition_of([(2.0, inf)], "x") == [("", "x", " > 2")]
+    assert condition_of(Region(((-inf, 2.0),)), "x") == [("", "x", " ≤ 2")]
+    assert condition_of(Region(((2.0, inf),)), "x") == [("", "x", " > 2")]
 
 
 def test_events_are_balanced_and_complete():

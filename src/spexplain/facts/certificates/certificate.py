@@ -18,12 +18,12 @@ from spexplain.facts.certificates.ratios import (
 )
 from spexplain.facts.certificates.spectrum import Method, smallest_eigenvalues
 from spexplain.facts.schema import finite
-from spexplain.facts.text import default_names
+from spexplain.facts.text import known_columns
 from spexplain.graphs import Graph, PairGraph, StarGraph
 from spexplain.graphs.sparse import graph_of
 from spexplain.metrics.cuts import part_sums
 from spexplain.metrics.inputs import table_of
-from spexplain.tree import Test, Tree, number
+from spexplain.tree import Test, Tree, about
 
 _WIDTH = 80
 _HOW = {
@@ -126,9 +126,9 @@ class Certificate:
     def _about_leaves(self) -> list[str]:
         parts = "1 part" if self.n_parts == 1 else f"{self.n_parts} parts"
         return [
-            f"The conductances of the leaves sum to {number(self.objective)}; 0 would mean that no edge is cut.",
-            f"No partition into {parts}, by a tree or otherwise, gets below {number(self.lower_bound)} "
-            f"({_HOW[self.method]}). The gap is {number(self.gap)}.",
+            f"The conductances of the leaves sum to {about(self.objective)}; 0 would mean that no edge is cut.",
+            f"No partition into {parts}, by a tree or otherwise, gets below {about(self.lower_bound)} "
+            f"({_HOW[self.method]}). The gap is {about(self.gap)}.",
         ]
 
     def _about_first_cut(self) -> list[str]:
@@ -139,12 +139,12 @@ class Certificate:
             "h is the weight of the cut edges over the smaller side's volume, Psi the sum of the conductances of both "
             "sides.",
             f"Along edges, {self.feature_names[self.smoothest_feature]} changes least: its Cheeger ratio is "
-            f"R = {number(ratio)} (between 0 and 2).",
-            f"Promised (proved): some cut of it has h at most sqrt(2R) = {number(self.h_bound)} and Psi at most "
-            f"2 sqrt(2R) = {number(self.psi_bound)}.",
-            f"Found: h = {number(self.best_h.value)} by {self._cut_text(self.best_h)}, and Psi = "
-            f"{number(self.best_psi.value)} by {self._cut_text(self.best_psi)}.",
-            f"No cut of any shape has Psi below {number(self.lambda_2)} ({_HOW[self.method]}).",
+            f"R = {about(ratio)} (between 0 and 2).",
+            f"Promised (proved): some cut of it has h at most sqrt(2R) = {about(self.h_bound)} and Psi at most "
+            f"2 sqrt(2R) = {about(self.psi_bound)}.",
+            f"Found: h = {about(self.best_h.value)} by {self._cut_text(self.best_h)}, and Psi = "
+            f"{about(self.best_psi.value)} by {self._cut_text(self.best_psi)}.",
+            f"No cut of any shape has Psi below {about(self.lambda_2)} ({_HOW[self.method]}).",
         ]
 
     def _cut_text(self, cut: CoordinateCut) -> str:
@@ -207,7 +207,7 @@ def certify(
     rows = table_of(X)
     if tree.n_features != rows.shape[1]:
         raise ValueError(f"X has {rows.shape[1]} columns, but the tree tests {tree.n_features}.")
-    names = default_names(rows.shape[1], feature_names)
+    names = tuple(each.name for each in known_columns(rows.shape[1], feature_names))
     # Of a pair of graphs, the certificate is about the one to cut little of.
     known = graph_of(graph.graph if isinstance(graph, PairGraph) else graph, rows)
     check_kind(known)

@@ -9,8 +9,7 @@ from scipy.spatial.distance import pdist
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.metrics.inputs import table_of
-from spexplain.tree import LEAF, Tree
-from spexplain.tree.words import number
+from spexplain.tree import LEAF, Tree, about
 
 _ROUNDING = 1e-12  # relative; both sides of the promise are often equal on paper
 
@@ -72,15 +71,15 @@ class CostBound:
         """Return the bounds in plain words, at most 80 columns wide."""
         total = sum(self.mistakes)
         lines = [
-            f"Serving every row by the centre of its leaf costs {number(self.tree_cost)} in summed l1 distance; by "
-            f"its own centre it would cost {number(self.reference_cost)}. The price is {number(self.price)}.",
+            f"Serving every row by the centre of its leaf costs {about(self.tree_cost)} in summed l1 distance; by "
+            f"its own centre it would cost {about(self.reference_cost)}. The price is {about(self.price)}.",
             f"The tree parts {total} {'row' if total == 1 else 'rows'} from their centres, which can cost at most "
-            f"{number(self.mistake_bound)} in total (proved).",
+            f"{about(self.mistake_bound)} in total (proved).",
         ]
         if self.height_bound_applies:
             lines.append(
                 f"Every cut made as few mistakes as IMM promises, so 1 + height = {1 + self.height} times the "
-                f"reference cost, {number(self.height_bound)}, is a bound too (proved)."
+                f"reference cost, {about(self.height_bound)}, is a bound too (proved)."
             )
         else:
             lines.append(

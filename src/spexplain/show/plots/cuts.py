@@ -7,12 +7,12 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.facts.rows import plane_of
-from spexplain.facts.text import default_names
+from spexplain.facts.text import known_columns
 from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new, label_text
 from spexplain.table.reference import NOISE
-from spexplain.tree import LEAF, Tree
-from spexplain.tree.boxes import EVERYWHERE, node_boxes
+from spexplain.tree import EVERYWHERE, LEAF, Tree
+from spexplain.tree.boxes import node_boxes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,9 @@ def segments(tree: Tree, features: Sequence[int]) -> list[CutSegment]:
         for at in (float(tree.lower[node]), float(tree.threshold[node])):
             if np.isfinite(at):
                 axis: Literal["x", "y"] = "x" if is_first else "y"
-                found += [CutSegment(axis, at, low, high, is_whole) for low, high in pieces]
+                found += [
+                    CutSegment(axis, at, low, high, is_whole) for low, high in pieces.intervals
+                ]
     return found
 
 
@@ -108,7 +110,8 @@ def plot_cuts(
     >>> ax.get_xlabel(), ax.lines[0].get_xdata()
     ('age', array([4.5, 4.5]))
     """
-    table, known = np.asarray(X), default_names(tree.n_features, names)
+    table = np.asarray(X)
+    known = [each.name for each in known_columns(tree.n_features, names)]
     if table.ndim != 2 or table.shape[1] != tree.n_features:
         raise ValueError(f"X must have {tree.n_features} columns, got shape {table.shape}.")
     plane = plane_of(tree) if features is None else [int(feature) for feature in features]

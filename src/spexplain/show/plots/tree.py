@@ -11,12 +11,11 @@ import numpy as np
 
 from spexplain.aliases import Floats
 from spexplain.arguments import check_choice
-from spexplain.facts.schema import LeafFacts, NodeFacts, Summary, bounds
+from spexplain.facts.schema import LeafFacts, NodeFacts, Summary, column_of, test_of
 from spexplain.facts.text import rows_text
 from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new, drawable, label_text, shortened, text_width
 from spexplain.table.reference import NOISE
-from spexplain.tree.words import interval_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -276,7 +275,11 @@ def tree_boxes(summary: Summary, max_name: int) -> list[TreeBox]:
 
 def _box(summary: Summary, node: NodeFacts, max_name: int) -> TreeBox:
     if node["leaf"] is None:
-        lines, bar, weight = [_test_text(node, max_name), f"{node['size']:,} rows"], 0.0, "normal"
+        lines, bar, weight = (
+            [_test_text(summary, node, max_name), f"{node['size']:,} rows"],
+            0.0,
+            "normal",
+        )
     else:
         leaf = summary["leaves"][node["leaf"]]
         lines = [_leaf_text(leaf, max_name), rows_text(leaf["size"], leaf["share"])]
@@ -285,9 +288,10 @@ def _box(summary: Summary, node: NodeFacts, max_name: int) -> TreeBox:
     return TreeBox(lines, max(width, 0.5) + 2 * _PAD, len(lines) * _LINE + 2 * _PAD + bar)
 
 
-def _test_text(node: NodeFacts, max_name: int) -> str:
+def _test_text(summary: Summary, node: NodeFacts, max_name: int) -> str:
     name = shortened(str(node["name"]), max_name)
-    return drawable(interval_text([bounds([node["lower"], node["threshold"]])], name))
+    (column,) = (each for each in summary["features"] if each["feature"] == node["feature"])
+    return drawable(test_of(node).text(column_of(column, name)))
 
 
 def _leaf_text(leaf: LeafFacts, max_name: int) -> str:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 from spexplain.facts.schema import PointsFacts, StepFacts
 from spexplain.show.report.phrases import clipped, condition_text, figure, share
 from spexplain.show.report.sections import ReportFacts, color_class
-from spexplain.tree.boxes import EVERYWHERE, Interval
+from spexplain.tree import EVERYWHERE, Interval
 
 _N_TICKS = 5
 _STEEP = 5.0  # ratios beyond are drawn on a logarithmic scale, where that is asked for
@@ -375,9 +375,9 @@ def _cut_lines(source: ReportFacts, plane: list[int], x: Scale, y: Scale) -> Ite
         along = box.get(others[0], EVERYWHERE) if others else EVERYWHERE
         text = condition_text(source.test(node))
         for value in (node["lower"], node["threshold"]):
-            if value is None or not any(low < value < high for low, high in own):
+            if value is None or not any(low < value < high for low, high in own.intervals):
                 continue
-            for piece in along:
+            for piece in along.intervals:
                 if feature == plane[0]:
                     low, high = _held(piece, y)
                     yield CutLine(node["node"], x(value), low, x(value), high, text)
@@ -405,8 +405,8 @@ def _cut_regions(source: ReportFacts, plane: list[int], x: Scale, y: Scale) -> l
     for leaf in leaves:
         box = source.box(source.summary["nodes"][leaf["node"]])
         rows = box.get(plane[1], EVERYWHERE) if len(plane) > 1 else EVERYWHERE
-        for across in box.get(plane[0], EVERYWHERE):
-            for up in rows:
+        for across in box.get(plane[0], EVERYWHERE).intervals:
+            for up in rows.intervals:
                 (left, right), (bottom, top) = _held(across, x), _held(up, y)
                 size = round(right - left, 1), round(bottom - top, 1)
                 color = source.leaf_color(leaf)

@@ -1,13 +1,13 @@
 """Names, numbers and rules of the report in words. Nothing is escaped here: the templates do that."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from spexplain.facts.schema import Label, Summary
 from spexplain.messages import counted, one_line
-from spexplain.tree.boxes import Interval
-from spexplain.tree.words import interval_text
+from spexplain.tree import Column, Region
+from spexplain.tree.column import as_column, renamed
 
 NOTHING = "–"
 _LONGEST_NAME = 60  # longer ones are shortened in the middle, or rules could not be read
@@ -27,18 +27,26 @@ ConditionPieces: TypeAlias = list[Piece]  # any of them holds
 RulePieces: TypeAlias = list[ConditionPieces]  # all of them hold
 
 
-def condition_of(intervals: Iterable[Interval], name: str) -> ConditionPieces:
-    """Return what intervals (lower, upper] say about a feature, in the words of `interval_text`.
+def condition_of(region: Region, column: Column | str) -> ConditionPieces:
+    """Return what a region says about a feature, in the words of `Region.text`.
 
     Examples
     --------
     >>> from spexplain.show.report.phrases import condition_of
-    >>> condition_of([(2.45, 4.75)], "petal length")
+    >>> from spexplain.tree import Region
+    >>> condition_of(Region(((2.45, 4.75),)), "petal length")
     [Piece(before='2.45 < ', name='petal length', after=' ≤ 4.75')]
     """
-    texts = [interval_text([each], _MARK) for each in intervals] or [interval_text([], _MARK)]
-    around = [text.split(_MARK) for text in texts]
-    return [Piece(before, name, after) for before, after in around]
+    column = as_column(column)
+    (marked,) = renamed([column], [_MARK])
+    # Each alternative of an "or" between intervals names the column.
+    before, *rest = region.text(marked).split(_MARK)
+    pieces: ConditionPieces = []
+    for part in rest[:-1]:
+        after, _, start = part.rpartition(" or ")
+        pieces.append(Piece(before, column.name, after))
+        before = start
+    return [*pieces, Piece(before, column.name, rest[-1])]
 
 
 def condition_text(condition: ConditionPieces) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from spexplain.facts.schema import (
@@ -12,7 +13,9 @@ from spexplain.facts.schema import (
     ProfileFacts,
     RowFacts,
     Summary,
-    bounds,
+    columns_of,
+    region_of,
+    test_of,
 )
 from spexplain.messages import counted, one_line
 from spexplain.show.report.phrases import (
@@ -26,7 +29,8 @@ from spexplain.show.report.phrases import (
     shown_names,
 )
 from spexplain.table.reference import NOISE
-from spexplain.tree.boxes import EVERYWHERE, Box
+from spexplain.tree import EVERYWHERE, Column, Test
+from spexplain.tree.boxes import Box
 
 N_COLORS = 21  # as many as `spexplain.show.palette` tells apart
 MAX_CARDS = 60  # the largest leaves; all are in the table of rules
@@ -71,19 +75,23 @@ class ReportFacts(NamedTuple):
         """Return the test of an inner node."""
         if node["feature"] is None:
             return []
-        test = bounds([node["lower"], node["threshold"]])
-        return condition_of([test], self.names[node["feature"]])
+        return condition_of(test_of(node).region(), self.column(node["feature"]))
+
+    def column(self, feature: int) -> Column:
+        """Return a feature under the name that the report gives it."""
+        known = columns_of(self.summary, self.names)
+        return known[feature] if feature in known else Column(self.names[feature])
 
     def box(self, node: NodeFacts) -> Box:
         """Return where the rows of a node lie."""
-        return {each["feature"]: tuple(map(bounds, each["intervals"])) for each in node["box"]}
+        return {each["feature"]: region_of(each) for each in node["box"]}
 
     def rule(self, node: int) -> RulePieces:
         """Return what holds for exactly the rows of a node."""
         return [
-            condition_of(intervals, self.names[feature])
-            for feature, intervals in self.box(self.summary["nodes"][node]).items()
-            if intervals != EVERYWHERE
+            condition_of(region, self.column(feature))
+            for feature, region in self.box(self.summary["nodes"][node]).items()
+            if region != EVERYWHERE
         ]
 
     def label(self, code: int | None) -> str:
@@ -567,7 +575,10 @@ def _question_row(source: ReportFacts, node: NodeFacts) -> QuestionRow:
     score, second_score = node["score"], None
     if second is not None:
         name = source.names[second["feature"]]
-        condition = condition_of([bounds([None, second["threshold"]])], name)
+        threshold = second["threshold"]
+        condition = condition_of(
+            Test(0, upper=inf if threshold is None else threshold).region(), name
+        )
         # Only scores of one formula can be compared.
         score, second_score = second["own_score"], second["score"]
     return QuestionRow(

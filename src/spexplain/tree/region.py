@@ -1,0 +1,151 @@
+"""Which values of one column pass: intervals of numbers, and whether missing values do; and that in words."""
+
+from collections.abc import Iterable
+from math import floor, inf
+from typing import NamedTuple, TypeAlias
+
+from spexplain.tree.column import Column, as_column
+
+Interval: TypeAlias = tuple[float, float]  # lower < x ≤ upper
+
+
+class Region(NamedTuple):
+    """Values of one column: those in some intervals and, or not, missing ones.
+
+    The code c of a category lies in the interval (c - 1, c]. A value that was never seen in training
+    counts as missing.
+
+    Examples
+    --------
+    >>> from spexplain.tree import Column, Region
+    >>> Region(((2.0, 5.0),), missing=False).text("age")
+    '2 < age ≤ 5'
+    >>> Region.of_codes([0, 2]).text(Column("channel", "category", ("app", "shop", "web", "mail")))
+    'channel in {app, web}'
+    """
+
+    intervals: tuple[Interval, ...] = ((-inf, inf),)  # from low to high
+    missing: bool = True
+
+    @classmethod
+    def of_codes(cls, codes: Iterable[int], *, missing: bool = False) -> "Region":
+        """Return the region of some categories."""
+        intervals: list[Interval] = []
+        for code in sorted(codes):
+            if intervals and intervals[-1][1] == code - 1:
+                intervals[-1] = intervals[-1][0], float(code)
+            else:
+                intervals.append((code - 1.0, float(code)))
+        return cls(tuple(intervals), missing)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every value lies here."""
+        return self.missing and self.intervals == ((-inf, inf),)
+
+    def holds(self, x: float) -> bool:
+        """Whether a value lies here; NaN is a missing one."""
+        if x != x:  # noqa: PLR0124
+            return self.missing
+        return any(low < x <= high for low, high in self.intervals)
+
+    def common(self, other: "Region") -> "Region":
+        """Return the values that lie in both."""
+        pieces = [(max(a, c), min(b, d)) for a, b in self.intervals for c, d in other.intervals]
+        kept = sorted((low, high) for low, high in pieces if low < high)
+        return Region(tuple(kept), self.missing and other.missing)
+
+    def rest(self) -> "Region":
+        """Return the values that do not lie here."""
+        ends = [-inf, *(end for interval in self.intervals for end in interval), inf]
+        pairs = zip(ends[::2], ends[1::2], strict=True)
+        return Region(tuple((low, high) for low, high in pairs if low < high), not self.missing)
+
+    def codes(self, n_categories: int) -> list[int]:
+        """Return the categories that lie here, by code."""
+        return [code for code in range(n_categories) if self.holds(code)]
+
+    def text(self, column: Column | str) -> str:
+        """Return in words that a value of a column lies here.
+
+        Missing values are spoken of only for columns that had some in training.
+        """
+        column = as_column(column)
+        name = column.name
+        n_values = _n_values(column)
+        if n_values:
+            inside = self.codes(n_values)
+            is_full, is_empty = len(inside) == n_values, not inside
+        else:
+            inside, is_full = [], self.intervals == ((-inf, inf),)
+            is_empty = not self.intervals
+        speaks = column.has_missing
+        if is_empty:
+            return f"{name} is missing" if self.missing else f"no value of {name}"
+        if is_full and speaks and not self.missing:
+            return f"{name} is not missing"
+        if is_full:
+            return f"any {name}"
+        found = _set_text(column, inside) if n_values else self._number_text(column)
+        return f"{found} or missing" if speaks and self.missing else found
+
+    def _number_text(self, column: Column) -> str:
+        return " or ".join(_interval_text(low, high, column) for low, high in self.intervals)
+
+
+def _n_values(column: Column) -> int:
+    """Return how many values a column can have, 0 if they are not listed one by one."""
+    if column.kind == "category":
+        return len(column.categories)
+    return 2 if column.kind in ("boolean", "flag") else 0
+
+
+def _set_text(column: Column, inside: list[int]) -> str:
+    """Return in words that a value is one of some, by the shorter of both lists."""
+    n_values = _n_values(column)
+    outside = [code for code in range(n_values) if code not in inside]
+    is_listed = len(inside) <= len(outside) or n_values == 2
+    values = [column.say(code) for code in (inside if is_listed else outside)]
+    if len(values) == 1:
+        return f"{column.name} {'=' if is_listed else '≠'} {values[0]}"
+    return f"{column.name} {'in' if is_listed else 'not in'} {{{', '.join(values)}}}"
+
+
+def _interval_text(low: float, high: float, column: Column) -> str:
+    """Return in words that a value lies in one interval."""
+    name = column.name
+    if column.kind == "word":
+        return _word_text(low, high, column)
+    if column.kind == "whole" and high == low + 1:
+        return f"{name} = {column.say(high)}"
+    # For dates x ≤ t is said as: before the microsecond after t.
+    is_date = column.kind == "date"
+    first, last = (column.say(end + is_date) if abs(end) < inf else "" for end in (low, high))
+    if first and last:
+        return f"{first} ≤ {name} < {last}" if is_date else f"{first} < {name} ≤ {last}"
+    if first:
+        return f"{name} from {first}" if is_date else f"{name} > {first}"
+    return f"{name} before {last}" if is_date else f"{name} ≤ {last}"
+
+
+def _word_text(low: float, high: float, column: Column) -> str:
+    """Return in words how often a document has a word, or how much it weighs there."""
+    word = '"' + column.name.replace('"', '\\"') + '"'
+    if (low, high) in ((0, inf), (-inf, 0)):
+        return f"contains {word}" if low == 0 else f"no {word}"
+    is_count = all(end == floor(end) and end >= 0 for end in (low, high) if abs(end) < inf)
+    if not is_count:
+        return _interval_text(low, high, Column(f"weight of {word}"))
+    if low == -inf:
+        return f"{word} at most {_times(high)}"
+    if high == inf:
+        return f"{word} at least {_times(low + 1)}"
+    often = "exactly" if high == low + 1 else f"{column.say(low + 1)} to"
+    return f"{word} {often} {_times(high)}"
+
+
+def _times(count: float) -> str:
+    return "once" if count == 1 else f"{int(count)} times"
+
+
+EVERYWHERE = Region()
