@@ -10,6 +10,10 @@ class LeafCountWarning(UserWarning):
     """The tree has fewer leaves than were asked for, because no valid cut was left."""
 
 
+class ColumnWarning(UserWarning):
+    """A column is left out of the explanation, as it names rows or repeats the labels."""
+
+
 class ClusterCountWarning(UserWarning):
     """A number of clusters was asked for, but the given labels have another."""
 

@@ -105,19 +105,12 @@ def _cuts_of(tree: Tree) -> list[tuple[int, Cut]]:
     """Return the splits of a tree in the order in which they were made."""
     inner = np.flatnonzero(tree.feature != LEAF)
     by_birth = inner[np.argsort(tree.left[inner])]
-    return [
-        (
-            int(node),
-            Cut(
-                int(tree.feature[node]),
-                float(tree.threshold[node]),
-                float(tree.score[node]),
-                float(tree.score[node]),
-                float(tree.lower[node]),
-            ),
-        )
-        for node in by_birth
-    ]
+    cuts = []
+    for node in by_birth.tolist():
+        test, score = tree.test(node), float(tree.score[node])
+        cut = Cut(test.feature, test.upper, score, score, test.lower, test.missing, test.values)
+        cuts.append((node, cut))
+    return cuts
 
 
 def _tie_safe(cut: Cut) -> float:

@@ -78,11 +78,21 @@ class NumpySearch:
     def value(self, node: SortedNode) -> float:
         return self.objective.leaf_value(self.ledger.node(node.state, node.members))
 
+    def members(self, node: SortedNode) -> Ints:
+        """Return the vertices of a node."""
+        return node.members
+
     def split(self, node: SortedNode, cut: Cut) -> tuple[SortedNode, SortedNode]:
         x = self.columns[cut.feature].astype(np.float64, copy=False)
         goes_left = (cut.lower < x) & (x <= cut.threshold)
+        return self.part(node, goes_left[node.members], cut)
+
+    def part(self, node: SortedNode, is_left: Bools, cut: Cut) -> tuple[SortedNode, SortedNode]:
+        """Return the two parts of a node, from the members that go left."""
         members = node.members
-        left, right = self.ledger.split(node.state, members, goes_left[members], cut)
+        left, right = self.ledger.split(node.state, members, is_left, cut)
+        goes_left = np.zeros(self.columns.shape[1], dtype=np.bool_)
+        goes_left[members[is_left]] = True
         is_left = goes_left[node.order]
         return (
             SortedNode(node.order[is_left].reshape(self.n_features, -1), left),

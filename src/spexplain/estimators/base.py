@@ -12,23 +12,27 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from spexplain.aliases import EngineName, Ints, Matrix, NoisePolicy
-from spexplain.arguments import check_choice, check_integer, is_integer
+from spexplain.arguments import check_choice, check_integer, check_number, is_integer
 from spexplain.engines import Engine, resolve_engine
+from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
-from spexplain.exceptions import ClusterCountWarning, LeafCountWarning
+from spexplain.exceptions import ClusterCountWarning, ColumnWarning, LeafCountWarning
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
 from spexplain.explanation.path import AUTO_LEAVES_PER_CLUSTER, plateau
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.memory import check_memory
-from spexplain.objectives import Objective, on_columns
+from spexplain.objectives import Objective, with_extra
 from spexplain.references.named import cluster
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import column_numbers
 from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import Reference
+from spexplain.table.rounding import rounded, settled
+from spexplain.table.suspects import suspicious_columns
+from spexplain.table.views import SearchColumns, SearchedTree
 from spexplain.tree import Tree
 
 
@@ -40,6 +44,8 @@ class Shared(TypedDict, total=False):
     min_samples_leaf: int
     features: Sequence[int | str] | None
     noise: NoisePolicy
+    missing: Literal["allow", "error"]
+    round_to: float | None
     refine: Literal["objective", "agreement"] | None
     refine_passes: int | None
     engine: EngineName | Engine
@@ -72,6 +78,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     noise : {"ignore", "cluster"}, default="ignore"
         What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
         attract nor repel, or a cluster like others.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -118,6 +129,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     # Engines for values that lie on a device or in partitions and know the graph of the method: "cupy", "dask".
     _remote_engines: ClassVar[tuple[str, ...]] = ()
     _words_for_features: ClassVar[tuple[str, ...]] = ()
+    # Whether sets of categories are searched; other methods know categories one by one.
+    _searches_sets: ClassVar[bool] = True
     reference: Any  # how to compute it; a parameter of the methods that need one
     n_features_in_: int
 
@@ -141,6 +154,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         min_samples_leaf: int = 1,
         features: Sequence[int | str] | None = None,
         noise: NoisePolicy = "ignore",
+        missing: Literal["allow", "error"] = "allow",
+        round_to: float | None = None,
         refine: Literal["objective", "agreement"] | None = None,
         refine_passes: int | None = None,
         engine: EngineName | Engine = "auto",
@@ -159,6 +174,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.features = features
         self.noise = noise
+        self.missing = missing
+        self.round_to = round_to
         self.refine = refine
         self.refine_passes = refine_passes
         self.engine = engine
@@ -217,6 +234,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
                 return self._fit(X, y, **given)
             finally:
                 self.__dict__.pop("_table", None)  # the explanation holds it
+                self.__dict__.pop("_views", None)
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         """Walk from the table to the tree."""
@@ -225,19 +243,23 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         table = read_table(X, self)
         self._table = table
         columns = self._column_numbers()
-        chosen = table.select(columns.tolist()).values
         with self._stage("reference"):
             reference = self._reference(table, y, **given)
+        if self.features is None:
+            columns = self._without_ids(table, columns, reference)
         if y is not None and reference is not None and self._needs_reference:
             self._warn_of_other_clusters(reference)
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:  # said before the work is done
             _check_size(min(n_leaves, len(table)), reference.n_clusters)
         with self._stage("graph"):
-            objective = self._objective(table.values, reference)
-        allowed = on_columns(objective, columns)
+            objective = self._objective(table.as_points().values, reference)
+        codes = None if reference is None else reference.codes
+        views = SearchColumns.of(table, columns, one_by_one=not self._searches_sets, codes=codes)
+        self._views = views
+        allowed = on_views(objective, views)
         with self._stage("tree"):
-            tree = self._grow(chosen, allowed, n_leaves)
+            tree = self._grow(views.matrix, allowed, n_leaves)
         training = Training(
             reference=reference,
             table=table,
@@ -249,22 +271,34 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         )
         about = {"columns": names, "parameters": self.get_params(deep=False), "training": training}
 
-        def explained(tree: Tree, **more: Any) -> Explanation:
-            whole, method = tree.renumbered(columns, table.shape[1]), type(self).__name__
-            found = Explanation.of(whole, table, reference, method=method, **about, **more)
-            return found if reference is None else found.with_codes(self._node_codes(found))
+        def retold(tree: Tree, searched: SearchedTree, **more: Any) -> Explanation:
+            method = type(self).__name__
+            found = Explanation.of(tree, table, reference, method=method, **about, **more)
+            if reference is None:
+                return found
+            return found.with_codes(self._node_codes(found, searched))
 
-        final = grown = explained(tree)
+        def explained(searched: SearchedTree, **more: Any) -> Explanation:
+            return retold(settled(searched.to_columns(), table), searched, **more)
+
+        searched = SearchedTree(tree, views)
+        final = grown = explained(searched)
         if self.n_leaves == "auto":
             n_leaves = plateau(grown.path)
         if n_leaves < tree.n_leaves:
             tree, final = tree.truncate(n_leaves), grown.truncate(n_leaves)
         if self.refine is not None:
+            wider, tree = views.with_sets(tree)
             with self._stage("refine"):
-                tree = self._refined(tree, chosen, allowed, reference)
-            final = explained(tree, grown=grown, is_refined=True)
-        tested = np.union1d(grown.used, final.used).astype(np.int64)
-        self._set_explanation(replace(final, scales=table.scales(tested)))
+                tree = self._refined(tree, wider.matrix, on_views(objective, wider), reference)
+            searched = SearchedTree(tree, wider)
+            final = explained(searched, grown=grown, is_refined=True)
+        self.__dict__.pop("rounding_", None)
+        if self.round_to is not None:
+            tree, self.rounding_ = rounded(final.tree, table, self.round_to, self.min_samples_leaf)
+            if self.rounding_:
+                final = retold(tree, searched, grown=grown, is_refined=True)
+        self._set_explanation(_described(final, grown, table))
         self._warn_of_missing_leaves(n_leaves)
         return self
 
@@ -274,8 +308,12 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         final = self._fitted()
         return final if final.grown is None else final.grown
 
-    def _node_codes(self, explanation: Explanation) -> Ints:
-        """Return the cluster that each node stands for while it is a leaf: its commonest."""
+    def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
+        """Return the cluster that each node stands for while it is a leaf: its commonest.
+
+        The explanation's tests lie in the same gaps between rows as those of the searched tree, but a
+        centre between two rows may be on another side of them.
+        """
         return majority_codes(explanation.node_counts)
 
     def _check_rows(self, X: Any) -> Rows:
@@ -294,6 +332,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
         start = None if objective.start is None else self._grow(X, objective.start, n_leaves)
         search = engine.bind(X, objective, min_samples_leaf=self.min_samples_leaf)
+        if not self._views.table.is_plain:
+            search = KindSearch(search, self._views.views, self._views.categories)
         with leaf_bar(type(self).__name__, n_leaves, self.verbose) as progress:
             return grow(
                 search,
@@ -329,6 +369,21 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         known = super()._search_objective(table)
         return self._objective(table, self.explanation_.row_reference) if known is None else known
 
+    def _without_ids(self, table: Table, columns: Ints, reference: Reference | None) -> Ints:
+        """Return the columns without row numbers, names of rows and copies of the labels, and say so."""
+        codes = None if reference is None else reference.codes
+        suspects = suspicious_columns(table, codes)
+        kept = np.array([each for each in columns if each not in suspects], dtype=np.int64)
+        if not len(kept):  # nothing else would be left
+            return columns
+        for each, reason in suspects.items():
+            warnings.warn(
+                f"Column {table.columns[each].name!r} is left out: {reason}; name it in features= to use it.",
+                ColumnWarning,
+                stacklevel=5,
+            )
+        return kept
+
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:
             found = "1 leaf" if self.n_leaves_ == 1 else f"{self.n_leaves_} leaves"
@@ -348,6 +403,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), 1)
         check_choice("noise", self.noise, ("ignore", "cluster"))
+        check_choice("missing", self.missing, ("allow", "error"))
+        if self.round_to is not None:
+            check_number("round_to", self.round_to)
         if self.refine is not None:
             check_choice("refine", self.refine, ("objective", "agreement"))
 
@@ -367,7 +425,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
 
     def _rows_to_cluster(self, table: Table) -> Matrix:
         """Return the rows that the reference is computed from, on the host."""
-        return table.to_host(
+        return table.as_points().to_host(
             f"reference={self.reference!r}",
             "pass reference labels as y, for example those of a clusterer that was fitted to a sample",
         )
@@ -408,6 +466,25 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             shown: str = super()._repr_html_inner()
             return shown
         return self._html_repr()
+
+
+def on_views(objective: Objective, views: SearchColumns) -> Objective:
+    """Return the objective for the columns that are searched: extra vertices get these too."""
+    if objective.start is not None:
+        objective = replace(objective, start=on_views(objective.start, views))
+    extra = objective.graph.extra
+    if extra is None or (views.table.is_plain and len(views.views) == extra.shape[1]):
+        return objective
+    return with_extra(objective, views.placed(extra, views.table.coordinates))
+
+
+def _described(final: Explanation, grown: Explanation, table: Table) -> Explanation:
+    """Return the explanation with what the tested columns hold."""
+    tested = np.union1d(grown.used, final.used).astype(np.int64)
+    described = table.settled_columns(tested.tolist())
+    if final.grown is not None:
+        final = replace(final, grown=replace(final.grown, described=described))
+    return replace(final, described=described, scales=table.scales(tested))
 
 
 def _check_size(n_leaves: int, n_clusters: int) -> None:

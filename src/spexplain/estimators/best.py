@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -144,6 +144,8 @@ class BestTree(Explainer):
     >>> best.agreement_ >= metrics.agreement(greedy.labels_, best.reference_labels_).ari
     True
     """
+
+    _searches_sets: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ from spexplain.table.base import Table
 from spexplain.table.distances import CostName
 from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
+from spexplain.table.views import SearchedTree
 from spexplain.tree import Tree
 
 Pairs: TypeAlias = Literal["any", "furthest"]
@@ -35,6 +36,8 @@ class CenterExplainer(Explainer):
     """Part the centres of a clustering; every leaf stands for the centre in it."""
 
     objective: CostName = "kmeans"
+
+    _searches_sets: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None, centers: Any = None) -> Self:
         """Grow the tree.
@@ -62,20 +65,22 @@ class CenterExplainer(Explainer):
         if centers is None:
             reference = super()._reference(table, y)
             assert reference is not None
-            centers = table.centers(reference.codes, reference.n_clusters, self.objective)
+            centers = table.as_points().centers(
+                reference.codes, reference.n_clusters, self.objective
+            )
             return replace(reference, centers=centers)
-        centers = check_centers(centers, table.shape[1])
+        centers = check_centers(centers, table.as_points().shape[1])
         if len(centers) < 2:
             raise ValueError(
                 "centers holds fewer than two centres; there is nothing to tell apart."
             )
         if y is None:
-            codes = table.nearest(centers, self.objective)
+            codes = table.as_points().nearest(centers, self.objective)
             return Reference(codes, codes, np.arange(len(centers)), centers)
         reference = table.reference(y, self.noise)
         return _with_centers(reference, centers)
 
-    def _node_codes(self, explanation: Explanation) -> Ints:
+    def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
         """Return the cluster of the centre in each node; of several, the one with most rows there.
 
         Refinement may leave a leaf without a centre: it stands for its commonest cluster.
@@ -85,7 +90,7 @@ class CenterExplainer(Explainer):
         centers = centers_of(reference)
         first = first_of_equals(centers)
         is_inside = np.zeros(explanation.node_counts.shape, dtype=bool)
-        center, node = explanation.tree.decision_path(centers[first]).nonzero()
+        center, node = searched.nodes_of_points(centers[first])
         is_inside[node, first[center]] = True
         is_inside[~is_inside.any(axis=1)] = True
         codes: Ints = np.where(is_inside, explanation.node_counts, -1).argmax(axis=1)
@@ -389,14 +394,14 @@ class ExKMC(CenterExplainer):
         costs = CenterCosts.from_centers(X, centers_of(reference))
         return replace(exkmc(costs), start=imm(self._star(reference)))
 
-    def _node_codes(self, explanation: Explanation) -> Ints:
+    def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
         """Return the centre of each node of the IMM tree, and the cheapest centre of each later node."""
         assert explanation.row_reference is not None
         assert explanation.node_costs is not None
         n_parted = len(np.unique(first_of_equals(centers_of(explanation.row_reference))))
         is_later = np.arange(explanation.tree.n_nodes) >= 2 * n_parted - 1
         cheapest = explanation.node_costs.argmin(axis=1)
-        return np.where(is_later, cheapest, super()._node_codes(explanation))
+        return np.where(is_later, cheapest, super()._node_codes(explanation, searched))
 
 
 class RandomCuts(CenterExplainer):

@@ -25,6 +25,7 @@ from spexplain.metrics import price_of_explainability
 from spexplain.objectives import Objective, exkmc, imm
 from spexplain.table.base import Table
 from spexplain.table.reference import Reference
+from spexplain.table.views import SearchedTree
 from spexplain.tree import Tree
 
 Surrogate: TypeAlias = Literal["kernel", "taylor", "best"]
@@ -147,6 +148,8 @@ class KernelIMM(Explainer):
     surrogate_: Family
     _node_centers: list[Ints]  # clusters whose mean is in a node of the Kernel IMM tree
 
+    _searches_sets: ClassVar[bool] = False
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -206,7 +209,7 @@ class KernelIMM(Explainer):
                 gamma=self.gamma,
                 random_state=self.random_state,
             )
-            y = clusterer.fit_predict(table.to_host())
+            y = clusterer.fit_predict(table.as_points().to_host())
         return super()._reference(table, y, **given)
 
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
@@ -253,7 +256,7 @@ class KernelIMM(Explainer):
     def _price(self, labels: Ints, codes: Ints) -> float:
         """Return the kernel k-means cost of a tree's clusters over that of the reference."""
         known = codes >= 0
-        rows = self._table.to_host()  # whole rows, whatever columns the tree may use
+        rows = self._table.as_points().to_host()  # whole rows, whatever columns the tree may use
         return price_of_explainability(
             rows[known],
             labels[known],
@@ -282,12 +285,12 @@ class KernelIMM(Explainer):
         self._service = objective.graph
         return CliqueGraph.from_labels(reference.codes)
 
-    def _node_codes(self, explanation: Explanation) -> Ints:
+    def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
         """Return the cluster whose mean is in each node, or that serves a node grown later best."""
         reference, tree = explanation.row_reference, explanation.tree
         labels = explanation.labels
         if explanation.is_refined:
-            return super()._node_codes(explanation)
+            return super()._node_codes(explanation, searched)
         assert reference is not None
         assert labels is not None
         is_inside = np.zeros(explanation.node_counts.shape, dtype=bool)

@@ -202,7 +202,9 @@ class Explanation:
         )
         if reference is None:
             return cls(tree, **more)
-        counts, node_costs, cluster_costs = _counts_and_costs(tree, table, labels, reference)
+        counts, node_costs, cluster_costs = _counts_and_costs(
+            tree, table.as_points(), labels, reference
+        )
         sizes = tree.size if is_collection(labels) else tree.totals(_sizes(labels, tree.n_leaves))
         node_counts = tree.totals(counts)
         return cls(
@@ -277,6 +279,12 @@ class Explanation:
             if self.described is None
             else renamed(self.described, self.names)
         )
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether some column holds categories, dates or durations, which are not given as numbers."""
+        kinds = () if self.described is None else (each.kind for each in self.described)
+        return any(kind in ("category", "date", "duration") for kind in kinds)
 
     @property
     def keys(self) -> tuple[str | int, ...]:

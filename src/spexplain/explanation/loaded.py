@@ -8,12 +8,11 @@ import numpy as np
 from spexplain.explanation.explanation import Explanation
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.path import PathStep
-from spexplain.export.rows import read_rows
 from spexplain.export.serialize import refusal, stored_model
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind
-from spexplain.table.host import HostTable
+from spexplain.table.read import read_rows
 
 
 class LoadedModel(FittedModel):
@@ -59,7 +58,7 @@ class LoadedModel(FittedModel):
             self.leaf_purity_ = explanation.leaf_purity
 
     def _check_rows(self, X: Any) -> Rows:
-        return HostTable(read_rows(self._fitted(), X))
+        return read_rows(X, self)
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "records"

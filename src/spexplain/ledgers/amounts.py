@@ -59,6 +59,17 @@ class AmountLedger(Ledger):
     def sorted_entries(self, state: Ints, n_members: int) -> int:
         return n_members * int(self.amounts.shape[1])
 
+    def group_profiles(self, state: Ints, members: Array, groups: Ints, n_groups: int) -> Ints:
+        """Return the sums of every group."""
+        return sums_by_leaf(groups, self.amounts[members].T, n_groups).T
+
+    def group_sides(
+        self, state: Ints, node: Any, members: Array, groups: Ints, subsets: Bools
+    ) -> tuple[Any, Any]:
+        sums = self.group_profiles(state, members, groups, subsets.shape[1])
+        left = subsets.astype(np.int64) @ sums
+        return self.record_of(left), self.record_of(state - left)
+
     def leaf_sums(self, leaves: Array, n_leaves: int) -> Ints:
         return sums_by_leaf(leaves, self.amounts.T, n_leaves)
 

@@ -95,6 +95,30 @@ class Ledger(ABC):
         """Return the length of the longest array that `sorted_sides` makes per order."""
         return n_members
 
+    # Groups of members, such as those of one category.
+
+    def group_profiles(self, state: Any, members: Array, groups: Ints, n_groups: int) -> Any:
+        """Return amounts by which groups of members can be ordered, shape (n_groups, n_amounts), or None."""
+        return None
+
+    def group_sides(
+        self, state: Any, node: Any, members: Array, groups: Ints, subsets: Bools
+    ) -> tuple[Any, Any]:
+        """Return the records of both sides of cuts that send some groups of members left.
+
+        ``groups[i]`` is the group of the i-th member, ``subsets[s, g]`` says whether cut s sends group g
+        left; the fields of a record have shape (n_subsets,).
+        """
+        lefts, rights = [], []
+        for subset in subsets:
+            is_left = subset[groups]
+            order = np.concatenate([members[is_left], members[~is_left]])[None]
+            place = int(np.count_nonzero(is_left)) - 1
+            left, right = self.sorted_sides(state, node, order, np.array([-1]))
+            lefts.append(_at_gap(left, place))
+            rights.append(_at_gap(right, place))
+        return _stacked(lefts), _stacked(rights)
+
     # Parts of all vertices: metrics and refinement.
 
     def leaf_sums(self, leaves: Array, n_leaves: int) -> Ints:
@@ -150,6 +174,20 @@ class Ledger(ABC):
     def gaps(self, node: NodeBins, wanted: WantedBins, gaps: Gaps) -> int:
         """Write the gaps between distinct values inside runs of wanted bins; return their number."""
         raise NotImplementedError
+
+
+def _at_gap(record: Any, place: int) -> Any:
+    """Return the record of one gap of the only order."""
+    if isinstance(record, Pair):
+        return Pair(*(_at_gap(side, place) for side in record))
+    return type(record)(*(field[0, place] for field in record))
+
+
+def _stacked(records: list[Any]) -> Any:
+    """Return many records as one."""
+    if isinstance(records[0], Pair):
+        return Pair(*(_stacked(list(sides)) for sides in zip(*records, strict=True)))
+    return type(records[0])(*(np.stack(fields) for fields in zip(*records, strict=True)))
 
 
 class SideLedger(Ledger):

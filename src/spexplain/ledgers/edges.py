@@ -105,6 +105,33 @@ class EdgeLedger(SideLedger):
             self._part(state, members, part_of, 0, ~is_left),
         )
 
+    def group_profiles(self, state: Any, members: Array, groups: Ints, n_groups: int) -> Ints:
+        """Return the weight of the edges between every two groups, each counted at both ends."""
+        group_of = np.zeros(self.n_vertices, dtype=np.int64)
+        group_of[members] = groups
+        if isinstance(state, InnerEdges):
+            first, last = group_of[self.heads[state.edges]], group_of[self.tails[state.edges]]
+            weights = self.graph.weights[state.edges]
+        else:
+            first = np.repeat(groups, np.diff(state.indptr))
+            last, weights = group_of[state.neighbors], state.weights
+        between = np.zeros((n_groups, n_groups), dtype=np.int64)
+        np.add.at(between, (first, last), weights)
+        return between + between.T if isinstance(state, InnerEdges) else between
+
+    def group_sides(
+        self, state: Any, node: Side, members: Array, groups: Ints, subsets: Bools
+    ) -> tuple[Side, Side]:
+        n_groups = subsets.shape[1]
+        between = self.group_profiles(state, members, groups, n_groups)
+        volume, size = sums_by_leaf(groups, self.vertices[:2, members], n_groups)
+        left = subsets.astype(np.int64)
+        sides = (
+            Side(np.einsum("sg,gh,sh->s", each, between, each), each @ volume, each @ size)
+            for each in (left, 1 - left)
+        )
+        return next(sides), next(sides)
+
     def _part(
         self, state: InnerNeighbors, rows: Array, part_of: Array, part: int, is_inside: Bools
     ) -> InnerNeighbors:

@@ -333,6 +333,19 @@ class LabelLedger(CountingLedger):
         """Whether at most one cluster has samples among these counts."""
         return bool(np.count_nonzero(totals[:-1]) <= 1)
 
+    def group_profiles(
+        self, state: LabelCounts, members: Array, groups: Ints, n_groups: int
+    ) -> Ints:
+        """Return the samples of every group by cluster."""
+        return self.counts_by_leaf(groups, self.labels[members], n_groups)[:, :-1]
+
+    def group_sides(
+        self, state: LabelCounts, node: Side, members: Array, groups: Ints, subsets: Bools
+    ) -> tuple[Side, Side]:
+        counts = self.counts_by_leaf(groups, self.labels[members], subsets.shape[1])
+        left = subsets.astype(np.int64) @ counts
+        return Side(*self.sums(left)), Side(*self.sums(state.totals - left))
+
     def leaf_sums(self, leaves: Array, n_leaves: int) -> Ints:
         return self.sums(self.counts_by_leaf(leaves, self.labels, n_leaves))
 

@@ -66,6 +66,20 @@ class PairLedger(Ledger):
         )
         return Pair(left, other_left), Pair(right, other_right)
 
+    def group_profiles(
+        self, state: tuple[Any, Any], members: Array, groups: Ints, n_groups: int
+    ) -> Any:
+        return self.both[0].group_profiles(state[0], members, groups, n_groups)
+
+    def group_sides(
+        self, state: tuple[Any, Any], node: Pair, members: Array, groups: Ints, subsets: Bools
+    ) -> tuple[Pair, Pair]:
+        (left, right), (other_left, other_right) = (
+            ledger.group_sides(each, record, members, groups, subsets)
+            for ledger, each, record in zip(self.both, state, node, strict=True)
+        )
+        return Pair(left, other_left), Pair(right, other_right)
+
     def sorted_entries(self, state: tuple[Any, Any], n_members: int) -> int:
         return max(
             ledger.sorted_entries(each, n_members)

@@ -5,7 +5,7 @@ the same lines serve every engine. Lower is better. A formula answers NaN or inf
 inadmissible; engines ignore such cuts and silence the divisions by zero that mark them.
 """
 
-from spexplain.objectives.base import Objective, compilable, on_columns
+from spexplain.objectives.base import Objective, compilable, on_columns, with_extra
 from spexplain.objectives.cart import gini_cart, volume_cart
 from spexplain.objectives.crossing import Denominator, crossing, emn, imm, non_uniform_cut
 from spexplain.objectives.service import exkmc, greedy_service, shallow_service
@@ -27,4 +27,5 @@ __all__ = [
     "shallow_service",
     "spex",
     "volume_cart",
+    "with_extra",
 ]

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from spexplain.aliases import Ints
+from spexplain.aliases import Ints, Matrix
 from spexplain.graphs import Graph
 from spexplain.records import Costs, Pair, Side
 
@@ -85,12 +85,17 @@ def is_concave(trend: Any) -> bool:
     return isinstance(trend, Side) and trend.inner < 0 and max(trend.volume, trend.size) > 0
 
 
+def with_extra(objective: Objective, extra: Matrix) -> Objective:
+    """Return the objective whose extra vertices have other coordinates, for a table of other columns."""
+    moved: Any = replace(objective.graph, centers=extra)  # type: ignore[type-var]
+    return replace(objective, graph=moved)
+
+
 def on_columns(objective: Objective, columns: Ints) -> Objective:
     """Return the objective for a table of only these columns: extra vertices lose the others too."""
     if objective.start is not None:
         objective = replace(objective, start=on_columns(objective.start, columns))
-    graph = objective.graph
-    if graph.extra is None or len(columns) == graph.extra.shape[1]:
+    extra = objective.graph.extra
+    if extra is None or len(columns) == extra.shape[1]:
         return objective
-    kept: Any = replace(graph, centers=graph.extra[:, columns])  # type: ignore[type-var]
-    return replace(objective, graph=kept)
+    return with_extra(objective, extra[:, columns])

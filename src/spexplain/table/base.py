@@ -1,7 +1,7 @@
 """What a table answers, wherever its values lie: `Rows` for predictions, `Table` for fits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.table.columns import column_numbers, default_names
+from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
 from spexplain.table.reference import Reference
 from spexplain.tree import Column, Kind, Tree
@@ -33,6 +34,21 @@ class Margins(NamedTuple):
     leaves: GroupSums
     clusters: GroupSums
     origin: Floats  # what rows are measured from
+
+
+class NodeValues(NamedTuple):
+    """The training values around the tests of a tree, by node; NaN where there are none, and in leaves.
+
+    `below` and `above` are the greatest value that is not above the threshold and the least that is;
+    `lower_below` and `lower_above` the same for the lower bound of interval tests.
+    """
+
+    below: Floats
+    above: Floats
+    lower_below: Floats
+    lower_above: Floats
+    n_missing: Ints  # rows without a value
+    present: Mapping[int, frozenset[int]]  # codes that rows have, by node with a test of categories
 
 
 class Rows(ABC):
@@ -63,6 +79,7 @@ class Table(Rows):
     values: Any  # what engines and graphs take: a matrix, a device array, or the partitions
     names: tuple[str, ...] | None  # of the columns, if the user gave any
     kinds: Kind | tuple[Kind, ...]  # of all columns, or one by one
+    described: tuple[Column, ...] | None = None  # what the columns hold, where kinds do not say it
 
     @abstractmethod
     def select(self, columns: Sequence[int]) -> Self:
@@ -115,10 +132,34 @@ class Table(Rows):
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Names and kinds of the columns."""
+        if self.described is not None:
+            return self.described
         n_columns = self.shape[1]
         names = default_names(n_columns) if self.names is None else self.names
         kinds = (self.kinds,) * n_columns if isinstance(self.kinds, str) else self.kinds
         return tuple(map(Column, names, kinds))
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers, and no value is missing: engines search the values themselves."""
+        return not any(each.kind == "category" or each.has_missing for each in self.columns)
+
+    def as_points(self) -> "Table":
+        """Return the table that distances, centres and costs are computed from: numbers without gaps."""
+        return self
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Where the columns of `as_points` come from."""
+        return Coordinates.plain(self.shape[1])
+
+    def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
+        """Return what the columns hold, for those that are used as their values tell."""
+        return self.columns
+
+    @abstractmethod
+    def node_values(self, tree: Tree) -> NodeValues:
+        """Return which training values meet the tests of a tree; see `NodeValues`."""
 
     def column_numbers(self, features: Any) -> Ints:
         """Return the numbers of columns that are given by number or name; of all for None."""

@@ -1,7 +1,7 @@
 """What is checked of the values of every table, each in one place: finite, not all equal, not changed since."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,9 @@ def check_finite(
     *,
     first_row: int | None = 0,
     watched: bool = False,
-) -> tuple[int, ...]:
-    """Refuse missing and infinite values; return a checksum of a table that is watched for changes.
+    allow_missing: bool = False,
+) -> "Checked":
+    """Refuse infinite values and, unless they are allowed, missing ones.
 
     Parameters
     ----------
@@ -32,25 +33,39 @@ def check_finite(
         Number of the first row, for the message; None if it is not known.
     watched : bool, default=False
         Whether a checksum is wanted, which is cheap on the way; of tables on the host only.
+    allow_missing : bool, default=False
+        Whether NaN may stand for a missing value.
 
     Returns
     -------
-    checksum : tuple of int
-        Changes with nearly every change of the table; empty unless it is watched.
+    checked : Checked
+        A checksum, if the table is watched, and whether values are missing.
     """
     if not isinstance(X, np.ndarray):
-        if not bool(np.isfinite(X.sum(dtype=np.float64))):
-            refuse_flaw(first_flaw(X), names, first_row)
-        return ()
-    sums = []
+        if bool(np.isfinite(X.sum(dtype=np.float64))):
+            return Checked((), False)
+        flaw = first_flaw(X, allow_missing=allow_missing)
+        refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
+        return Checked((), bool(np.isnan(X).any()))
+    sums, has_missing = [], False
     with np.errstate(over="ignore", invalid="ignore"):
         for block in _blocks(X):
             # One number tells for nearly every block; a finite sum has only finite terms.
             if not np.isfinite(block.sum()) and not np.isfinite(block).all():
-                refuse_flaw(first_flaw(X), names, first_row)
+                if not allow_missing or np.isinf(block).any():
+                    flaw = first_flaw(X, allow_missing=allow_missing)
+                    refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
+                has_missing = True
             if watched:
                 sums.append(_checksum(block))
-    return tuple(sums)
+    return Checked(tuple(sums), has_missing)
+
+
+class Checked(NamedTuple):
+    """What was seen of a table on the way."""
+
+    checksum: tuple[int, ...]  # changes with nearly every change of the table; empty unless watched
+    has_missing: bool
 
 
 def checksum(X: Matrix) -> tuple[int, ...]:
@@ -78,14 +93,18 @@ def _checksum(block: Matrix) -> int:
     return int((sums * places).sum()) + int.from_bytes(flat[whole:].tobytes(), "little") % _PRIME
 
 
-def first_flaw(X: Any) -> tuple[int, int] | None:
-    """Return the first row and column that hold no finite number."""
-    rows, columns = np.nonzero(~np.isfinite(X))
+def first_flaw(X: Any, *, allow_missing: bool = False) -> tuple[int, int] | None:
+    """Return the first row and column that hold no finite number; missing values may be allowed."""
+    rows, columns = np.nonzero(np.isinf(X) if allow_missing else ~np.isfinite(X))
     return (int(rows[0]), int(columns[0])) if len(rows) else None
 
 
 def refuse_flaw(
-    flaw: tuple[int, int] | None, names: Sequence[Any] | None, first_row: int | None
+    flaw: tuple[int, int] | None,
+    names: Sequence[Any] | None,
+    first_row: int | None,
+    *,
+    allow_missing: bool = False,
 ) -> None:
     """Say where a table holds a missing or infinite value; None is no flaw."""
     if flaw is None:
@@ -93,8 +112,9 @@ def refuse_flaw(
     row, column = flaw
     name = column if names is None else repr(str(names[column]))
     where = f"row {row} of a partition" if first_row is None else f"row {first_row + row}"
+    what = "infinity" if allow_missing else "NaN or infinity"
     raise ValueError(
-        f"X contains NaN or infinity, first in {where}, column {name}; remove or replace such values."
+        f"X contains {what}, first in {where}, column {name}; remove or replace such values."
     )
 
 

@@ -1,6 +1,9 @@
 """Columns of a table: names, kinds of values, those that a tree may use; data frames of any library."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
@@ -9,12 +12,16 @@ import narwhals as nw
 import numpy as np
 from sklearn import __version__
 
-from spexplain.aliases import Ints
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.arguments import check_choice, is_integer
-from spexplain.tree import Kind
+from spexplain.messages import one_line
+from spexplain.tree import Column, Kind
 
 FrameKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
 _KINDS: dict[str, Kind] = {"b": "boolean", "i": "whole", "u": "whole", "M": "date", "m": "duration"}
+Series: TypeAlias = Any  # of narwhals, or an array of one dimension
+# Types whose values are looked at one by one.
+_OBJECT_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown, np.dtype(object))
 # Until 1.8, scikit-learn asks all but pandas for names by a protocol that polars dropped in 2.0.
 _ASKS_BY_PROTOCOL = tuple(int(part) for part in __version__.split(".")[:2]) < (1, 9)
 
@@ -69,8 +76,13 @@ def _column_number(feature: Any, names: list[str], n_columns: int) -> int:
     return int(feature)
 
 
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of any library, in memory."""
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
 def kinds_of(X: Any) -> Kind | tuple[Kind, ...]:
-    """Return the kinds of the columns of a table as the user brought it: one for all, or each.
+    """Return the kinds of the columns of a table of numbers as the user brought it: one for all, or each.
 
     Examples
     --------
@@ -79,7 +91,7 @@ def kinds_of(X: Any) -> Kind | tuple[Kind, ...]:
     >>> kinds_of(pd.DataFrame({"age": [30, 40], "tall": [True, False], "size": [1.5, 1.2]}))
     ('whole', 'boolean', 'number')
     """
-    if nw.dependencies.is_into_dataframe(X) or hasattr(X, "to_dask_array"):
+    if is_frame(X) or hasattr(X, "to_dask_array"):
         if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
             return "number"  # no other library has a name twice
         schema = nw.from_native(X).collect_schema()
@@ -92,10 +104,296 @@ def _kind(dtype: Any) -> Kind:
         return "boolean"
     if dtype.is_integer():
         return "whole"
+    if dtype in (nw.Duration, nw.Time):
+        return "duration"
     if dtype.is_temporal():
         return "date"
     is_category = dtype in (nw.String, nw.Categorical, nw.Enum)
     return "category" if is_category else "number"
+
+
+def holds_numbers(X: Any) -> bool:
+    """Whether a data frame holds nothing but numbers and booleans as NumPy knows them."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        return all(
+            getattr(dtype, "kind", "O") in "iufb" and isinstance(dtype, np.dtype)
+            for dtype in X.dtypes
+        )
+    frame = nw.from_native(X)
+    plain = all(
+        dtype.is_float() or dtype.is_integer() or dtype == nw.Boolean
+        for dtype in frame.schema.values()
+    )
+    return plain and not any(frame[name].null_count() for name in frame.columns)
+
+
+def encoded(X: Any) -> tuple[Matrix, tuple[Column, ...]]:
+    """Return a data frame, or an array of objects, as numbers, and what its columns hold.
+
+    Parameters
+    ----------
+    X : data frame, or array of shape (n_rows, n_columns)
+        Numbers, texts, categories, booleans, dates, durations; missing values of any spelling.
+
+    Returns
+    -------
+    values : array of float64, shape (n_rows, n_columns), Fortran order
+        Numbers as they are, codes of categories, microseconds of dates; NaN for missing values.
+    columns : tuple of Column
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from spexplain.table.columns import encoded
+    >>> frame = pd.DataFrame({"channel": ["web", "app", None], "age": [30, 40, 50]})
+    >>> values, columns = encoded(frame)
+    >>> values.tolist(), columns[0].categories, columns[1].kind
+    ([[1.0, 30.0], [0.0, 40.0], [nan, 50.0]], ('app', 'web'), 'whole')
+    """
+    series = _series_of(X)
+    values = np.empty((len(series[0][1]), len(series)), order="F")
+    columns = []
+    for place, (name, each) in enumerate(series):
+        values[:, place], column = encoded_series(each, name)
+        columns.append(column)
+    return values, tuple(columns)
+
+
+def encode_rows(X: Any, columns: Sequence[tuple[int, Column]], *, by_name: bool) -> Matrix:
+    """Return some columns of new rows as the training table had them; what was never seen there is NaN.
+
+    Parameters
+    ----------
+    X : data frame, or array of shape (n_rows, n_columns)
+        The rows.
+    columns : sequence of (int, Column)
+        Place and meaning of the columns that are wanted.
+    by_name : bool
+        Whether columns are found by name, else by place.
+    """
+    series = _series_of(X, [column.name for _, column in columns] if by_name else None)
+    n_rows = len(series[0][1]) if series else len(X)
+    values = np.empty((n_rows, len(columns)), order="F")
+    known = dict(series) if by_name else {}
+    for place, (number, column) in enumerate(columns):
+        given = known[column.name] if by_name else series[number][1]
+        values[:, place] = _encoded_as(given, column)
+    return values
+
+
+def _series_of(X: Any, names: Sequence[str] | None = None) -> list[tuple[str, Series]]:
+    """Return the columns of X with their names, all or some."""
+    if not is_frame(X):
+        objects = (
+            X
+            if isinstance(X, np.ndarray) and X.dtype.kind in "OmM"
+            else np.asarray(X, dtype=object)
+        )
+        return [
+            (name, objects[:, place]) for place, name in enumerate(default_names(objects.shape[1]))
+        ]
+    frame = nw.from_native(X, eager_only=True)
+    if nw.dependencies.is_pandas_dataframe(X):  # names need not be texts, nor differ
+        chosen = (
+            range(X.shape[1]) if names is None else [list(X.columns).index(each) for each in names]
+        )
+        return [(str(X.columns[i]), nw.from_native(X.iloc[:, i], series_only=True)) for i in chosen]
+    return [(name, frame[name]) for name in (frame.columns if names is None else names)]
+
+
+def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
+    """Return a column as numbers, and what it holds."""
+    dtype = series.dtype
+    if dtype in _OBJECT_TYPES:
+        return _encoded_objects(series, name)
+    kind = kind_of_dtype(dtype) if isinstance(series, np.ndarray) else _kind(dtype)
+    zone = getattr(dtype, "time_zone", None) if kind == "date" else None
+    column = Column(name, kind, zone=None if zone is None else str(zone))
+    values = _encoded_as(series, column)
+    return values, _settled(column, values)
+
+
+def _settled(column: Column, values: Floats) -> Column:
+    """Return a column whose kind and missing values its values have told."""
+    missing = np.isnan(values)
+    has_missing = bool(missing.any())
+    known = values[~missing] if has_missing else values
+    kind = column.kind
+    if kind == "number" and len(known) and bool(np.all(known == np.floor(known))):
+        kind = "whole"
+    if kind == "whole" and len(known) and bool(np.all((known == 0) | (known == 1))):
+        kind = "flag"
+    return replace(column, kind=kind, has_missing=has_missing)
+
+
+def settled_columns(
+    columns: Sequence[Column], values: Matrix, used: Iterable[int]
+) -> tuple[Column, ...]:
+    """Return the columns, those that are used with what their values tell."""
+    found = list(columns)
+    for each in used:
+        if found[each].kind in ("number", "whole", "boolean"):
+            kind = found[each].kind
+            settled = _settled(found[each], np.asarray(values[:, each], dtype=np.float64))
+            # Floats of an array may be whole numbers by chance; a frame says so by its types.
+            found[each] = replace(settled, kind="number") if kind == "number" else settled
+    return tuple(found)
+
+
+def _encoded_as(series: Series, column: Column) -> Floats:
+    """Return the values of a series as a column of this kind has them."""
+    dtype = series.dtype
+    if column.kind == "category":
+        return _codes(series, column)
+    try:
+        if isinstance(series, np.ndarray) and dtype.kind in "mM":
+            moments = series.astype(f"{dtype.kind}8[us]")
+            return np.where(np.isnat(moments), np.nan, moments.astype(np.int64))
+        if column.kind == "date":
+            return _microseconds(series, column)
+        if column.kind == "duration" and dtype in (nw.Duration, nw.Time):
+            is_clock = dtype == nw.Time  # nanoseconds since midnight
+            return (
+                _floats(series.cast(nw.Int64)) / 1000
+                if is_clock
+                else _floats(series.dt.total_microseconds())
+            )
+        if column.kind == "boolean" and dtype in _OBJECT_TYPES:
+            return np.array([_flag(value) for value in _listed(series)])
+        return _floats(series)
+    except (ValueError, TypeError, OverflowError, nw.exceptions.NarwhalsError) as error:
+        raise ValueError(
+            f"X holds values in column {column.name!r} that are no {_NOUNS[column.kind]} ({one_line(str(error))})."
+        ) from None
+
+
+_NOUNS: dict[Kind, str] = {
+    "number": "numbers",
+    "whole": "numbers",
+    "flag": "numbers",
+    "word": "numbers",
+    "boolean": "booleans",
+    "category": "categories",
+    "date": "dates",
+    "duration": "durations",
+}
+
+
+def _listed(series: Series) -> list[Any]:
+    return list(series) if isinstance(series, np.ndarray) else list(series.to_list())
+
+
+def _flag(value: Any) -> float:
+    if is_missing(value):
+        return float("nan")
+    return float({"true": 1, "false": 0, "yes": 1, "no": 0}.get(str(value).lower(), value))
+
+
+def _floats(series: Series) -> Floats:
+    """Return numbers as floats, missing ones as NaN."""
+    if isinstance(series, np.ndarray) and series.dtype != object:
+        return series.astype(np.float64)
+    if series.dtype in _OBJECT_TYPES:
+        return np.array(
+            [np.nan if is_missing(x) else float(x) for x in _listed(series)], dtype=np.float64
+        )
+    values = series.cast(nw.Float64).to_numpy()
+    return np.asarray(values, dtype=np.float64)
+
+
+def _microseconds(series: Series, column: Column) -> Floats:
+    """Return dates as microseconds since 1970, UTC; texts are read as ISO dates."""
+    dtype = series.dtype
+    if dtype in _OBJECT_TYPES:
+        return np.array([_moment(value) for value in _listed(series)], dtype=np.float64)
+    if dtype == nw.Date:
+        series = series.cast(nw.Datetime("us"))
+        dtype = series.dtype
+    if not dtype.is_temporal():
+        raise ValueError(f"type {dtype}")
+    zone = getattr(dtype, "time_zone", None)
+    if (zone is None) != (column.zone is None):
+        have, had = ("no", "a") if zone is None else ("a", "no")
+        raise ValueError(f"they have {have} time zone, but had {had} time zone in training")
+    return _floats(series.dt.timestamp("us"))
+
+
+def _moment(value: Any) -> float:
+    """Return a date as microseconds since 1970."""
+    if is_missing(value):
+        return float("nan")
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return float(np.datetime64(value, "us").astype(np.int64))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a single value is missing: None, NaN, NaT or pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except TypeError:  # NA does not say
+        return True
+    except ValueError:  # arrays
+        return False
+
+
+def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
+    """Return texts, categories or mixed objects as codes; objects of one other type as what they are."""
+    given = _listed(series)
+    missing = [is_missing(value) for value in given]
+    known = [value for value, is_na in zip(given, missing, strict=True) if not is_na]
+    kind = _kind_of_objects(known)
+    if kind != "category":
+        zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}
+        column = Column(name, kind, zone="UTC" if zones == {True} else None)
+        return (values := _encoded_as(series, column)), _settled(column, values)
+    column = Column(name, "category", _categories(series, known), has_missing=any(missing))
+    return _codes(series, column), column
+
+
+def _kind_of_objects(known: list[Any]) -> Kind:
+    """Return what Python objects are: booleans, numbers, dates, durations, or categories."""
+    if not known:
+        return "number"
+    for kind, types in _OBJECTS.items():
+        if all(isinstance(value, types) for value in known):
+            return kind
+    return "category"
+
+
+_OBJECTS: dict[Kind, Any] = {
+    "boolean": bool | np.bool_,
+    "number": int | float | Decimal | np.number,
+    "date": date | np.datetime64,
+    "duration": timedelta | np.timedelta64,
+}
+
+
+def _categories(series: Series, known: list[Any]) -> tuple[Any, ...]:
+    """Return the values of a category: in their own order if they have one, else sorted."""
+    present = {_plain(value) for value in known}
+    if not isinstance(series, np.ndarray) and series.dtype == nw.Enum:
+        listed = series.cat.get_categories().to_list()
+        return tuple(each for each in map(_plain, listed) if each in present)
+    return tuple(sorted(present, key=lambda value: (type(value).__name__, value)))
+
+
+def _plain(value: Any) -> Any:
+    """Return a category as a value of Python: text, number or boolean; anything else as its text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _codes(series: Series, column: Column) -> Floats:
+    """Return the codes of categories, NaN for what is missing or was never seen."""
+    given = _listed(series)
+    return np.array(
+        [np.nan if is_missing(x) else column.code(_plain(x)) for x in given], dtype=np.float64
+    )
 
 
 def readable(X: Any) -> Any:

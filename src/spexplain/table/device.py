@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix
-from spexplain.table.base import GroupSums, Table
+from spexplain.table.base import GroupSums, NodeValues, Table
 from spexplain.table.distances import CostName
-from spexplain.table.host import HostTable, group_sizes
+from spexplain.table.host import HostTable, group_sizes, node_values
 from spexplain.table.places import on_host
-from spexplain.tree import LEAF, Kind, Tree
+from spexplain.tree import LEAF, Column, Kind, Tree
 
 _log = logging.getLogger("spexplain")
 _COPIED = 1 << 23  # bytes up to which the caller's table is copied, rather than watched
@@ -37,6 +37,7 @@ class DeviceTable(Table):
     kinds: Kind | tuple[Kind, ...] = "number"
     seen: tuple[int, ...] | None = None
     names: None = None  # CuPy arrays have none
+    described: tuple[Column, ...] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,6 +83,10 @@ class DeviceTable(Table):
         if len(columns) == self.shape[1]:
             return self
         return replace(self, values=self.values[:, list(columns)], seen=None)
+
+    def node_values(self, tree: Tree) -> NodeValues:
+        """Return which training values meet the tests of a tree."""
+        return node_values(self.values, tree)
 
     @property
     def origin(self) -> Floats:

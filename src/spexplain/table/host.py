@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
-from spexplain.table.base import GroupSums, Table
+from spexplain.table.base import GroupSums, NodeValues, Rows, Table
 from spexplain.table.checks import checksum
+from spexplain.table.columns import settled_columns
+from spexplain.table.coordinates import Coordinates, coordinates_of
 from spexplain.table.distances import CostName, service_costs
-from spexplain.tree import Kind, Tree
+from spexplain.tree import LEAF, Column, Kind, Tree
 
 _COPIED = 8_000_000  # bytes up to which the caller's table is copied, rather than watched
 
@@ -30,6 +33,8 @@ class HostTable(Table):
         Kind of all columns, or of each.
     seen : tuple of int, optional
         Checksum of values that lie in the caller's memory, by which later changes are noticed.
+    described : tuple of Column, optional
+        What the columns hold, for tables with categories, dates or missing values.
 
     Examples
     --------
@@ -44,6 +49,7 @@ class HostTable(Table):
     names: tuple[str, ...] | None = None
     kinds: Kind | tuple[Kind, ...] = "number"
     seen: tuple[int, ...] | None = None
+    described: tuple[Column, ...] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -92,7 +98,42 @@ class HostTable(Table):
         chosen = list(columns)
         names = None if self.names is None else tuple(self.names[each] for each in chosen)
         kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
-        return replace(self, values=self.values[:, chosen], names=names, kinds=kinds, seen=None)
+        described = None if self.described is None else tuple(self.described[i] for i in chosen)
+        return replace(
+            self,
+            values=self.values[:, chosen],
+            names=names,
+            kinds=kinds,
+            seen=None,
+            described=described,
+        )
+
+    @cached_property
+    def _points(self) -> Coordinates:
+        return coordinates_of(self.values, self.columns)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Where the columns of `as_points` come from."""
+        return Coordinates.plain(self.shape[1]) if self._has_only_numbers else self._points
+
+    @property
+    def _has_only_numbers(self) -> bool:
+        return self.is_plain and not any(each.kind in ("date", "duration") for each in self.columns)
+
+    def as_points(self) -> "HostTable":
+        """Return the table that distances, centres and costs are computed from: numbers without gaps."""
+        return self if self._has_only_numbers else HostTable(self._points.matrix)
+
+    def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
+        """Return what the columns hold, for those that are used as their values tell."""
+        if self.described is not None:
+            return self.described
+        return settled_columns(self.columns, self.values, used)
+
+    def node_values(self, tree: Tree) -> NodeValues:
+        """Return which training values meet the tests of a tree. O(n_rows · depth)."""
+        return node_values(self.values, tree)
 
     @property
     def origin(self) -> Floats:
@@ -119,7 +160,9 @@ class HostTable(Table):
         scales = np.full(self.shape[1], np.nan)
         for feature in np.unique(features).tolist():
             column = self.values[:, feature].astype(np.float64)
-            scales[feature] = 0.0 if np.all(column == column[0]) else _deviation(column)
+            column = column[~np.isnan(column)]
+            is_one = not len(column) or bool(np.all(column == column[0]))
+            scales[feature] = 0.0 if is_one else _deviation(column)
         return scales
 
     def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
@@ -138,6 +181,80 @@ class HostTable(Table):
     def nearest(self, centers: Floats, cost: CostName) -> Ints:
         """Return the nearest centre of every row."""
         return np.asarray(np.argmin(service_costs(self.values, centers, cost), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class TestedRows(Rows):
+    """Rows of which only those columns are known that a tree tests.
+
+    Parameters
+    ----------
+    values : array of float, shape (n_rows, n_tested)
+        The values.
+    tested : tuple of int
+        The numbers of the columns.
+    n_columns : int
+        Number of all columns.
+    """
+
+    __test__ = False  # pytest takes classes of this name for its own
+
+    values: Matrix
+    tested: tuple[int, ...]
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, those that are not known among them."""
+        return len(self.values), self.n_columns
+
+    def leaves(self, tree: Tree) -> Ints:
+        """Return the leaf id of every row."""
+        place = np.zeros(self.n_columns, dtype=np.int64)
+        place[list(self.tested)] = np.arange(len(self.tested))
+        return tree.renumbered(place, max(1, len(self.tested))).apply(self.values)
+
+    def to_host(self, what: str = "", instead: str = "") -> Matrix:
+        """Return the values, NaN in columns that are not known."""
+        values = np.full(self.shape, np.nan)
+        values[:, list(self.tested)] = self.values
+        return values
+
+
+def node_values(values: Any, tree: Tree) -> NodeValues:
+    """Return the values around the tests of a tree among rows that reach them, on the host or a device."""
+    ends = np.full((4, tree.n_nodes), np.nan)
+    n_missing = np.zeros(tree.n_nodes, dtype=np.int64)
+    present: dict[int, frozenset[int]] = {}
+    members: dict[int, Any] = {0: slice(None)}
+    for node, test in tree.tests.items():  # parents come first
+        rows = members.pop(node)
+        x = values[rows, test.feature].astype(np.float64, copy=False)
+        is_left, missing = test.passes(x), np.isnan(x)
+        n_missing[node] = int(missing.sum())
+        known = x[~missing] if n_missing[node] else x
+        if test.values is not None:
+            present[node] = frozenset(np.unique(known).astype(np.int64).tolist())
+        else:
+            ends[:2, node] = _around(known, test.upper)
+            if test.lower > -np.inf:
+                ends[2:, node] = _around(known, test.lower)
+        for child, inside in ((tree.left[node], is_left), (tree.right[node], ~is_left)):
+            if tree.feature[child] != LEAF:
+                own = np.flatnonzero(inside)
+                members[int(child)] = own if isinstance(rows, slice) else rows[own]
+    below, above, lower_below, lower_above = ends
+    return NodeValues(below, above, lower_below, lower_above, n_missing, present)
+
+
+def _around(values: Any, threshold: float) -> tuple[float, float]:
+    """Return the greatest value up to a threshold and the least above it; NaN where there is none."""
+    if not len(values):
+        return np.nan, np.nan
+    is_low = values <= threshold
+    below = float(np.where(is_low, values, -np.inf).max())
+    above = float(np.where(is_low, np.inf, values).min())
+    return below if below > -np.inf else np.nan, above if above < np.inf else np.nan
 
 
 def group_sizes(groups: Array, n_groups: int) -> Ints:

@@ -4,6 +4,7 @@ These functions run on the workers. They keep nothing: a partition can be comput
 worker was lost. Sums of floats are taken in exact integers where a tree depends on them.
 """
 
+import warnings
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -11,11 +12,11 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.coding import spread_of_bins
-from spexplain.table.base import GroupSums
+from spexplain.table.base import GroupSums, NodeValues
 from spexplain.table.checks import check_finite, first_flaw
 from spexplain.table.coding import N_CODES, Binning, code
 from spexplain.table.distances import CostName, service_costs
-from spexplain.table.host import group_sizes
+from spexplain.table.host import group_sizes, node_values
 from spexplain.table.reference import Reference, mixed_labels
 from spexplain.tree import Tree
 
@@ -106,6 +107,24 @@ def leaf_of_rows(block: Any, tree: Tree) -> Ints:
     X = as_matrix(block)
     check_finite(X, first_row=None)
     return tree.apply(X)
+
+
+def values_at_tests(block: Any, columns: list[int], tree: Tree) -> NodeValues:
+    """Return which values of a block meet the tests of a tree over some of its columns."""
+    return node_values(as_matrix(block)[:, columns], tree)
+
+
+def merge_values(parts: list[NodeValues]) -> NodeValues:
+    """Return which values of several blocks meet the tests of a tree."""
+    below, above, lower_below, lower_above, n_missing, present = zip(*parts, strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # where no block has a value
+        greatest = [np.nanmax(each, axis=0) for each in (below, lower_below)]
+        least = [np.nanmin(each, axis=0) for each in (above, lower_above)]
+    codes = {node: frozenset().union(*(each[node] for each in present)) for node in present[0]}
+    return NodeValues(
+        greatest[0], least[0], greatest[1], least[1], np.sum(n_missing, axis=0), codes
+    )
 
 
 def nearest_centers(block: Any, centers: Floats, cost: CostName) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.table import partition_worker as worker
-from spexplain.table.base import _FOR_TRAINING_ROWS, GroupSums, Rows, Table
+from spexplain.table.base import _FOR_TRAINING_ROWS, GroupSums, NodeValues, Rows, Table
 from spexplain.table.checks import refuse_flaw
 from spexplain.table.coding import MAX_BINS, Binning, binning_of, code, limits_of
 from spexplain.table.columns import kinds_of
@@ -304,6 +304,19 @@ class PartitionedTable(Table):
             (block, piece, held) for block, piece in zip(self.read_all(), pieces, strict=True)
         ]
         return GroupSums(*self.workers.ask("leaves", worker.sums_of_groups, arguments, add_tuples))
+
+    def node_values(self, tree: Tree) -> NodeValues:
+        """Return which training values meet the tests of a tree."""
+        tested = sorted({test.feature for test in tree.tests.values()})
+        blocks, places = self.read(tested or [0])
+        columns = [places[column] for column in tested]
+        place = np.zeros(tree.n_features, dtype=np.int64)
+        place[tested] = np.arange(len(tested))
+        compact = self.workers.hold(tree.renumbered(place, max(1, len(tested))))
+        arguments = [(block, columns, compact) for block in blocks]
+        return NodeValues(
+            *self.workers.ask("tests", worker.values_at_tests, arguments, worker.merge_values)
+        )
 
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""

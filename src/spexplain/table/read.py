@@ -1,9 +1,12 @@
 """The one way in: whatever a user brings becomes a table, checked once; what is wrong is said in one sentence."""
 
 import logging
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from spexplain.aliases import Matrix
@@ -13,12 +16,22 @@ from spexplain.table.checks import (
     check_length,
     check_shape,
     check_tells_apart,
+    first_flaw,
+    refuse_flaw,
     rows_differ,
 )
-from spexplain.table.columns import kinds_of, readable
+from spexplain.table.columns import (
+    encode_rows,
+    encoded,
+    holds_numbers,
+    is_frame,
+    kinds_of,
+    readable,
+)
 from spexplain.table.device import DeviceTable
-from spexplain.table.host import HostTable
+from spexplain.table.host import HostTable, TestedRows
 from spexplain.table.places import is_collection, is_on_device, on_host
+from spexplain.tree import Column
 
 _log = logging.getLogger("spexplain")
 
@@ -26,7 +39,8 @@ _log = logging.getLogger("spexplain")
 def read_table(X: Any, estimator: Any) -> Table:
     """Return X as the training table of an estimator.
 
-    Refuses text, missing and infinite values, and a table whose rows are all equal. Sets
+    Texts, categories, booleans and dates become numbers; missing values become NaN, unless the
+    estimator refuses them. Refuses infinite values, and a table whose rows are all equal. Sets
     `n_features_in_` and `feature_names_in_`. Later edits of X do not reach the table unnoticed.
 
     Parameters
@@ -45,46 +59,149 @@ def read_table(X: Any, estimator: Any) -> Table:
         estimator.__dict__.pop("feature_names_in_", None)
         if _works_on_device(estimator):
             device = DeviceTable(_floats(X), kinds_of(X))
-            check_finite(device.values)
+            seen = check_finite(device.values, allow_missing=_allows_missing(estimator))
+            if seen.has_missing:
+                device = replace(device, described=_with_missing(device))
             check_tells_apart(rows_differ(device.values))
             return device.kept() if device.values is X else device
         _log.info("[%s] works on a copy of X on the host", type(estimator).__name__)
         X = on_host(X)
+    if holds_objects(X):
+        return _read_objects(X, estimator)
     values = _as_matrix(X, estimator, reset=True)
     names = _names(estimator)
     # Arrays that were made of lists or of other types of numbers belong to nobody else.
     is_shared = values is X or not values.flags.owndata
     table = HostTable(values, names, kinds_of(X))
-    seen = check_finite(values, names, watched=is_shared and not table.is_small)
+    watched = is_shared and not table.is_small
+    allow = _allows_missing(estimator)
+    seen = check_finite(values, names, watched=watched, allow_missing=allow)
     check_tells_apart(rows_differ(values))
-    return table.kept(seen) if is_shared else table
+    if seen.has_missing:
+        table = replace(table, described=_with_missing(table))
+    return table.kept(seen.checksum) if is_shared else table
 
 
-def read_rows(X: Any, estimator: Any) -> Rows:
-    """Return X as rows with the columns that a fitted estimator knows.
+def _with_missing(table: Table) -> tuple[Column, ...]:
+    """Return the columns of a table in which values are missing."""
+    missing = on_host(np.isnan(table.values).any(axis=0))
+    return tuple(
+        replace(column, has_missing=bool(each))
+        for column, each in zip(table.columns, missing, strict=True)
+    )
+
+
+def _read_objects(X: Any, estimator: Any) -> HostTable:
+    """Return a table of texts, categories, dates and other objects as numbers."""
+    validate_data(estimator, readable(X), reset=True, skip_check_array=True)
+    n_rows, n_columns = np.shape(X)
+    check_length(n_rows, n_columns, least_rows=2)
+    values, described = encoded(X)
+    names = _names(estimator)
+    flaw = first_flaw(values, allow_missing=_allows_missing(estimator))
+    refuse_flaw(
+        flaw, [column.name for column in described], 0, allow_missing=_allows_missing(estimator)
+    )
+    check_tells_apart(rows_differ(values))
+    return HostTable(values, names, described=described)
+
+
+def _allows_missing(estimator: Any) -> bool:
+    return bool(getattr(estimator, "missing", "allow") == "allow")
+
+
+def read_rows(X: Any, model: Any) -> Rows:
+    """Return X as rows with the columns that a fitted model tests.
+
+    Columns of a data frame are taken by name where the model knows names, whatever their order; those
+    that no test reads may be absent. What is not a data frame must have all columns, in their order.
 
     Parameters
     ----------
     X : array or data frame of shape (n_rows, n_features)
         The rows: NumPy, lists, any data frame, CuPy, or a Dask collection, which stays lazy.
-    estimator : Explainer
+    model : FittedModel
         Which columns X must have.
     """
     if is_collection(X):
         check_shape(X, least_rows=1)
-        _check_columns(X, estimator)
+        _check_columns(X, model)
         from spexplain.table.partitioned import LazyRows
 
         return LazyRows(X)
     if is_on_device(X):
         check_shape(X, least_rows=1)
-        _check_columns(X, estimator)
+        _check_columns(X, model)
         rows = DeviceTable(_floats(X))
-        check_finite(rows.values, _names(estimator))
+        check_finite(rows.values, _names(model), allow_missing=_allows_missing(model))
         return rows
-    values = _as_matrix(X, estimator, reset=False)
-    check_finite(values, _names(estimator))
-    return HostTable(values)
+    explanation = model.explanation_
+    used, fields = explanation.used, explanation.fields
+    if _has_names(X) and _names(model) is not None:
+        _check_names(X, [fields[each].name for each in used])
+        values = encode_rows(X, [(each, fields[each]) for each in used], by_name=True)
+    elif holds_objects(X) or explanation.has_objects:
+        _check_width(X, model)
+        values = encode_rows(X, [(each, fields[each]) for each in used], by_name=False)
+    else:
+        matrix = _as_matrix(X, model, reset=False)
+        _check_tested(matrix[:, used], model)
+        return HostTable(matrix)
+    check_length(len(values), max(1, len(used)), least_rows=1)
+    _check_tested(values, model)
+    return TestedRows(values, tuple(used), explanation.tree.n_features)
+
+
+def _check_tested(values: Matrix, model: Any) -> None:
+    """Refuse infinite values in tested columns and, if the model was told so, missing ones."""
+    explanation = model.explanation_
+    names = [explanation.fields[each].name for each in explanation.used]
+    check_finite(values, names, allow_missing=_allows_missing(model))
+
+
+def _has_names(X: Any) -> bool:
+    return is_frame(X) and all(isinstance(name, str) for name in X.columns)
+
+
+def _check_names(X: Any, wanted: list[str]) -> None:
+    """Refuse a data frame without a column that the tree tests, or with two of that name."""
+    counts = Counter(X.columns)
+    absent = [name for name in wanted if not counts[name]]
+    if absent:
+        raise ValueError(
+            f"X lacks the column{'s' * (len(absent) > 1)} {', '.join(map(repr, absent))}, which the tree tests."
+        )
+    for name in wanted:
+        if counts[name] > 1:
+            raise ValueError(f"X has more than one column {name!r}, which the tree tests.")
+
+
+def _check_width(X: Any, model: Any) -> None:
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"X must be a table of two dimensions, got {len(shape)}.")
+    if shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {shape[1]} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input."
+        )
+    check_length(shape[0], shape[1], least_rows=1)
+
+
+def holds_objects(X: Any) -> bool:
+    """Whether X holds more than numbers: texts, categories, dates, or missing values that are not NaN."""
+    if is_frame(X):
+        return not holds_numbers(X)
+    if isinstance(X, list | tuple):
+        X = _as_array(X)
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUSmM"
+
+
+def _as_array(X: Any) -> Any:
+    try:
+        return np.asarray(X)
+    except (ValueError, TypeError):  # ragged lists: scikit-learn says so
+        return None
 
 
 def _names(estimator: Any) -> tuple[str, ...] | None:
@@ -98,6 +215,8 @@ def _floats(X: Any) -> Any:
 
 def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
     """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
+    if not isinstance(estimator, BaseEstimator):
+        return _plain_matrix(X, estimator)
     try:
         matrix: Matrix = validate_data(
             estimator,
@@ -110,6 +229,24 @@ def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
     except (ValueError, TypeError, OverflowError) as error:
         raise _clearer(error) from None
     return matrix
+
+
+def _plain_matrix(X: Any, model: Any) -> Matrix:
+    """Return rows for a model that was read from a file, which scikit-learn does not know."""
+    if hasattr(X, "toarray"):
+        raise ValueError("X is a sparse matrix; pass X.toarray().")
+    try:
+        table: Matrix = np.asarray(X)
+        if table.dtype.kind in "cmMV":
+            raise ValueError(f"X holds values of type {table.dtype}; it must hold real numbers.")
+        if table.dtype not in (np.float32, np.float64):
+            table = table.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        if str(error).startswith("X holds"):
+            raise
+        raise ValueError(f"X must be a table of numbers ({error}).") from None
+    _check_width(table, model)
+    return table
 
 
 def _clearer(error: Exception) -> Exception:

@@ -126,8 +126,18 @@ class HistogramSearch:
     def split(self, node: HistogramNode, cut: Cut) -> tuple[HistogramNode, HistogramNode]:
         columns, extra, *_ = self.table
         is_left = np.empty(len(node.rows), dtype=np.bool_)
+        sides_of(columns, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
+        return self.part(node, is_left, cut)
+
+    def members(self, node: HistogramNode) -> Array:
+        """Return the vertices of a node."""
+        return node.rows
+
+    def part(
+        self, node: HistogramNode, is_left: Bools, cut: Cut
+    ) -> tuple[HistogramNode, HistogramNode]:
+        """Return the two parts of a node, from the members that go left."""
         with self.threads:
-            sides_of(columns, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
             left, right = self.ledger.split(node.state, node.rows, is_left, cut)
         return self._node(node.rows[is_left], left), self._node(node.rows[~is_left], right)
 

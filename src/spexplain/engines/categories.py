@@ -1,0 +1,181 @@
+"""The search for sets of categories, beside any engine's search for thresholds."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from spexplain.aliases import Bools, Ints
+from spexplain.engines.base import Search
+from spexplain.ledgers import Ledger
+from spexplain.objectives import Objective
+from spexplain.records import Cut, Promise
+from spexplain.table.views import CategoryColumn, View, order_by_profile
+
+
+class MemberSearch(Search, Protocol):
+    """A search that knows the vertices of its nodes, on the host."""
+
+    objective: Objective
+    ledger: Ledger
+    min_samples_leaf: int
+
+    def members(self, node: Any) -> Ints:
+        """Return the vertices of a node."""
+
+    def part(self, node: Any, is_left: Bools, cut: Cut) -> tuple[Any, Any]:
+        """Return the two parts of a node, from the members that go left."""
+
+
+class KindSearch:
+    """The best cuts of a table with categories or missing values.
+
+    Categories of a node are looked at one by one and, in the order of the first principal component of
+    their cluster shares, in runs from the first on (ALGORITHMS, tests of categories). Missing values
+    count as one more category.
+
+    Parameters
+    ----------
+    search : MemberSearch
+        Finds the thresholds.
+    views : sequence of View
+        What the columns of that search are.
+    categories : sequence of CategoryColumn
+        The columns of categories; as features they are numbered behind the views.
+    """
+
+    def __init__(
+        self, search: Any, views: Sequence[View], categories: Sequence[CategoryColumn]
+    ) -> None:
+        self.search: MemberSearch = search
+        self.views, self.categories = views, categories
+        self.n_views = len(views)
+        self.n_features = self.n_views + len(categories)
+        self.twins = _twins(views)
+
+    def root(self) -> Any:
+        return self.search.root()
+
+    def size(self, node: Any) -> int:
+        return self.search.size(node)
+
+    def value(self, node: Any) -> float:
+        return self.search.value(node)
+
+    def split(self, node: Any, cut: Cut) -> tuple[Any, Any]:
+        if cut.values is None:
+            return self.search.split(node, cut)
+        column = self.categories[cut.feature - self.n_views]
+        is_left = np.zeros(column.n_categories + 1, dtype=np.bool_)
+        is_left[list(cut.values)] = True
+        is_left[-1] = cut.missing
+        return self.search.part(node, is_left[column.codes[self.search.members(node)]], cut)
+
+    def best_cuts(self, nodes: Sequence[Any], rival: float = np.inf) -> list[Cut | Promise | None]:
+        sets = [self._best_set(node) for node in nodes]
+        nearest = min([rival, *(cut.priority for cut in sets if cut is not None)])
+        thresholds = self.search.best_cuts(nodes, nearest)
+        return [self._better(*each) for each in zip(nodes, thresholds, sets, strict=True)]
+
+    def _better(
+        self, node: Any, threshold: Cut | Promise | None, found: Cut | None
+    ) -> Cut | Promise | None:
+        """Return the better of the best threshold and the best set; of equals that of the first column."""
+        if isinstance(threshold, Promise):
+            return threshold if found is None or threshold.priority <= found.priority else found
+        if threshold is None:
+            return found
+        if found is not None and self._key(found) < self._key(threshold):
+            return found
+        return self._with_larger_side(node, threshold)
+
+    def _key(self, cut: Cut) -> tuple[float, int]:
+        return cut.score, self._column(cut.feature)
+
+    def _column(self, feature: int) -> int:
+        if feature < self.n_views:
+            return self.views[feature].column
+        return self.categories[feature - self.n_views].column
+
+    def _with_larger_side(self, node: Any, cut: Cut) -> Cut:
+        """Return the cut, or the one that sends missing values to the other side if that is as good and larger."""
+        twin = self.twins.get(cut.feature)
+        if twin is None:
+            return cut
+        other = cut._replace(feature=twin)
+        own_parts, parts = self.search.split(node, cut), self.search.split(node, other)
+        sizes = [self.search.size(part) for part in (*own_parts, *parts)]
+        if sizes[0] == sizes[2] or min(sizes[2:]) < max(1, self.search.min_samples_leaf):
+            return cut  # no rows lack a value, or nothing would be left
+        left, right = (self._sums(part) for part in parts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = float(self.search.objective.score(left, right, self._sums(node)))
+        is_larger = sizes[3] > sizes[2]  # the twin sends missing values right
+        return other if score == cut.score and is_larger else cut
+
+    def _sums(self, node: Any) -> Any:
+        return self.search.ledger.node(node.state, self.search.members(node))
+
+    def _best_set(self, node: Any) -> Cut | None:
+        if not self.categories:
+            return None
+        members, record = self.search.members(node), self._sums(node)
+        cuts = [
+            cut
+            for place, column in enumerate(self.categories)
+            if (cut := self._best_of_column(node, members, record, place, column)) is not None
+        ]
+        return min(cuts, key=lambda cut: cut.score, default=None)  # min keeps the first of equals
+
+    def _best_of_column(
+        self, node: Any, members: Ints, record: Any, place: int, column: CategoryColumn
+    ) -> Cut | None:
+        ledger, objective = self.search.ledger, self.search.objective
+        groups = column.codes[members]
+        sizes = np.bincount(groups, minlength=column.n_categories + 1)
+        present = np.flatnonzero(sizes)
+        if len(present) < 2:
+            return None
+        profiles = ledger.group_profiles(node.state, members, groups, len(sizes))
+        subsets = _candidates(present, profiles, len(sizes))
+        n_left = subsets @ sizes
+        least = self.search.min_samples_leaf
+        valid = (n_left >= least) & (len(members) - n_left >= least)
+        left, right = ledger.group_sides(node.state, record, members, groups, subsets)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = np.asarray(objective.score(left, right, record), dtype=np.float64)
+        scores = np.where(valid & (scores < np.inf), scores, np.inf)  # NaN compares false
+        is_flat = objective.flat_if_pure and ledger.is_pure(node.state)
+        best = int(np.argmax(scores < np.inf)) if is_flat else int(np.argmin(scores))
+        if scores[best] == np.inf:
+            return None
+        codes = tuple(np.flatnonzero(subsets[best, :-1]).tolist())
+        score = float(scores[best])
+        return Cut(
+            self.n_views + place,
+            np.nan,
+            score,
+            float(objective.priority(score, record)),
+            missing=bool(subsets[best, -1]),
+            values=codes,
+        )
+
+
+def _candidates(present: Ints, profiles: Any, n_groups: int) -> Bools:
+    """Return the sets of groups that are looked at, shape (n_sets, n_groups): each alone, then runs."""
+    single = np.zeros((len(present), n_groups), dtype=np.bool_)
+    single[np.arange(len(present)), present] = True
+    if len(present) == 2:
+        return single[:1]  # the other one is its complement
+    if len(present) == 3 or profiles is None:
+        return single
+    order = np.array([group for group in order_by_profile(profiles).tolist() if group in present])
+    runs = np.zeros((len(present) - 3, n_groups), dtype=np.bool_)
+    for place in range(len(runs)):
+        runs[place, order[: place + 2]] = True
+    return np.concatenate([single, runs])
+
+
+def _twins(views: Sequence[View]) -> dict[int, int]:
+    """Return, for views that send missing values left, the views of the same columns that send them right."""
+    return {place: place + 1 for place, view in enumerate(views) if view.role == "missing left"}

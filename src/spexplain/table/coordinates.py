@@ -1,0 +1,58 @@
+"""A table of every kind of column as points: what distances, centres and costs are computed from."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.tree import Column
+
+
+class Coordinates(NamedTuple):
+    """The points of a table, and where their coordinates come from.
+
+    Missing numbers are the means of the others. Where a table has categories, dates or durations,
+    every number is divided by its standard deviation, and every category is a coordinate of its own:
+    one for rows that have it, else zero.
+    """
+
+    matrix: Matrix  # shape (n_rows, n_coordinates)
+    column: Ints  # that a coordinate comes from
+    code: Ints  # of the category, -1 for numbers
+    scale: Floats  # value of the column for a coordinate of one
+
+    @classmethod
+    def plain(cls, n_columns: int) -> "Coordinates":
+        """Return where the coordinates of a table of numbers come from: its columns."""
+        nothing = np.empty((0, n_columns))
+        return cls(nothing, np.arange(n_columns), np.full(n_columns, -1), np.ones(n_columns))
+
+    def places(self, column: int, codes: tuple[int, ...] | None = None) -> list[int]:
+        """Return the coordinates of a column, or of some of its categories."""
+        own = np.flatnonzero(self.column == column)
+        return [int(at) for at in own if codes is None or int(self.code[at]) in codes]
+
+
+def coordinates_of(values: Matrix, columns: tuple[Column, ...]) -> Coordinates:
+    """Return the points of an encoded table."""
+    is_mixed = any(column.kind in ("category", "date", "duration") for column in columns)
+    parts, origins = [], []
+    for number, column in enumerate(columns):
+        x = values[:, number].astype(np.float64)
+        if column.kind == "category":
+            for code in range(len(column.categories)):
+                parts.append((x == code).astype(np.float64))
+                origins.append((number, code, 1.0))
+            continue
+        missing = np.isnan(x)
+        if missing.any():
+            x[missing] = x[~missing].mean() if not missing.all() else 0.0
+        scale = 1.0
+        if is_mixed:
+            with np.errstate(over="ignore", invalid="ignore"):
+                deviation = float(x.std())
+            scale = deviation if np.isfinite(deviation) and deviation > 0 else 1.0
+        parts.append(x / scale)
+        origins.append((number, -1, scale))
+    column_of, code_of, scale_of = (np.array(each) for each in zip(*origins, strict=True))
+    return Coordinates(np.column_stack(parts), column_of, code_of, scale_of)

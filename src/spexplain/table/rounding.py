@@ -1,0 +1,134 @@
+"""Tests as people say them: the roundest number in the gap, and a side for values that were missing."""
+
+from dataclasses import replace
+from math import isnan
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.table.base import NodeValues, Table
+from spexplain.tree import Column, Test, Tree
+
+
+class RoundedTest(NamedTuple):
+    """A test whose threshold left the gap between its training values for a rounder number."""
+
+    node: int
+    exact: str  # the test in words, as it would be in its gap
+    rounded: str  # as it is
+    n_changed: int  # training rows that changed sides
+
+
+def settled(tree: Tree, table: Table) -> Tree:
+    """Return the tree with the tests that are stored, executed and printed; no training row changes its leaf.
+
+    A threshold becomes the roundest value between its neighbouring training values. Where no training
+    row of a node lacks a value, missing ones go to the larger side, and so do categories that none has.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree over the columns of the table.
+    table : Table
+        The training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.host import HostTable
+    >>> from spexplain.table.rounding import settled
+    >>> from spexplain.tree import Tree
+    >>> table = HostTable(np.array([[18.2], [31.7], [44.0]]))
+    >>> tree = Tree.root(n_features=1, size=3).split(0, feature=0, threshold=24.95, sizes=(1, 2))
+    >>> settled(tree, table).threshold[0]
+    20.0
+    """
+    around = table.node_values(tree)
+    columns = table.columns
+    return tree.retested(
+        {
+            node: _settled_test(tree, node, test, around, columns[test.feature])
+            for node, test in tree.tests.items()
+        }
+    )
+
+
+def _settled_test(tree: Tree, node: int, test: Test, around: NodeValues, column: Column) -> Test:
+    is_left_larger = bool(tree.size[tree.left[node]] >= tree.size[tree.right[node]])
+    missing = test.missing if around.n_missing[node] else is_left_larger
+    if test.values is not None:
+        codes = test.values
+        if is_left_larger:  # categories that no row of the node has
+            absent = set(range(len(column.categories))) - around.present[node]
+            codes = tuple(sorted({*codes, *absent}))
+        return replace(test, missing=missing, values=codes)
+    below, above = float(around.below[node]), float(around.above[node])
+    lower, upper = test.lower, test.upper
+    if lower > -np.inf and not np.isnan(around.lower_below[node]):
+        lower = column.between(float(around.lower_below[node]), float(around.lower_above[node]))
+    if not (isnan(below) or isnan(above)):
+        upper = column.between(below, above)
+    elif around.n_missing[node] and lower == -np.inf:
+        # Only missing values are told from others.
+        upper = -np.inf if isnan(below) else np.inf
+        missing = isnan(below)
+    if not lower < upper and upper > -np.inf:  # the bounds of an interval may round to one number
+        lower, upper = test.lower, test.upper
+    return replace(test, lower=lower, upper=upper, missing=missing)
+
+
+def rounded(
+    tree: Tree, table: Table, tolerance: float, least: int
+) -> tuple[Tree, list[RoundedTest]]:
+    """Return the tree with rounder thresholds, for which a few training rows may change sides.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree over the columns of the table.
+    table : Table
+        The training rows, on the host.
+    tolerance : float
+        Share of all rows that may change sides at one test.
+    least : int
+        Rows that every side must keep.
+
+    Returns
+    -------
+    tree : Tree
+        Without sizes and values of the new tests.
+    changes : list of RoundedTest
+        The tests that left their gap, parents first.
+    """
+    values: Matrix = table.training_rows()
+    n_most = int(tolerance * len(values))
+    tests, changes = {}, []
+    members: dict[int, Ints] = {0: np.arange(len(values))}
+    for node, test in tree.tests.items():
+        rows, column = members.pop(node), table.columns[test.feature]
+        x = values[rows, test.feature].astype(np.float64, copy=False)
+        found = test
+        if test.values is None and test.lower == -np.inf and np.isfinite(test.upper):
+            found = _rounder(test, column, x, n_most, max(1, least))
+        before, after = test.passes(x), found.passes(x)
+        if n_changed := int(np.count_nonzero(before != after)):
+            changes.append(RoundedTest(node, test.text(column), found.text(column), n_changed))
+        tests[node] = found
+        members[int(tree.left[node])], members[int(tree.right[node])] = rows[after], rows[~after]
+    return tree.retested(tests), changes
+
+
+def _rounder(test: Test, column: Column, x: Floats, n_most: int, least: int) -> Test:
+    """Return a test with the roundest threshold that at most `n_most` rows tell from this one."""
+    ordered = np.sort(x[~np.isnan(x)])
+    n_left = int(np.searchsorted(ordered, test.upper, side="right"))
+    n_missing = len(x) - len(ordered)
+    missing_left = n_missing if test.missing else 0
+    first = max(n_left - n_most, 1, least - missing_left)
+    last = min(n_left + n_most, len(ordered) - max(1, least - (n_missing - missing_left)))
+    if not first <= n_left <= last:
+        return test
+    # With a cut behind the first value that may stay, and before the last that may go.
+    threshold = column.between(float(ordered[first - 1]), float(ordered[last]))
+    return replace(test, upper=threshold)

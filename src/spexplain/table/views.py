@@ -1,0 +1,273 @@
+"""The columns that engines search: numbers without gaps, made from columns of every kind.
+
+A column of numbers in which some rows lack a value becomes two, with these rows below all others and
+above all others: every cut of the first sends missing values left, every cut of the second right. So
+engines need to know nothing of missing values, and find "is missing" as the first cut of all.
+Categories are searched as sets (`CategoryColumn`), or one by one as columns of zeros and ones.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.table.base import Table
+from spexplain.table.coordinates import Coordinates
+from spexplain.tree import Test, Tree
+
+Role: TypeAlias = Literal["plain", "missing left", "missing right", "set", "nothing"]
+_MOST_INDICATORS = (
+    64  # categories of one column that become columns of their own, the commonest first
+)
+
+
+class View(NamedTuple):
+    """One searched column: where it comes from, and what its cuts mean."""
+
+    column: int
+    role: Role = "plain"
+    codes: tuple[int, ...] = ()  # of the categories that go left, in a view of a set
+    missing: bool = False  # whether missing values are in the set
+
+
+class CategoryColumn(NamedTuple):
+    """A column of categories: the code of every row; missing values have the code after the last."""
+
+    column: int
+    codes: Ints
+    n_categories: int
+
+
+@dataclass(frozen=True, eq=False)
+class SearchColumns:
+    """What engines search for a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    matrix : array of shape (n_rows, n_views)
+        Numbers without gaps.
+    views : tuple of View
+        What the columns of the matrix are.
+    categories : tuple of CategoryColumn
+        Columns that are searched for sets of categories; in trees they are numbered behind the views.
+    """
+
+    table: Table
+    matrix: Any
+    views: tuple[View, ...]
+    categories: tuple[CategoryColumn, ...] = ()
+
+    @classmethod
+    def of(
+        cls, table: Table, columns: Ints, *, one_by_one: bool, codes: Any = None
+    ) -> "SearchColumns":
+        """Return what engines search in some columns of a table.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        columns : array of int
+            Columns that tests may use.
+        one_by_one : bool
+            Whether categories become columns of zeros and ones, for methods that know only numbers.
+        codes : array of int, optional
+            Cluster of every row: sets of categories that are alike in them become columns too.
+        """
+        if table.is_plain:
+            views = tuple(View(int(each)) for each in columns)
+            return cls(table, table.select(columns.tolist()).values, views)
+        values = table.values
+        parts: list[Floats] = []
+        views_: list[View] = []
+        categories: list[CategoryColumn] = []
+        for each in columns.tolist():
+            x, column = values[:, each], table.columns[each]
+            if column.kind == "category":
+                grouped = np.where(np.isnan(x), len(column.categories), x).astype(np.int64)
+                if not one_by_one:
+                    categories.append(CategoryColumn(each, grouped, len(column.categories)))
+                    continue
+                for view in _indicators(each, grouped, len(column.categories), codes):
+                    views_.append(view)
+                    parts.append(indicator(values, view))
+            elif column.has_missing:
+                views_ += [View(each, "missing left"), View(each, "missing right")]
+                parts += [below_all(x), above_all(x)]
+            else:
+                views_.append(View(each))
+                parts.append(x)
+        if not parts:  # engines need a column; one without cuts does no harm
+            views_, parts = [View(0, "nothing")], [np.zeros(len(values))]
+        return cls(table, np.column_stack(parts), tuple(views_), tuple(categories))
+
+    def placed(self, extra: Matrix, coordinates: Coordinates) -> Matrix:
+        """Return points of the table's coordinates, such as centres, as rows of the matrix."""
+        if self.table.is_plain:
+            return extra[:, [view.column for view in self.views]]
+        placed = np.zeros((len(extra), len(self.views)))
+        for place, view in enumerate(self.views):
+            if view.role == "set":
+                shares = [extra[:, at] for at in coordinates.places(view.column, view.codes)]
+                # Zero is in the set, one outside of it: as in the column itself.
+                placed[:, place] = 1.0 - sum(shares, np.zeros(len(extra)))
+            elif view.role != "nothing":
+                (at,) = coordinates.places(view.column)
+                placed[:, place] = extra[:, at] * coordinates.scale[at]
+        return placed
+
+    def to_columns(self, tree: Tree) -> Tree:
+        """Return a tree over the views as one over the columns of the table."""
+        if self.table.is_plain:
+            columns = np.array([view.column for view in self.views])
+            return tree.renumbered(columns, self.table.shape[1])
+        tests = {node: self._on_column(test) for node, test in tree.tests.items()}
+        return tree.retested(tests, self.table.shape[1])
+
+    def _on_column(self, test: Test) -> Test:
+        if test.feature >= len(self.views):
+            return replace(test, feature=self.categories[test.feature - len(self.views)].column)
+        column, role, codes, missing = self.views[test.feature]
+        if role != "set":
+            return replace(test, feature=column, missing=role == "missing left")
+        passes_in_set = bool(test.passes(0.0))
+        inside = Test(column, missing=missing, values=codes)
+        if passes_in_set:
+            return inside
+        n_categories = len(self.table.columns[column].categories)
+        others = tuple(code for code in range(n_categories) if code not in codes)
+        return Test(column, missing=not missing, values=others)
+
+    def with_sets(self, tree: Tree) -> "tuple[SearchColumns, Tree]":
+        """Return views in which the tree's sets of categories, and single ones, are columns; and the tree over them.
+
+        For refinement, which knows only numbers.
+        """
+        if not self.categories:
+            return self, tree
+        values = self.table.values
+        sets = {
+            node: self._on_column(test)
+            for node, test in tree.tests.items()
+            if test.values is not None
+        }
+        wanted = [
+            View(test.feature, "set", test.values or (), test.missing) for test in sets.values()
+        ]
+        for each in self.categories:
+            wanted += _indicators(each.column, each.codes, each.n_categories)
+        known: dict[View, int] = {}
+        for view in wanted:
+            known.setdefault(view, len(self.views) + len(known))
+        matrix = np.column_stack([self.matrix, *(indicator(values, view) for view in known)])
+        wider = SearchColumns(self.table, matrix, (*self.views, *known))
+        tests = {
+            node: Test(known[View(test.feature, "set", test.values or (), test.missing)], upper=0.5)
+            for node, test in sets.items()
+        }
+        return wider, tree.retested(tests, len(wider.views))
+
+    @cached_property
+    def n_columns(self) -> int:
+        """Number of columns that tests of trees over the views may name."""
+        return len(self.views) + len(self.categories)
+
+
+class SearchedTree(NamedTuple):
+    """A tree over the views of a table, as it was grown or refined."""
+
+    tree: Tree
+    views: SearchColumns
+
+    def to_columns(self) -> Tree:
+        """Return the tree over the columns of the table."""
+        return self.views.to_columns(self.tree)
+
+    def nodes_of_points(self, points: Matrix) -> tuple[Ints, Ints]:
+        """Return, for points of the table's coordinates, pairs of point and visited node."""
+        placed = self.views.placed(points, self.views.table.coordinates)
+        point, node = self.tree.decision_path(placed).nonzero()
+        return point.astype(np.int64), node.astype(np.int64)
+
+
+def below_all(x: Floats) -> Floats:
+    """Return a column in which missing values lie below all others."""
+    missing = np.isnan(x)
+    least = np.min(x, where=~missing, initial=np.inf)
+    return np.where(
+        missing, np.nextafter(least if np.isfinite(least) else x.dtype.type(0), -np.inf), x
+    )
+
+
+def above_all(x: Floats) -> Floats:
+    """Return a column in which missing values lie above all others."""
+    missing = np.isnan(x)
+    most = np.max(x, where=~missing, initial=-np.inf)
+    return np.where(
+        missing, np.nextafter(most if np.isfinite(most) else x.dtype.type(0), np.inf), x
+    )
+
+
+def indicator(values: Matrix, view: View) -> Floats:
+    """Return 0 for rows whose category is in the set of a view, else 1."""
+    x = values[:, view.column]
+    inside = Test(view.column, missing=view.missing, values=view.codes).passes(x)
+    return np.where(inside, 0.0, 1.0)
+
+
+def _indicators(column: int, grouped: Ints, n_categories: int, codes: Any = None) -> list[View]:
+    """Return single categories as sets, and sets of categories that are alike in clusters."""
+    counts = np.bincount(grouped, minlength=n_categories + 1)
+    commonest = np.argsort(-counts[:n_categories], kind="stable")[:_MOST_INDICATORS]
+    views = [View(column, "set", (code,)) for code in np.sort(commonest).tolist() if counts[code]]
+    if counts[n_categories]:
+        views.append(View(column, "set", (), missing=True))
+    if codes is None or n_categories < 4:
+        return views
+    known = codes >= 0
+    n_clusters = int(codes.max(initial=0)) + 1
+    cells = np.bincount(
+        grouped[known] * n_clusters + codes[known], minlength=(n_categories + 1) * n_clusters
+    )
+    order = order_by_profile(cells.reshape(n_categories + 1, n_clusters))
+    present = [group for group in order.tolist() if counts[group]]
+    for size in range(2, min(len(present) - 1, _MOST_INDICATORS)):
+        chosen = present[:size]
+        inside = tuple(sorted(each for each in chosen if each < n_categories))
+        views.append(View(column, "set", inside, n_categories in chosen))
+    return views
+
+
+def order_by_profile(counts: Any) -> Ints:
+    """Return groups in the order of the first principal component of their shares.
+
+    For two clusters the best set of groups is then a prefix of them (Coppersmith, Hong and Hosking,
+    1999). Groups without counts come last; equals in their own order.
+
+    Parameters
+    ----------
+    counts : array of shape (n_groups, n_clusters)
+        Rows (or weights) of every group by cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.views import order_by_profile
+    >>> order_by_profile(np.array([[1, 9], [8, 2], [5, 5]]))
+    array([0, 2, 1])
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    sizes = counts.sum(axis=1)
+    shares = counts / np.maximum(sizes, 1e-300)[:, None]
+    middle = sizes @ shares / max(sizes.sum(), 1e-300)
+    centred = np.where(sizes[:, None] > 0, shares - middle, 0.0)
+    direction = np.linalg.svd(np.sqrt(sizes)[:, None] * centred, full_matrices=False)[2][0]
+    along = np.round(centred @ direction, 12)
+    first = along[np.flatnonzero(along)[:1]]
+    if len(first) and first[0] > 0:  # the sign of a component is arbitrary
+        along = -along
+    return np.lexsort((np.arange(len(counts)), np.where(sizes > 0, along, np.inf)))
