@@ -14,6 +14,8 @@ from spexplain.show.html import html_repr
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind
 from spexplain.table.host import HostTable
+from spexplain.table.places import is_sparse
+from spexplain.table.sparse import SparseTable
 
 
 class LoadedModel(FittedModel):
@@ -59,7 +61,8 @@ class LoadedModel(FittedModel):
             self.leaf_purity_ = explanation.leaf_purity
 
     def _check_rows(self, X: Any) -> Rows:
-        return HostTable(read_rows(self._fitted(), X))
+        rows = read_rows(self._fitted(), X)
+        return SparseTable(rows) if is_sparse(rows) else HostTable(rows)
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "records"

@@ -18,7 +18,17 @@ from spexplain.table.checks import (
 from spexplain.table.columns import kinds_of, readable
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, is_on_device, on_host
+from spexplain.table.places import is_collection, is_on_device, is_sparse, on_host
+from spexplain.table.sparse import (
+    SparseTable,
+    canonical,
+    check_entries,
+    densified,
+    entries_differ,
+    float_entries,
+    is_sparse_frame,
+    kinds_of_entries,
+)
 
 _log = logging.getLogger("spexplain")
 
@@ -50,6 +60,8 @@ def read_table(X: Any, estimator: Any) -> Table:
             return device.kept() if device.values is X else device
         _log.info("[%s] works on a copy of X on the host", type(estimator).__name__)
         X = on_host(X)
+    if is_sparse(X) or is_sparse_frame(X):
+        return _read_entries(X, estimator)
     values = _as_matrix(X, estimator, reset=True)
     names = _names(estimator)
     # Arrays that were made of lists or of other types of numbers belong to nobody else.
@@ -82,9 +94,31 @@ def read_rows(X: Any, estimator: Any) -> Rows:
         rows = DeviceTable(_floats(X))
         check_finite(rows.values, _names(estimator))
         return rows
+    if is_sparse(X) or is_sparse_frame(X):
+        return SparseTable(_as_entries(X, estimator, reset=False))
     values = _as_matrix(X, estimator, reset=False)
     check_finite(values, _names(estimator))
     return HostTable(values)
+
+
+def _read_entries(X: Any, estimator: Any) -> Table:
+    """Return a sparse matrix or frame as it is, or with its zeros written out where a method needs them."""
+    values, names = canonical(_as_entries(X, estimator, reset=True)), _names(estimator)
+    check_tells_apart(entries_differ(values))
+    kinds = kinds_of_entries(X)
+    if estimator._takes_entries:
+        return SparseTable(values, names, kinds)
+    method = type(estimator).__name__
+    instead = "take fewer rows or columns, or SpexClique or CART, which work on sparse tables"
+    return HostTable(densified(values, method, instead), names, kinds)
+
+
+def _as_entries(X: Any, estimator: Any, *, reset: bool) -> Any:
+    """Return a sparse matrix or frame as a sparse array of floats, its number of columns checked."""
+    given = float_entries(X) if is_sparse(X) else X
+    values = _as_matrix(given, estimator, reset=reset, accept_sparse=["csr", "csc"])
+    check_entries(values, _names(estimator))
+    return values
 
 
 def _names(estimator: Any) -> tuple[str, ...] | None:
@@ -96,7 +130,7 @@ def _floats(X: Any) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
+def _as_matrix(X: Any, estimator: Any, *, reset: bool, **options: Any) -> Matrix:
     """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
     try:
         matrix: Matrix = validate_data(
@@ -106,6 +140,7 @@ def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
+            **options,
         )
     except (ValueError, TypeError, OverflowError) as error:
         raise _clearer(error) from None
