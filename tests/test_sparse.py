@@ -257,9 +257,9 @@ def test_everything_after_a_fit(model, tmp_path, monkeypatch):
     for rows in (COUNTS, sparse.csr_matrix(COUNTS), sparse.csc_array(COUNTS)):
         np.testing.assert_array_equal(again.predict(rows), model.labels_)
         np.testing.assert_array_equal(model.predict(rows), model.labels_)
-    np.testing.assert_array_equal(
-        model.to_sklearn().predict(sparse.csr_matrix(COUNTS)), model.labels_
-    )
+    for rows in (None, sparse.csr_matrix(COUNTS)):
+        exported = model.to_sklearn(rows)
+        np.testing.assert_array_equal(exported.predict(sparse.csr_matrix(COUNTS)), model.labels_)
 
 
 def test_nothing_is_written_out(model, monkeypatch):

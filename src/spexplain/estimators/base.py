@@ -169,6 +169,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @property
     def _takes_entries(self) -> bool:
         """Whether sparse tables are searched as they are; else their zeros are written out."""
