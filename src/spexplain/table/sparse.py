@@ -13,11 +13,11 @@ from spexplain.kernels.readiness import compiled_pays
 from spexplain.memory import check_memory
 from spexplain.table.base import GroupSums, Table
 from spexplain.table.checks import refuse_flaw
-from spexplain.table.columns import Kind, kind_of_dtype
+from spexplain.table.columns import kind_of_dtype
 from spexplain.table.distances import CostName
 from spexplain.table.host import HostTable, group_sizes
 from spexplain.table.places import is_sparse
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Kind, Tree
 
 _BLOCK = 1 << 20  # values that are written out at a time
 
