@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from refusals import refused, with_entry
@@ -68,12 +67,6 @@ def test_x_one_dimensional():
 def test_x_of_another_type():
     refused(lambda: SpexClique().fit({"a": [1, 2]}, Y), words=["X", "dict"], error=TypeError)
     refused(lambda: SpexClique().fit([[10**400], [1]], [0, 1]), words=["X", "too large"])
-
-
-def test_x_sparse():
-    # scikit-learn's own words: two sentences, the second says what to do.
-    with pytest.raises(TypeError, match=r"Sparse data was passed for X.*toarray\(\)"):
-        SpexClique().fit(sparse.csr_array(X), Y)
 
 
 @pytest.mark.parametrize("estimator", [SpexClique(), CART(), SpexKNN(2), SpexGraph(2)])

@@ -271,7 +271,7 @@ def test_frames_without_known_names(loaded):
         ([[1.0], [1.0, 2.0]], "^X must be a table of numbers"),
         ([[1j, 2.0]], "^X holds values of type complex128"),
         (np.array([["2024", "2025"]], dtype="M8[Y]"), "^X holds values of type datetime64"),
-        (sparse.csr_array(np.ones((1, 2))), "^X is a sparse matrix"),
+        (sparse.csr_array(np.ones((1, 3))), "^X has 3 columns, but"),
         (pd.DataFrame({"a": [pd.NA], "b": [1.0]}, dtype=object), "^X must be a table of numbers"),
         ([[10**400, 1]], "^X must be a table of numbers"),
     ],

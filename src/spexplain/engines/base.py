@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import inf
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from spexplain.aliases import EngineName, Matrix
 from spexplain.graphs import CenterCosts, Graph, PairGraph, ProductGraph, SparseGraph, StarGraph
 from spexplain.kernels.readiness import compiled_pays, count_table
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
-from spexplain.table.places import engine_of
+from spexplain.table.places import engine_of, is_sparse
 
 
 class Search(Protocol):
@@ -68,11 +68,13 @@ class AutoEngine:
     """
 
     n_jobs: int | None = None
+    takes_entries: ClassVar[bool] = True  # of sparse tables, and looks at nothing else
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
         name = engine_of(X)
-        if name is None and compiled_pays(X.size, _kernel_for(objective.graph)):
+        kernel = "sparse.sweep_pieces" if is_sparse(X) else _kernel_for(objective.graph)
+        if name is None and compiled_pays(X.size, kernel):
             name = "histogram"
         elif name is None:
             name = "numpy"

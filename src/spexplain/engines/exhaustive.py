@@ -5,7 +5,7 @@ It compiles nothing, and is the readable twin of the fast engines.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from spexplain.ledgers import ledger_of
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective
 from spexplain.records import Cut
+from spexplain.table.places import is_sparse
 from spexplain.threads import Threads, count_threads
 
 _BLOCK = 1 << 17  # entries of a block's arrays: a few megabytes of temporaries a thread
@@ -31,9 +32,15 @@ class NumpyEngine:
     """
 
     n_jobs: int | None = None
+    takes_entries: ClassVar[bool] = True
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> "NumpySearch":
         """Return the search for the cuts of one table under one objective."""
+        if is_sparse(X):
+            from spexplain.engines.sparse import SparseSearch, searched_entries
+
+            # Whoever brings a sparse table asks no more of it than of any search.
+            return searched_entries(self, SparseSearch, X, objective, min_samples_leaf)  # type: ignore[return-value]
         return NumpySearch(X, objective, min_samples_leaf, count_threads(self.n_jobs))
 
 

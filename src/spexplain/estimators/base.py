@@ -24,10 +24,11 @@ from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective, with_extra
-from spexplain.references.named import cluster
+from spexplain.references.named import cluster, takes_entries
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import column_numbers
+from spexplain.table.places import is_sparse
 from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import Reference
 from spexplain.table.rounding import rounded, settled
@@ -128,6 +129,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     _needs_reference: ClassVar[bool] = True
     # Engines for values that lie on a device or in partitions and know the graph of the method: "cupy", "dask".
     _remote_engines: ClassVar[tuple[str, ...]] = ()
+    # Whether labels alone decide, so that of sparse tables only the entries are looked at.
+    _needs_labels_only: ClassVar[bool] = False
     _words_for_features: ClassVar[tuple[str, ...]] = ()
     # Whether sets of categories are searched; other methods know categories one by one.
     _searches_sets: ClassVar[bool] = True
@@ -182,6 +185,18 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _takes_entries(self) -> bool:
+        """Whether sparse tables are searched as they are; else their zeros are written out."""
+        engine = resolve_engine(self.engine)
+        takes = getattr(engine, "takes_entries", False)
+        return bool(self._needs_labels_only and self.refine is None and takes)
 
     @abstractmethod
     def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
@@ -425,6 +440,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
 
     def _rows_to_cluster(self, table: Table) -> Matrix:
         """Return the rows that the reference is computed from, on the host."""
+        if is_sparse(table.values) and takes_entries(self.reference):
+            entries: Any = table.values
+            return entries  # type: ignore[no-any-return]
         return table.as_points().to_host(
             f"reference={self.reference!r}",
             "pass reference labels as y, for example those of a clusterer that was fitted to a sample",

@@ -91,6 +91,7 @@ class CART(Explainer):
     """
 
     _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _needs_labels_only: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -107,6 +107,7 @@ class SpexClique(Explainer):
     """
 
     _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _needs_labels_only: ClassVar[bool] = True
 
     def __init__(
         self,

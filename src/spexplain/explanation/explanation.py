@@ -17,6 +17,7 @@ from spexplain.table.base import GroupSums, Table
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, look_up
 from spexplain.table.reference import NOISE, Reference
+from spexplain.table.sparse import leaves_of
 from spexplain.tree import LEAF, Column, Tree
 from spexplain.tree.column import as_columns, renamed
 
@@ -226,7 +227,7 @@ class Explanation:
         """Return the record with the leaves of the training rows; refuse other rows."""
         if self.training is not None:
             return self
-        labels = self.tree.apply(rows)
+        labels = leaves_of(self.tree, rows)
         sizes = _sizes(labels, self.tree.n_leaves)
         if not np.array_equal(sizes, self.tree.size[self.tree.leaves]):
             raise ValueError("X must hold the training rows: some rows fall into other leaves.")

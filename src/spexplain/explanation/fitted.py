@@ -26,7 +26,8 @@ from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.schema import RowExplanation
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame
-from spexplain.table.places import look_up
+from spexplain.table.places import is_sparse, look_up
+from spexplain.table.sparse import SparseTable, densified
 from spexplain.tree import Tree
 from spexplain.tree.words import leaf_rules, tree_text
 
@@ -91,9 +92,10 @@ class FittedModel(ABC):
         return found.named(feature_names)
 
     def _rows(self, X: Any) -> Matrix:
-        """Return the training table on the host: given, or remembered."""
+        """Return the training table on the host, sparse if it is: given, or remembered."""
         if X is not None:
-            return self._check_rows(X).to_host()
+            rows = self._check_rows(X)
+            return rows.values if isinstance(rows, SparseTable) else rows.to_host()
         training = self._fitted().training
         table: Table | None = None if training is None else training.table
         if table is None:
@@ -271,7 +273,7 @@ class FittedModel(ABC):
         explanation = self._fitted(feature_names)
         table = self._rows(X)
         explanation = explanation.with_rows(table)
-        is_small = table.size <= _SMALL
+        is_small = table.shape[0] * table.shape[1] <= _SMALL
         proof = found = None
         if certificate or (certificate is None and is_small and self._graph_is_known()):
             proof = self._certified(explanation, table)
@@ -312,7 +314,8 @@ class FittedModel(ABC):
             words.
         """
         explanation = self._fitted(feature_names)
-        given = row if hasattr(row, "columns") else np.atleast_2d(np.asarray(row))
+        is_table = hasattr(row, "columns") or is_sparse(row)
+        given = row if is_table else np.atleast_2d(np.asarray(row))
         table = self._check_rows(given).to_host()
         if len(table) != 1:
             raise ValueError(f"row must be a single row, got {len(table)}.")
@@ -355,7 +358,7 @@ class FittedModel(ABC):
             )
         return certify(
             training.graph,
-            table,
+            _whole(table, "A certificate"),
             explanation.tree,
             features=None if training.columns is None else training.columns.tolist(),
             feature_names=explanation.names,
@@ -373,7 +376,7 @@ class FittedModel(ABC):
             return None
         return runner_ups(
             explanation.tree,
-            table,
+            _whole(table, "The search for runner-ups"),
             objective,
             columns=training.columns,
             min_samples_leaf=training.min_samples_leaf,
@@ -416,7 +419,9 @@ class FittedModel(ABC):
         reference = explanation.row_reference
         options.setdefault("names", explanation.names)
         labels = None if reference is None else reference.labels
-        return plot_cuts(self._rows(X), explanation.tree, labels, ax, **options)
+        return plot_cuts(
+            _whole(self._rows(X), "This plot"), explanation.tree, labels, ax, **options
+        )
 
     def plot_path(self, ax: Any = None) -> Any:
         """Draw fidelity and price against the number of leaves; returns the Axes.
@@ -588,6 +593,13 @@ class FittedModel(ABC):
         model : onnx.ModelProto
         """
         return to_onnx(self._fitted(), label=label, input_type=input_type)
+
+
+def _whole(table: Any, what: str) -> Matrix:
+    """Return a table with its zeros written out, if it is sparse."""
+    if not is_sparse(table):
+        return table  # type: ignore[no-any-return]
+    return densified(table, what, "leave it out")
 
 
 def _summarized(explanation: Explanation, table: Matrix | None, **more: Any) -> Summary:

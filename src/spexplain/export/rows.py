@@ -7,13 +7,15 @@ import numpy as np
 
 from spexplain.aliases import Matrix
 from spexplain.table.checks import check_finite
+from spexplain.table.places import is_sparse
+from spexplain.table.sparse import check_entries, float_entries
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
 
 def read_rows(explanation: "Explanation", X: Any) -> Matrix:
-    """Return X as a float matrix with the model's columns; refuse what is not a table of numbers.
+    """Return X as a float matrix, sparse if X is, with the model's columns; refuse what is not a table of numbers.
 
     Columns of a data frame are taken by name where the model knows names, whatever their order;
     further columns are not read.
@@ -28,9 +30,7 @@ def read_rows(explanation: "Explanation", X: Any) -> Matrix:
     >>> read_rows(model, pd.DataFrame({"height": [1.5], "depth": [2.0], "width": [3.0]}))
     array([[3. , 1.5]])
     """
-    if hasattr(X, "toarray"):
-        raise ValueError("X is a sparse matrix; pass X.toarray().")
-    table = _numbers(_by_name(explanation, X))
+    table = float_entries(X) if is_sparse(X) else _numbers(_by_name(explanation, X))
     if table.ndim != 2:
         raise ValueError(
             f"X must be a table of rows and columns, got an array with {table.ndim} dimension(s)."
@@ -40,7 +40,10 @@ def read_rows(explanation: "Explanation", X: Any) -> Matrix:
             f"X has {table.shape[1]} columns, but this {explanation.method} was fitted with "
             f"{explanation.tree.n_features}."
         )
-    check_finite(table, _text_names(explanation))
+    if is_sparse(table):
+        check_entries(table, _text_names(explanation))
+    else:
+        check_finite(table, _text_names(explanation))
     return table
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.export.labels import LabelKind
 from spexplain.export.rows import read_rows
+from spexplain.table.places import is_sparse
+from spexplain.table.sparse import densified
 from spexplain.tree import LEAF, Tree
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
     """
     classes, codes, counts = _classes(explanation, label)
     tree, rows = explanation.tree, None if X is None else read_rows(explanation, X)
+    if is_sparse(rows):
+        rows = densified(rows, "The comparison on X", "pass fewer rows as X, or none")
     if rows is not None:
         tree = _moved(tree, rows)
     nodes = _plain_nodes(tree)

@@ -18,6 +18,7 @@ from spexplain.facts.schema import (
 )
 from spexplain.facts.statistics import QUANTILES, Moments, nearest_rows, rows_of_groups
 from spexplain.table.reference import Reference
+from spexplain.table.sparse import dense
 from spexplain.tree import LEAF, Column, Tree
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def _profiled_features(
 def _leaf_columns(training: TrainingRows, leaf: int, features: Ints) -> Floats:
     """Return the values of some features in a leaf, shape (n_features, n_rows): contiguous columns sort fast."""
     rows = training.X[training.groups[leaf]]
-    return np.ascontiguousarray(rows[:, features].T, dtype=np.float64)
+    return np.ascontiguousarray(dense(rows[:, features]).T, dtype=np.float64)
 
 
 def _profile(
@@ -253,7 +254,7 @@ def _telling(profile: list[ProfileFacts]) -> list[TellingFacts]:
 def _row_facts(training: TrainingRows, rows: Ints) -> list[RowFacts]:
     """Return some training rows as records."""
     reference = training.reference
-    values = training.X[np.ix_(rows, training.columns)].astype(np.float64)
+    values = dense(training.X[rows][:, training.columns]).astype(np.float64)
     return [
         {
             "row": int(row),
@@ -273,7 +274,7 @@ def _add_features(
     summary["features"] = []
     for feature in training.columns.tolist():
         fact = known.get(feature) or _feature(feature, names, 0, 0.0)
-        column = np.ascontiguousarray(training.X[:, feature], dtype=np.float64)
+        column = np.ascontiguousarray(dense(training.X[:, [feature]]).ravel(), dtype=np.float64)
         fact["integer"] = bool(np.all(column == np.floor(column)))
         fact["mean"] = finite(means[feature])
         fact["std"] = finite(training.scales[feature])
@@ -294,10 +295,10 @@ def _points(
 ) -> PointsFacts:
     """Return a random sample of rows in the plane of the two most used features."""
     features = plane_of(explanation.tree)
-    rows = _drawn(np.random.default_rng(detail.seed), np.arange(len(X)), detail.n_points)
+    rows = _drawn(np.random.default_rng(detail.seed), np.arange(X.shape[0]), detail.n_points)
     reference, labels = explanation.row_reference, explanation.labels
     assert labels is not None
-    columns = [X[rows, feature].astype(np.float64).tolist() for feature in features]
+    columns = dense(X[rows][:, features]).T.astype(np.float64).tolist()
     return {
         "features": features,
         "names": [names[feature].name for feature in features],

@@ -1,12 +1,13 @@
 """Numbers that describe the rows of the leaves: one pass for all features, another for the few that matter."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.table.host import HostTable
+from spexplain.table.places import is_sparse
 
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 _BLOCK = 1 << 22  # values that are held as float64 at once: 32 MB
@@ -24,7 +25,9 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, X: Matrix, groups: list[Ints]) -> "Moments":
-        """Return the sums of groups of rows, given by their row numbers. O(n d)."""
+        """Return the sums of groups of rows, given by their row numbers. O(n d), or O(entries + groups · d)."""
+        if is_sparse(X):
+            return cls._of_entries(X, groups)
         shape = (len(groups), X.shape[1])
         sums, squares = np.zeros(shape), np.zeros(shape)
         low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
@@ -39,6 +42,19 @@ class Moments(NamedTuple):
                 squares[group] += np.einsum("ij,ij->j", gaps, gaps)
         counts = np.array([len(rows) for rows in groups], dtype=np.int64)
         return cls(origin, counts, sums, squares, low, high)
+
+    @classmethod
+    def _of_entries(cls, X: Any, groups: list[Ints]) -> "Moments":
+        """Return the sums of groups of rows of a sparse table."""
+        sums, squares, low, high = np.zeros((4, len(groups), X.shape[1]))
+        low[:], high[:] = np.inf, -np.inf
+        for group, rows in enumerate(groups):
+            if len(rows):
+                own = X[rows].astype(np.float64)
+                low[group], high[group] = own.min(axis=0).toarray(), own.max(axis=0).toarray()
+                sums[group], squares[group] = own.sum(axis=0), own.power(2).sum(axis=0)
+        counts = np.array([len(rows) for rows in groups], dtype=np.int64)
+        return cls(np.zeros(X.shape[1]), counts, sums, squares, low, high)
 
     @property
     def means(self) -> Floats:

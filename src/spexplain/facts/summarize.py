@@ -34,7 +34,9 @@ from spexplain.facts.schema import (
 )
 from spexplain.facts.text import known_columns
 from spexplain.metrics.agreement import agreement_of_counts
+from spexplain.table.places import is_sparse
 from spexplain.table.reference import NOISE
+from spexplain.table.sparse import leaves_of
 from spexplain.tree import LEAF, Column, Region, Test, Tree
 from spexplain.tree.boxes import Box, node_boxes
 from spexplain.tree.words import rule_text
@@ -141,7 +143,7 @@ def summarize(
 
 def check_rows(explanation: "Explanation", X: Any) -> Matrix:
     """Return the training rows as a float table; refuse other rows."""
-    table: Matrix = np.asarray(X)
+    table: Matrix = X if is_sparse(X) else np.asarray(X)
     if table.dtype not in (np.float32, np.float64):
         table = table.astype(np.float64)
     tree, labels = explanation.tree, explanation.labels
@@ -151,7 +153,7 @@ def check_rows(explanation: "Explanation", X: Any) -> Matrix:
             f"X must hold the {len(labels)} training rows with their {tree.n_features} columns, got shape "
             f"{table.shape}."
         )
-    if not np.array_equal(tree.apply(table), labels):
+    if not np.array_equal(leaves_of(tree, table), labels):
         raise ValueError("X must hold the training rows: some rows fall into other leaves.")
     return table
 

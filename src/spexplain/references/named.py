@@ -39,14 +39,22 @@ def cluster(reference: Any, X: Matrix, n_clusters: int, random_state: Any) -> Ar
         return np.asarray(clusterer.fit_predict(X))
 
 
+def takes_entries(reference: Any) -> bool:
+    """Whether a named or given clusterer takes sparse tables as they are."""
+    if isinstance(reference, str):
+        return reference == "kmeans"
+    tags = getattr(reference, "__sklearn_tags__", None)
+    return tags is not None and bool(tags().input_tags.sparse)
+
+
 def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:
     """Return the unfitted clusterer that a name stands for."""
     if name not in NAMES:
         raise ValueError(
             f"reference={name!r} is not known; use one of {', '.join(NAMES)}, or a clusterer with fit_predict."
         )
-    if n_clusters > len(X):
-        raise ValueError(f"n_clusters={n_clusters} is more than the {len(X)} rows of X.")
+    if n_clusters > X.shape[0]:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {X.shape[0]} rows of X.")
     if name == "spectral":
         from spexplain.references.spectral import SpectralReference
 

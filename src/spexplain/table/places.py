@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from scipy import sparse
+
 from spexplain.aliases import Array, EngineName
 
 
@@ -13,6 +15,11 @@ def is_on_device(X: Any) -> bool:
 def is_collection(X: Any) -> bool:
     """Whether a table, or labels, is a Dask collection."""
     return _library(X) == "dask"
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether a table is a sparse matrix or array of SciPy."""
+    return bool(sparse.issparse(X))
 
 
 def engine_of(X: Any) -> EngineName | None:

@@ -30,7 +30,17 @@ from spexplain.table.columns import (
 )
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable, TestedRows
-from spexplain.table.places import is_collection, is_on_device, on_host
+from spexplain.table.places import is_collection, is_on_device, is_sparse, on_host
+from spexplain.table.sparse import (
+    SparseTable,
+    canonical,
+    check_entries,
+    densified,
+    entries_differ,
+    float_entries,
+    is_sparse_frame,
+    kinds_of_entries,
+)
 from spexplain.tree import Column
 
 _log = logging.getLogger("spexplain")
@@ -66,6 +76,8 @@ def read_table(X: Any, estimator: Any) -> Table:
             return device.kept() if device.values is X else device
         _log.info("[%s] works on a copy of X on the host", type(estimator).__name__)
         X = on_host(X)
+    if is_sparse(X) or is_sparse_frame(X):
+        return _read_entries(X, estimator)
     if holds_objects(X):
         return _read_objects(X, estimator)
     values = _as_matrix(X, estimator, reset=True)
@@ -135,6 +147,8 @@ def read_rows(X: Any, model: Any) -> Rows:
         rows = DeviceTable(_floats(X))
         check_finite(rows.values, _names(model), allow_missing=_allows_missing(model))
         return rows
+    if is_sparse(X) or is_sparse_frame(X):
+        return SparseTable(_as_entries(X, model, reset=False))
     explanation = model.explanation_
     used, fields = explanation.used, explanation.fields
     if _has_names(X) and _names(model) is not None:
@@ -204,6 +218,30 @@ def _as_array(X: Any) -> Any:
         return None
 
 
+def _read_entries(X: Any, estimator: Any) -> Table:
+    """Return a sparse matrix or frame as it is, or with its zeros written out where a method needs them."""
+    values, names = canonical(_as_entries(X, estimator, reset=True)), _names(estimator)
+    check_tells_apart(entries_differ(values))
+    kinds = kinds_of_entries(X)
+    if estimator._takes_entries:
+        return SparseTable(values, names, kinds)
+    method = type(estimator).__name__
+    instead = "take fewer rows or columns, or SpexClique or CART, which work on sparse tables"
+    return HostTable(densified(values, method, instead), names, kinds)
+
+
+def _as_entries(X: Any, estimator: Any, *, reset: bool) -> Any:
+    """Return a sparse matrix or frame as a sparse array of floats, its number of columns checked."""
+    given = float_entries(X) if is_sparse(X) else X
+    if not isinstance(estimator, BaseEstimator):
+        _check_width(given, estimator)
+        check_entries(given, _names(estimator))
+        return given
+    values = _as_matrix(given, estimator, reset=reset, accept_sparse=["csr", "csc"])
+    check_entries(values, _names(estimator))
+    return values
+
+
 def _names(estimator: Any) -> tuple[str, ...] | None:
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else tuple(map(str, names))
@@ -213,7 +251,7 @@ def _floats(X: Any) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
+def _as_matrix(X: Any, estimator: Any, *, reset: bool, **options: Any) -> Matrix:
     """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
     if not isinstance(estimator, BaseEstimator):
         return _plain_matrix(X, estimator)
@@ -225,6 +263,7 @@ def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
+            **options,
         )
     except (ValueError, TypeError, OverflowError) as error:
         raise _clearer(error) from None

@@ -6,6 +6,7 @@ and swept. The cut is the one that the exhaustive `NumpyEngine` finds, to the la
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from spexplain.ledgers import ledger_of
 from spexplain.ledgers.bins import BinnedTable
 from spexplain.objectives import Objective
 from spexplain.table.coding import bin_table
+from spexplain.table.places import is_sparse
 from spexplain.threads import Threads, count_threads
 
 
@@ -36,11 +38,16 @@ class HistogramEngine:
 
     n_jobs: int | None = None
     max_bins: int = 255
+    takes_entries: ClassVar[bool] = True
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
         if not 2 <= self.max_bins <= 255:
             raise ValueError(f"max_bins={self.max_bins} must be from 2 to 255.")
+        if is_sparse(X):
+            from spexplain.engines.sparse import CompiledSparseSearch, searched_entries
+
+            return searched_entries(self, CompiledSparseSearch, X, objective, min_samples_leaf)
         ledger = ledger_of(objective.graph, objective.trend)
         if not ledger.has_bins:
             exhaustive = NumpyEngine(n_jobs=self.n_jobs)

@@ -1,0 +1,392 @@
+"""The search in sparse tables: only stored entries are looked at, and the zeros of a node are all its other rows.
+
+The entries of one column, value and cluster make a *piece*. A node is a list of pieces with the number of its
+rows in each; a split moves the entries of its smaller part to a list of their own. Cuts above zero are known from
+the pieces on their right, cuts below zero from those on their left, so that a column costs no more than its pieces.
+The cut is the one that `NumpyEngine` finds in the same table with its zeros written out.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from spexplain.aliases import Array, Bools, Ints
+from spexplain.engines.base import Search
+from spexplain.engines.exhaustive import midpoint
+from spexplain.ledgers import ledger_of
+from spexplain.ledgers.bins import Gaps
+from spexplain.ledgers.labels import LabelCounts, LabelLedger
+from spexplain.objectives import Objective
+from spexplain.objectives.bounds import CutSums, admissible_scores, both_sides, has_enough
+from spexplain.records import Cut, Side
+from spexplain.table.sparse import densified
+from spexplain.threads import Threads, count_threads
+
+_BLOCK = 1 << 15  # pieces that a thread sweeps at a time: a few megabytes of gaps
+_MOST_KEYS = 1 << 16  # values times labels up to which a table of them stays in the cache
+_MOST_WHOLE = 1 << 12  # whole numbers that are taken as they are, whether they occur or not
+_DENSE = 8  # numbers are looked up in a table where it has at most so many entries per number
+
+
+class Pieces(NamedTuple):
+    """The stored entries of a table by column, value and cluster, ascending."""
+
+    of_entry: Array  # int32: the piece of every entry, row by row
+    row_starts: Array  # shape (n_rows + 1,): the first entry of every row
+    counts: Array  # these three: (n_pieces,); int32: rows in each
+    values: Array
+    labels: Array
+    column_starts: Ints  # shape (n_columns + 1,): the first piece of every column
+
+
+class SparseNode(NamedTuple):
+    """The rows of a node, what the ledger remembers of them, and their entries piece by piece."""
+
+    rows: Array  # int32, ascending
+    state: LabelCounts
+    pieces: Array  # int32, ascending
+    counts: Array  # int32: rows in each
+
+
+class SparseSearch:
+    """The cuts of one sparse table under one objective on cliques. Every node is split once at most.
+
+    Parameters
+    ----------
+    X : csc_array of shape (n_samples, n_features)
+        The table: rows of a column ascend, no zeros are stored.
+    objective : Objective
+        The graph, one of cliques, and the formulas.
+    ledger : LabelLedger
+        The ledger of the graph.
+    threads : Threads
+        Share the columns.
+    min_samples_leaf : int
+        Samples that a cut must leave on both sides.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        objective: Objective,
+        ledger: LabelLedger,
+        threads: Threads,
+        min_samples_leaf: int,
+    ) -> None:
+        self.X, self.objective, self.ledger, self.threads = X, objective, ledger, threads
+        self.n_samples, self.n_features = X.shape
+        self.min_samples_leaf = min_samples_leaf
+        self.pieces = self._cut(X, ledger.labels, ledger.n_labels)
+        # Whether there are values below zero, and above.
+        self.signs = [each for each in (False, True) if np.any((self.pieces.values > 0) == each)]
+
+    def root(self) -> SparseNode:
+        rows = np.arange(self.n_samples, dtype=np.int32)
+        counts = self.pieces.counts.copy()  # a split writes there
+        pieces = np.arange(len(counts), dtype=np.int32)
+        return SparseNode(rows, self.ledger.root(), pieces, counts)
+
+    def size(self, node: SparseNode) -> int:
+        return len(node.rows)
+
+    def value(self, node: SparseNode) -> float:
+        return self.objective.leaf_value(self.ledger.node(node.state, node.rows))
+
+    def split(self, node: SparseNode, cut: Cut) -> tuple[SparseNode, SparseNode]:
+        is_left = self._passing(node.rows, cut)
+        left, right = self.ledger.split(node.state, node.rows, is_left, cut)
+        smaller_is_left = 2 * np.count_nonzero(is_left) <= len(is_left)
+        own, rest = self._parted(node, node.rows[is_left if smaller_is_left else ~is_left])
+        parts = (own, rest) if smaller_is_left else (rest, own)
+        return (
+            SparseNode(node.rows[is_left], left, *parts[0]),
+            SparseNode(node.rows[~is_left], right, *parts[1]),
+        )
+
+    def best_cuts(self, nodes: Sequence[SparseNode], rival: float = np.inf) -> list[Cut | None]:
+        return [self._best_cut(node) for node in nodes]
+
+    def _best_cut(self, node: SparseNode) -> Cut | None:
+        side = self.ledger.node(node.state, node.rows)
+        is_flat = self.objective.flat_if_pure and self.ledger.is_pure(node.state)
+        best: Cut | None = None
+
+        def search(block: slice) -> Cut | None:
+            return self._best_in_block(node, side, block, first=is_flat)
+
+        blocks = self._blocks(node.pieces)
+        if is_flat:  # all cuts tie: the first one found is the answer
+            best = next((cut for cut in map(search, blocks) if cut is not None), None)
+        else:
+            with self.threads as threads:
+                cuts = [cut for cut in threads.map(search, blocks) if cut is not None]
+            best = min(cuts, key=lambda cut: cut.score, default=None)  # the first of equals
+        if best is None:
+            return None
+        return best._replace(priority=float(self.objective.priority(best.score, side)))
+
+    def _blocks(self, pieces: Array) -> list[slice]:
+        """Return parts of a list of pieces that begin where a column does."""
+        starts = self.pieces.column_starts
+        wanted = pieces[_BLOCK : len(pieces) : _BLOCK]
+        columns = np.searchsorted(starts, wanted, side="right") - 1
+        borders = np.searchsorted(pieces, starts[np.unique(columns)]).tolist()
+        ends = [*borders, len(pieces)]
+        return [slice(a, b) for a, b in zip([0, *borders], ends, strict=True) if a < b]
+
+    def _best_in_block(
+        self, node: SparseNode, side: Side, block: slice, *, first: bool
+    ) -> Cut | None:
+        cuts = []
+        for is_above in self.signs:
+            gaps = self._gaps(node, side, block, is_above=is_above)
+            score, place = self._best(len(node.rows), side, gaps.fields, first=first)
+            if score < np.inf:
+                low, high = gaps.around[:, place].tolist()
+                cuts.append(Cut(int(gaps.which[place]), midpoint(low, high), score, score))
+        return min(cuts, key=lambda cut: (first or cut.score, *cut[:2]), default=None)
+
+    def _passing(self, rows: Array, cut: Cut) -> Bools:
+        """Return which rows go left."""
+        start, stop = self.X.indptr[cut.feature : cut.feature + 2]
+        x = self.X.data[start:stop].astype(np.float64)
+        passes = np.full(self.n_samples, cut.lower < 0 <= cut.threshold)
+        passes[self.X.indices[start:stop]] = (cut.lower < x) & (x <= cut.threshold)
+        return passes[rows]
+
+    # What compiled code does faster.
+
+    def _cut(self, X: Any, labels: Array, n_labels: int) -> Pieces:
+        return cut_to_pieces(X, labels, n_labels)
+
+    def _parted(
+        self, node: SparseNode, rows: Array
+    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Return pieces and counts of some rows of a node, and of its other rows."""
+        moves = np.zeros(self.n_samples, dtype=bool)
+        moves[rows] = True
+        entries = np.repeat(moves, np.diff(self.pieces.row_starts))
+        n_pieces = len(self.pieces.values)
+        moved = np.bincount(self.pieces.of_entry[entries], minlength=n_pieces)[node.pieces]
+        moved = moved.astype(np.int32)
+        stay = node.counts - moved
+        own, rest = moved > 0, stay > 0
+        return (node.pieces[own], moved[own]), (node.pieces[rest], stay[rest])
+
+    def _gaps(self, node: SparseNode, side: Side, block: slice, *, is_above: bool) -> Gaps:
+        """Return the gaps above zero, or below, of some columns, ascending."""
+        pieces, counts = node.pieces[block], node.counts[block].astype(np.int64)
+        values = self.pieces.values[pieces].astype(np.float64)
+        columns = np.searchsorted(self.pieces.column_starts, pieces, side="right") - 1
+        n_stored = np.bincount(columns, counts, self.n_features)
+        # From the outside to zero: the highest value first above zero, the lowest below.
+        step = -1 if is_above else 1
+        met = np.flatnonzero((values > 0) == is_above)[::step]
+        label, m = self.pieces.labels[pieces[met]].astype(np.int64), counts[met]
+        column, value = columns[met], values[met]
+        n_before = _running(m[None], column * self.ledger.n_labels + label)[0] - m
+        weight, degree, size = self.ledger.per_cluster[:, label] * m
+        parted = weight * (2 * (node.state.totals[label] - n_before) - m - 1)
+        joined = weight * (2 * n_before + m - 1)
+        own = _running(np.stack([parted, joined, degree, size, m]), column)
+        following = np.clip(met + step, 0, len(values) - 1)
+        is_inside = (following != met) & (columns[following] == column)
+        beyond = np.where(is_inside, values[following], 0.0)
+        has_zeros = n_stored[column] < len(node.rows)
+        beyond = np.where(has_zeros & ((beyond > 0) != is_above), 0.0, beyond)
+        is_gap = (beyond != value) & (is_inside | has_zeros)
+        inner, n = np.array([side.inner - own[0], own[1]]), own[4]
+        if is_above:
+            fields = [*inner, side.volume - own[2], side.size - own[3], len(node.rows) - n]
+            around = [beyond, value]
+        else:
+            fields, around = [*inner[::-1], own[2], own[3], n], [value, beyond]
+        ascending = np.flatnonzero(is_gap)[::step]
+        return Gaps(
+            np.stack([*fields, fields[-1]])[:, ascending],
+            np.stack(around)[:, ascending],
+            column[ascending],
+        )
+
+    def _best(self, n_rows: int, side: Side, fields: Ints, *, first: bool) -> tuple[float, int]:
+        """Return score and place of the best cut, or of the first; infinity if there is none."""
+        if not fields.shape[1]:
+            return np.inf, 0
+        left, right = both_sides(fields, side)
+        valid = has_enough(fields[5], n_rows, self.min_samples_leaf)
+        sums = CutSums(left, right, fields[4], fields[5])
+        scores = admissible_scores(self.objective, sums, side, valid)
+        place = int(np.argmax(scores < np.inf) if first else np.argmin(scores))
+        return float(scores[place]), place
+
+
+class CompiledSparseSearch(SparseSearch):
+    """The same with compiled loops."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        from spexplain.engines.histogram.scores import scores_of
+
+        self.scores = scores_of(self.objective, self.ledger)
+        self.room = np.zeros(len(self.pieces.values), dtype=np.int32)
+
+    def _cut(self, X: Any, labels: Array, n_labels: int) -> Pieces:
+        return cut_to_pieces_compiled(X, labels, n_labels)
+
+    def _parted(
+        self, node: SparseNode, rows: Array
+    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        from spexplain.kernels.sparse import part_pieces
+
+        starts, (_, _, pieces, counts) = self.pieces.row_starts, node
+        n_most = min(len(pieces), int(np.sum(starts[rows + 1] - starts[rows], dtype=np.int64)))
+        own = np.empty(n_most, dtype=np.int32), np.empty(n_most, dtype=np.int32)
+        n_own, n_rest = part_pieces(
+            starts, self.pieces.of_entry, rows, pieces, counts, self.room, *own
+        )
+        return _shortened(*own, n_own), _shortened(pieces, counts, n_rest)
+
+    def _gaps(self, node: SparseNode, side: Side, block: slice, *, is_above: bool) -> Gaps:
+        from spexplain.kernels.sparse import sweep_pieces
+
+        pieces = node.pieces[block]
+        gaps = Gaps(  # what belongs to a gap lies side by side
+            np.empty((len(pieces), self.ledger.n_fields), dtype=np.int64).T,
+            np.empty((len(pieces), 2)).T,
+            np.empty(len(pieces), dtype=np.int64),
+        )
+        weight, degree, size = self.ledger.per_cluster
+        tied = 2 * weight * (node.state.totals - 1)
+        n_gaps = sweep_pieces(
+            pieces,
+            node.counts[block],
+            self.pieces.column_starts,
+            self.pieces.values,
+            self.pieces.labels,
+            np.stack([weight, tied, degree, size], axis=1),
+            np.array([*side, len(node.rows)]),
+            is_above,
+            np.zeros(self.ledger.n_labels, dtype=np.int64),
+            *gaps,
+        )
+        found = gaps.first(n_gaps)
+        if not is_above:
+            return found
+        return Gaps(found.fields[:, ::-1], found.around[:, ::-1], found.which[::-1])
+
+    def _best(self, n_rows: int, side: Side, fields: Ints, *, first: bool) -> tuple[float, int]:
+        from spexplain.engines.histogram.scores import SearchedNode
+
+        if not fields.shape[1]:
+            return np.inf, 0
+        record = Side(*map(int, side))
+        node = SearchedNode(None, record, n_rows, n_rows, self.min_samples_leaf)
+        return self.scores.best(node, fields, first=first)
+
+
+def searched_entries(
+    engine: Any, kind: type[SparseSearch], X: Any, objective: Objective, min_samples_leaf: int
+) -> Search:
+    """Return the search of a sparse table; where its zeros are needed, that of the table with all of them."""
+    ledger = ledger_of(objective.graph, objective.trend)
+    if isinstance(ledger, LabelLedger):
+        threads = Threads(count_threads(engine.n_jobs))
+        return kind(X, objective, ledger, threads, min_samples_leaf)
+    dense = densified(X, f"The objective {objective.name}", "take fewer rows or columns")
+    search: Search = engine.bind(dense, objective, min_samples_leaf=min_samples_leaf)
+    return search
+
+
+def cut_to_pieces(X: Any, labels: Array, n_labels: int) -> Pieces:
+    """Return the stored entries of a table by column, value and label of their row."""
+    distinct, rank = _ranked(X.data)
+    n_columns, n_values = X.shape[1], max(len(distinct), 1)
+    firsts = np.arange(n_columns + 1, dtype=np.int64) * n_values
+    keys = rank.astype(_key_type(firsts[-1]))
+    keys += np.repeat(firsts[:-1].astype(keys.dtype), np.diff(X.indptr))
+    cells, cell = _numbered(keys, int(firsts[-1]))
+    keys = cell.astype(_key_type(len(cells) * n_labels)) * n_labels
+    keys += labels[X.indices].astype(keys.dtype)
+    pieces, piece = _numbered(keys, len(cells) * n_labels)
+    own_cells, own_labels = np.divmod(pieces, n_labels)
+    own_cells = cells[own_cells]
+    return Pieces(
+        *_by_row(X, piece),
+        np.bincount(piece, minlength=len(pieces)).astype(np.int32),
+        distinct[own_cells % n_values],
+        own_labels.astype(labels.dtype),
+        np.searchsorted(own_cells, firsts),
+    )
+
+
+def cut_to_pieces_compiled(X: Any, labels: Array, n_labels: int) -> Pieces:
+    """Return the same; column by column where there are few values."""
+    distinct, rank = _ranked(X.data)
+    n_keys = len(distinct) * n_labels
+    if n_keys > _MOST_KEYS:
+        return cut_to_pieces(X, labels, n_labels)
+    from spexplain.kernels.sparse import number_pieces
+
+    piece, keys, counts = np.empty((3, X.nnz), dtype=np.int32)
+    room, met = np.zeros((2, n_keys), dtype=np.int32)
+    starts = np.empty(X.shape[1] + 1, dtype=np.int64)
+    n = number_pieces(
+        X.indptr, X.indices, rank, labels, n_labels, room, met, piece, keys, counts, starts
+    )
+    values, own_labels = np.divmod(keys[:n], n_labels)
+    own_labels = own_labels.astype(labels.dtype)
+    return Pieces(*_by_row(X, piece), counts[:n].copy(), distinct[values], own_labels, starts)
+
+
+def _by_row(X: Any, of_entry: Array) -> tuple[Array, Array]:
+    """Return what belongs to the entries of a table, column by column, row by row; and where rows start."""
+    turned = sparse.csc_array((of_entry, X.indices, X.indptr), shape=X.shape).tocsr()
+    return turned.data, turned.indptr
+
+
+def _ranked(values: Array) -> tuple[Array, Array]:
+    """Return values, ascending, and the place of every given one among them."""
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    n_values = high - low + 1
+    if n_values <= _MOST_WHOLE and low == np.floor(low):
+        whole = (values - values.dtype.type(low)).astype(np.int32)
+        distinct = (low + np.arange(n_values)).astype(values.dtype)
+        if np.array_equal(distinct[whole], values):
+            return distinct, whole
+    distinct, rank = np.unique(values, return_inverse=True)
+    return distinct, rank.astype(np.int32)
+
+
+def _key_type(n_keys: int) -> Any:
+    return np.int32 if n_keys < 2**31 else np.int64
+
+
+def _numbered(keys: Array, n_keys: int) -> tuple[Array, Array]:
+    """Return the distinct keys, ascending, and the number of every key among them."""
+    if n_keys > _DENSE * len(keys):
+        distinct, numbers = np.unique(keys, return_inverse=True)
+        return distinct, numbers.astype(np.int32)
+    is_there = np.zeros(n_keys, dtype=bool)
+    is_there[keys] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1)[keys]
+
+
+def _shortened(pieces: Array, counts: Array, n: int) -> tuple[Array, Array]:
+    """Return the first n of a list, copied if much of its room is not used."""
+    short = pieces[:n], counts[:n]
+    return short if 2 * n > len(pieces) else (short[0].copy(), short[1].copy())
+
+
+def _running(amounts: Ints, group: Ints) -> Ints:
+    """Return the running sums of amounts within each group."""
+    order = np.argsort(group, kind="stable")
+    ordered, own = np.cumsum(amounts[:, order], axis=1), group[order]
+    is_first = np.append(True, own[1:] != own[:-1])[: len(own)]
+    starts = np.flatnonzero(is_first)
+    before = np.concatenate([np.zeros((len(amounts), 1), dtype=np.int64), ordered], axis=1)
+    ordered -= before[:, starts][:, np.cumsum(is_first) - 1]
+    found = np.empty_like(ordered)
+    found[:, order] = ordered
+    return found

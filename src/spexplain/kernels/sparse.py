@@ -1,0 +1,195 @@
+"""Loops over the stored entries of a sparse table; see `spexplain.engines.sparse` for what a piece is."""
+
+from spexplain.aliases import Array, Floats, Ints
+from spexplain.kernels.jit import jit
+
+
+@jit
+def number_pieces(
+    starts: Array,
+    rows: Array,
+    ranks: Array,
+    labels: Array,
+    n_labels: int,
+    room: Array,
+    met: Array,
+    of_entry: Array,
+    keys: Array,
+    counts: Array,
+    column_starts: Ints,
+) -> int:
+    """Give numbers to the pieces of a table of few distinct values; return how many there are.
+
+    The key of a piece is the rank of its value times the number of labels, and its label. Shapes: starts and
+    column_starts (d + 1,), rows, ranks, of_entry, keys and counts (n_entries,), room, zeros before and after,
+    and met (n_values n_labels,). Cost O(n_entries + d), beside the sorting of a column's keys.
+    """
+    n_pieces = 0
+    for f in range(len(starts) - 1):
+        column_starts[f] = n_pieces
+        n_met = 0
+        for e in range(starts[f], starts[f + 1]):
+            key = ranks[e] * n_labels + labels[rows[e]]
+            if room[key] == 0:
+                met[n_met] = key
+                n_met += 1
+            room[key] += 1
+        if n_met * n_met < 4 * len(room):
+            for j in range(1, n_met):
+                key, place = met[j], j
+                while place > 0 and met[place - 1] > key:
+                    met[place] = met[place - 1]
+                    place -= 1
+                met[place] = key
+        else:
+            n_met = 0
+            for key in range(len(room)):
+                if room[key] > 0:
+                    met[n_met] = key
+                    n_met += 1
+        for j in range(n_met):
+            key = met[j]
+            keys[n_pieces], counts[n_pieces] = key, room[key]
+            room[key] = n_pieces
+            n_pieces += 1
+        for e in range(starts[f], starts[f + 1]):
+            of_entry[e] = room[ranks[e] * n_labels + labels[rows[e]]]
+        for j in range(n_met):
+            room[met[j]] = 0
+    column_starts[len(starts) - 1] = n_pieces
+    return n_pieces
+
+
+@jit
+def sum_entries(
+    starts: Array,
+    rows: Array,
+    values: Array,
+    groups: Ints,
+    sums: Floats,
+    squares: Floats,
+) -> None:
+    """Add up the entries of every group of rows by column, and their squares.
+
+    Shapes: starts (d + 1,), rows and values (n_entries,), groups (n,), sums (d, n_groups), squares (n_groups,).
+    Cost O(n_entries + d).
+    """
+    for f in range(len(starts) - 1):
+        for e in range(starts[f], starts[f + 1]):
+            group, x = groups[rows[e]], float(values[e])
+            sums[f, group] += x
+            squares[group] += x * x
+
+
+@jit
+def part_pieces(
+    starts: Array,
+    piece_of: Array,
+    rows: Array,
+    pieces: Array,
+    counts: Array,
+    room: Array,
+    own_pieces: Array,
+    own_counts: Array,
+) -> tuple[int, int]:
+    """Move the entries of some rows from the pieces of a node to lists of their own; return both lengths.
+
+    What is left is written over the node's own lists. `room` holds zeros before and after. Shapes: starts
+    (n + 1,), piece_of (n_entries,), rows (m,), pieces and counts (n_own,), room (n_pieces,). Cost O(n_own +
+    entries of the rows).
+    """
+    for i in range(len(rows)):
+        for entry in range(starts[rows[i]], starts[rows[i] + 1]):
+            room[piece_of[entry]] += 1
+    n_moved, n_left = 0, 0
+    for i in range(len(pieces)):
+        piece, count = pieces[i], counts[i]
+        moved = room[piece]
+        if moved > 0:
+            own_pieces[n_moved] = piece
+            own_counts[n_moved] = moved
+            n_moved += 1
+            room[piece] = 0
+        if moved < count:
+            pieces[n_left] = piece
+            counts[n_left] = count - moved
+            n_left += 1
+    return n_moved, n_left
+
+
+@jit
+def sweep_pieces(
+    pieces: Array,
+    counts: Array,
+    column_starts: Ints,
+    values: Array,
+    labels: Array,
+    clusters: Ints,
+    node: Ints,
+    is_above: bool,
+    moved: Ints,
+    fields: Ints,
+    around: Floats,
+    which: Ints,
+) -> int:
+    """Write the gaps of a node above zero, or below, column by column; return how many there are.
+
+    Those above zero are met from the highest value on, and the entries on their right added up; those below
+    from the lowest on, with the entries on their left. Moving r of t samples of a cluster away takes
+    w r (2 t - r - 1) from the inner weight of the others, which is 2 w r (t - 1) less what the moved ones have.
+
+    Shapes: pieces and counts (m,), column_starts (d + 1,), values and labels (n_pieces,), clusters
+    (n_labels, 4): edge weight w, twice w (t - 1), degree and size of a sample; node (4,): inner weight,
+    volume, size and samples; moved (n_labels,), zeros before and after; fields (6, >= m), around (2, >= m),
+    which (>= m,). Cost O(m + d).
+    """
+    n_pieces, n_gaps = len(pieces), 0
+    i, step, feature = (n_pieces - 1, -1, len(column_starts) - 2) if is_above else (0, 1, 0)
+    while 0 <= i < n_pieces:
+        while column_starts[feature] > pieces[i]:
+            feature -= 1
+        while column_starts[feature + 1] <= pieces[i]:
+            feature += 1
+        first, end = column_starts[feature], column_starts[feature + 1]
+        start, inside, value = i, True, float(values[pieces[i]])
+        inner, tied, volume, size, n = 0, 0, 0, 0, 0
+        while inside and (value > 0) == is_above:
+            m, c = counts[i], labels[pieces[i]]
+            inner += clusters[c, 0] * m * (2 * moved[c] + m - 1)
+            tied += clusters[c, 1] * m
+            volume += clusters[c, 2] * m
+            size += clusters[c, 3] * m
+            n += m
+            moved[c] += m
+            before, value = value, 0.0
+            i += step
+            inside = 0 <= i < n_pieces and first <= pieces[i] < end
+            if inside:
+                value = float(values[pieces[i]])
+                if value == before:
+                    continue
+            elif n == node[3]:
+                continue  # nothing is on the other side
+            apart = node[0] - tied + inner
+            if is_above:
+                fields[0, n_gaps], fields[1, n_gaps] = apart, inner
+                fields[2, n_gaps], fields[3, n_gaps] = node[1] - volume, node[2] - size
+                fields[4, n_gaps] = fields[5, n_gaps] = node[3] - n
+                around[0, n_gaps], around[1, n_gaps] = value, before
+            else:
+                fields[0, n_gaps], fields[1, n_gaps] = inner, apart
+                fields[2, n_gaps], fields[3, n_gaps] = volume, size
+                fields[4, n_gaps] = fields[5, n_gaps] = n
+                around[0, n_gaps], around[1, n_gaps] = before, value
+            which[n_gaps] = feature
+            n_gaps += 1
+        last = i
+        # What else the column holds lies beyond zero.
+        while 0 <= i < n_pieces and first <= pieces[i] < end:
+            n += counts[i]
+            i += step
+        if (i - last) * (last - start) != 0 and n < node[3]:
+            around[0 if is_above else 1, n_gaps - 1] = 0.0
+        for j in range(start, last, step):
+            moved[labels[pieces[j]]] = 0
+    return n_gaps

@@ -1,0 +1,233 @@
+"""Sparse tables: stored entries, everything else is zero; nothing writes the zeros out unless it must."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.kernels.readiness import compiled_pays
+from spexplain.memory import check_memory
+from spexplain.table.base import GroupSums, NodeValues, Table
+from spexplain.table.checks import refuse_flaw
+from spexplain.table.columns import kind_of_dtype
+from spexplain.table.distances import CostName
+from spexplain.table.host import HostTable, group_sizes, node_values
+from spexplain.table.places import is_sparse
+from spexplain.tree import LEAF, Kind, Tree
+
+_BLOCK = 1 << 20  # values that are written out at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable(Table):
+    """A sparse matrix, checked.
+
+    Parameters
+    ----------
+    values : csc_array of float32 or float64, shape (n_rows, n_columns)
+        The values: rows of a column ascend, no zeros are stored; see `canonical`. Rows to predict may be
+        any CSR or CSC array.
+    names : tuple of str, optional
+        Names of the columns, if the user gave any.
+    kinds : str or tuple of str
+        Kind of all columns, or of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from spexplain.table.sparse import SparseTable, canonical
+    >>> table = SparseTable(canonical(sparse.csc_array([[0.0, 5.0], [2.0, 0.0]])))
+    >>> table.shape, table.scales(np.array([0]))
+    ((2, 2), array([ 1., nan]))
+    """
+
+    values: Any
+    names: tuple[str, ...] | None = None
+    kinds: Kind | tuple[Kind, ...] = "number"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n_rows, n_columns = self.values.shape
+        return int(n_rows), int(n_columns)
+
+    def training_rows(self) -> Any:
+        """Return the entries, as sparse as they are."""
+        return self.values
+
+    def to_host(self, what: str = "This", instead: str = "pass fewer rows or columns") -> Matrix:
+        """Return the values with their zeros written out; refuse if these do not fit into memory."""
+        return densified(self.values, what, instead)
+
+    def leaves(self, tree: Tree) -> Ints:
+        """Return the leaf id of every row."""
+        return leaves_of(tree, self.values)
+
+    def fetch(self, leaves: Ints) -> Ints:
+        """Return leaf ids as they are."""
+        return leaves
+
+    def select(self, columns: Sequence[int]) -> Self:
+        """Return the table of some columns only."""
+        if len(columns) == self.shape[1]:
+            return self
+        chosen = list(columns)
+        names = None if self.names is None else tuple(self.names[each] for each in chosen)
+        kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
+        return replace(self, values=self.values[:, chosen], names=names, kinds=kinds)
+
+    @property
+    def origin(self) -> Floats:
+        """Zeros: most rows are near."""
+        return np.zeros(self.shape[1])
+
+    def holds(self, n_pairs: int) -> bool:
+        """Whether sums over so many pairs of leaf and cluster take little memory beside the entries."""
+        return bool(n_pairs * self.shape[1] < self.values.nnz / 16)
+
+    def sums(self, groups: Ints, n_groups: int) -> GroupSums:
+        """Return rows, sums and squared lengths of every group. O(entries + n_groups · n_columns)."""
+        X, n_columns = self.values, self.shape[1]
+        sums, squares = np.zeros((n_columns, n_groups + 1)), np.zeros(n_groups + 1)
+        own = np.where(groups < 0, n_groups, groups)  # rows of no group are the last
+        if compiled_pays(X.nnz, "sparse.sweep_pieces"):
+            from spexplain.kernels.sparse import sum_entries
+
+            sum_entries(X.indptr, X.indices, X.data, own, sums, squares)
+        else:
+            data, own = X.data.astype(np.float64, copy=False), own[X.indices]
+            squares += np.bincount(own, data * data, n_groups + 1)
+            own += np.repeat(np.arange(n_columns) * (n_groups + 1), np.diff(X.indptr))
+            sums += np.bincount(own, data, sums.size).reshape(sums.shape)
+        return GroupSums(group_sizes(groups, n_groups), sums[:, :-1].T, squares[:-1])
+
+    def node_values(self, tree: Tree) -> NodeValues:
+        """Return which training values meet the tests of a tree; only tested columns are written out."""
+        tested = np.unique(tree.feature[tree.feature != LEAF])
+        place = np.zeros(tree.n_features, dtype=np.int64)
+        place[tested] = np.arange(len(tested))
+        values = dense(self.values[:, tested]) if len(tested) else np.zeros((len(self), 1))
+        return node_values(values, tree.renumbered(place, max(1, len(tested))))
+
+    def scales(self, features: Ints) -> Floats:
+        """Return the standard deviations of some columns; NaN elsewhere."""
+        scales = np.full(self.shape[1], np.nan)
+        for columns, block in dense_columns(self.values, np.unique(features)):
+            scales[columns] = HostTable(block).scales(np.arange(len(columns)))
+        return scales
+
+    def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
+        """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
+        return HostTable(self.to_host("The centres of clusters")).centers(codes, n_clusters, cost)
+
+    def nearest(self, centers: Floats, cost: CostName) -> Ints:
+        """Return the nearest centre of every row."""
+        return HostTable(self.to_host("The distances to centres")).nearest(centers, cost)
+
+
+def is_sparse_frame(X: Any) -> bool:
+    """Whether a table is a pandas frame whose columns are all sparse, with zeros for what is not stored."""
+    if not nw.dependencies.is_pandas_dataframe(X) or not X.shape[1]:
+        return False
+    # Missing values may be what is not stored, too: such frames are read like others.
+    return all(getattr(each, "fill_value", None) == 0 for each in X.dtypes)
+
+
+def kinds_of_entries(X: Any) -> Kind | tuple[Kind, ...]:
+    """Return the kinds of the columns of a sparse matrix or frame: one for all, or each."""
+    if is_sparse(X):
+        return kind_of_dtype(X.dtype)
+    return tuple(kind_of_dtype(each.subtype) for each in X.dtypes)
+
+
+def float_entries(X: Any) -> Any:
+    """Return a sparse matrix as a CSR or CSC array of floats; refused later if it holds no real numbers.
+
+    SciPy's own conversion would put the caller's entries in order, which is neither asked for nor quick.
+    """
+    if X.ndim != 2 or X.dtype.kind not in "buif":
+        return X
+    given = X if X.format in ("csr", "csc") else X.tocsr()
+    kind = sparse.csc_array if given.format == "csc" else sparse.csr_array
+    is_float = given.dtype in (np.float32, np.float64)
+    data = given.data if is_float else given.data.astype(np.float64)
+    return kind((data, given.indices, given.indptr), shape=given.shape)
+
+
+def canonical(X: Any) -> Any:
+    """Return a sparse matrix as a CSC array whose rows ascend in every column, without duplicates and zeros.
+
+    It has its own memory: what is done to either does not reach the other.
+    """
+    found = sparse.csc_array(X, copy=True)
+    if not found.has_canonical_format:
+        found.sum_duplicates()
+    if not found.data.all():
+        found.eliminate_zeros()
+    return found
+
+
+def check_entries(X: Any, names: Sequence[Any] | None = None) -> None:
+    """Refuse missing and infinite values."""
+    if np.isfinite(X.data).all():
+        return
+    entries = X.tocoo()
+    flaws = np.flatnonzero(~np.isfinite(entries.data))
+    first = min(zip(entries.row[flaws].tolist(), entries.col[flaws].tolist(), strict=True))
+    refuse_flaw(first, names, 0)
+
+
+def entries_differ(X: Any) -> bool:
+    """Whether some column of a canonical matrix is not constant."""
+    n_rows, n_stored = X.shape[0], np.diff(X.indptr)
+    if np.any((n_stored > 0) & (n_stored < n_rows)):
+        return True
+    columns = X.data.reshape(-1, n_rows)  # the others hold nothing
+    return bool(np.any(columns != columns[:, :1]))
+
+
+def densified(X: Any, what: str, instead: str) -> Matrix:
+    """Return a sparse matrix with its zeros written out; refuse if these do not fit into memory."""
+    n_rows, n_columns = X.shape
+    check_memory(
+        3.0 * X.dtype.itemsize * n_rows * n_columns,  # what is done with them needs memory, too
+        f"{what} needs the zeros of X written out, and its {n_rows:,} rows by {n_columns:,} columns",
+        instead,
+    )
+    dense: Matrix = X.toarray()
+    return dense
+
+
+def dense(X: Any) -> Any:
+    """Return some rows and columns of a table, whose zeros are written out if it is sparse."""
+    return X.toarray() if is_sparse(X) else X
+
+
+def dense_columns(X: Any, columns: Ints) -> Iterator[tuple[Ints, Matrix]]:
+    """Give some columns of a sparse table with their zeros written out, a few at a time."""
+    chosen = X[:, columns]
+    step = max(1, _BLOCK // max(1, X.shape[0]))
+    for start in range(0, len(columns), step):
+        block = slice(start, start + step)
+        yield columns[block], chosen[:, block].toarray()
+
+
+def leaves_of(tree: Tree, X: Any) -> Ints:
+    """Return the leaf id of every row of a table, sparse or not; only tested columns are looked at."""
+    if not is_sparse(X):
+        return tree.apply(X)
+    tested = np.unique(tree.feature[tree.feature != LEAF])
+    place = np.zeros(X.shape[1], dtype=np.int64)
+    place[tested] = np.arange(len(tested))
+    narrow = replace(tree, feature=np.where(tree.feature == LEAF, LEAF, place[tree.feature]))
+    chosen = X[:, tested]
+    step = max(1, _BLOCK // max(1, len(tested)))
+    parts = [
+        narrow.apply(chosen[start : start + step].toarray()) for start in range(0, X.shape[0], step)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

@@ -1,0 +1,311 @@
+"""Sparse tables: the tree of the same table with its zeros written out, from the stored entries alone."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from refusals import refused
+from spexplain import CART, IMM, BestTree, SpexClique, SpexKNN, from_json
+from spexplain.engines.sparse import CompiledSparseSearch, SparseSearch, cut_to_pieces
+from spexplain.exceptions import LeafCountWarning
+from spexplain.graphs import CliqueGraph
+from spexplain.grow import grow
+from spexplain.ledgers import ledger_of
+from spexplain.objectives import Objective, gini_cart, spex, volume_cart
+from spexplain.records import Side
+from spexplain.table.host import HostTable
+from spexplain.table.sparse import SparseTable, canonical, entries_differ
+from spexplain.threads import Threads
+from strategies import labels_for
+
+FORMULAS = {
+    "spex": lambda labels: spex(CliqueGraph.from_labels(labels)),
+    "spex, cliques of equal weight": lambda labels: spex(
+        CliqueGraph.from_labels(labels, "inverse_size")
+    ),
+    "gini": lambda labels: gini_cart(CliqueGraph.from_labels(labels)),
+    "volume": lambda labels: volume_cart(CliqueGraph.from_labels(labels)),
+}
+SEARCHES = {"numpy": SparseSearch, "histogram": CompiledSparseSearch}
+FORMS = [
+    sparse.csr_array,
+    sparse.csr_matrix,
+    sparse.csc_array,
+    sparse.csc_matrix,
+    sparse.coo_array,
+    lambda X: pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X)),
+]
+
+
+@st.composite
+def sparse_tables(draw, max_rows=14, max_columns=4):
+    """Tables with many zeros, negative values, ties, constant and empty columns, and empty rows."""
+    n_rows = draw(st.integers(2, max_rows))
+    value = st.one_of(
+        st.just(0), st.just(0), st.integers(-3, 3), st.integers(1, 2), st.integers(-90, 90)
+    )
+    column = st.one_of(
+        st.lists(value, min_size=n_rows, max_size=n_rows),
+        st.integers(-2, 2).map(lambda each: [each] * n_rows),
+    )
+    columns = draw(st.lists(column, min_size=1, max_size=max_columns))
+    dtype = draw(st.sampled_from([np.float32, np.float64, np.int64, np.int8]))
+    X = np.array(columns).T
+    if dtype in (np.float32, np.float64):
+        X = X * draw(st.sampled_from([1.0, 0.1, 0.25]))
+    X[draw(st.lists(st.integers(0, n_rows - 1), max_size=3))] = 0
+    assume(np.any(X[0] != X))
+    return X.astype(dtype), draw(labels_for(n_rows))
+
+
+def grown(search, n_leaves=20):
+    return grow(search, max_leaves=n_leaves)
+
+
+def entries_of(X):
+    return canonical(sparse.csc_array(X.astype(X.dtype if X.dtype.kind == "f" else np.float64)))
+
+
+def dense_tree(X, objective, min_samples_leaf=1):
+    from spexplain.engines.exhaustive import NumpyEngine
+
+    table = X if X.dtype.kind == "f" else X.astype(np.float64)
+    return grown(NumpyEngine().bind(table, objective, min_samples_leaf=min_samples_leaf))
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("engine", SEARCHES)
+@given(case=sparse_tables(), min_samples_leaf=st.integers(1, 3))
+def test_the_tree_of_the_dense_table(engine, formula, case, min_samples_leaf):
+    X, labels = case
+    objective = FORMULAS[formula](labels)
+    ledger = ledger_of(objective.graph, objective.trend)
+    search = SEARCHES[engine](entries_of(X), objective, ledger, Threads(1), min_samples_leaf)
+    assert grown(search) == dense_tree(X, objective, min_samples_leaf)
+
+
+@pytest.mark.parametrize("engine", SEARCHES)
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_blocks_and_many_values(engine, n_threads, monkeypatch):
+    # Several blocks, columns longer than a block, values that are no whole numbers.
+    monkeypatch.setattr("spexplain.engines.sparse._BLOCK", 50)
+    random = np.random.default_rng(5)
+    labels = random.integers(-1, 7, 300)
+    X = np.where(random.random((300, 9)) < 0.3, random.normal(size=(300, 9)), 0.0)
+    X[:, 3] = np.round(X[:, 3])
+    X[:, 4] = random.normal(size=300) + labels  # no zeros
+    X[:, 5] = np.abs(X[:, 4])
+    X[:, 6] = -X[:, 5]
+    objective = spex(CliqueGraph.from_labels(labels))
+    ledger = ledger_of(objective.graph, objective.trend)
+    for table in (X, np.round(X), np.round(3 * X) / 4, X[:, :4].astype(np.float32)):
+        search = SEARCHES[engine](entries_of(table), objective, ledger, Threads(n_threads), 2)
+        assert grown(search) == dense_tree(table, objective, 2)
+
+
+@pytest.mark.parametrize("engine", SEARCHES)
+@given(case=sparse_tables())
+def test_a_formula_that_is_not_compiled(engine, case):
+    X, labels = case
+    graph = CliqueGraph.from_labels(labels)
+
+    def score(left, right, node):
+        return -np.maximum(left.inner, right.inner) + 0.5 * abs(left.size - right.size)
+
+    objective = Objective("largest", graph, score, lambda node: 0.0, trend=Side(0, 0, 0))
+    ledger = ledger_of(graph, objective.trend)
+    search = SEARCHES[engine](entries_of(X), objective, ledger, Threads(1), 1)
+    assert grown(search) == dense_tree(X, objective)
+
+
+@given(case=sparse_tables())
+def test_pieces(case):
+    X, labels = case
+    table = entries_of(X)
+    codes = (labels - labels.min()).astype(np.uint16)
+    n_labels = int(codes.max()) + 1
+    found = cut_to_pieces(table, codes, n_labels)
+    columns = np.repeat(np.arange(X.shape[1]), np.diff(found.column_starts))
+    stored = [
+        (column, float(X[row, column]), int(codes[row]))
+        for row in range(len(X))
+        for column in range(X.shape[1])
+        if X[row, column]
+    ]
+    own = list(zip(columns.tolist(), found.values.tolist(), found.labels.tolist(), strict=True))
+    rounded = [(c, float(table.dtype.type(v)), label) for c, v, label in stored]
+    assert own == sorted(set(rounded))
+    assert [own[piece] for piece in found.of_entry] == rounded
+    assert found.counts.tolist() == [rounded.count(each) for each in own]
+    assert found.row_starts.tolist() == [0, *np.cumsum(np.count_nonzero(X, axis=1)).tolist()]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("engine", ["auto", "numpy", "histogram"])
+@pytest.mark.parametrize("method", [SpexClique, CART])
+@settings(max_examples=15)
+@given(case=sparse_tables())
+def test_estimators(form, engine, method, case):
+    X, labels = case
+    given = form(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeafCountWarning)
+        expected = method(n_leaves=5).fit(X, labels)
+        model = method(n_leaves=5, engine=engine).fit(given, labels)
+    assert isinstance(model.explanation_.training.table, SparseTable)
+    assert model.tree_ == expected.tree_
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.predict(given), expected.labels_)
+    np.testing.assert_array_equal(model.explanation_.node_counts, expected.explanation_.node_counts)
+    np.testing.assert_allclose(
+        model.explanation_.node_costs, expected.explanation_.node_costs, rtol=1e-6, atol=1e-6
+    )
+    np.testing.assert_array_equal(model.explanation_.scales, expected.explanation_.scales)
+    assert model.path_[-1].fidelity == expected.path_[-1].fidelity
+
+
+@given(case=sparse_tables())
+def test_table_answers_as_the_dense_one(case):
+    X, labels = case
+    table = SparseTable(entries_of(X))
+    dense = HostTable(table.to_host())
+    origin = dense.origin
+    n_groups = int(labels.max()) + 1
+    found, known = table.sums(labels, n_groups), dense.sums(labels, n_groups)
+    np.testing.assert_array_equal(found.counts, known.counts)
+    np.testing.assert_allclose(
+        found.sums, known.sums + known.counts[:, None] * origin, rtol=1e-6, atol=1e-9
+    )
+    direct = [float(np.sum(dense.values[labels == g].astype(float) ** 2)) for g in range(n_groups)]
+    np.testing.assert_allclose(found.squares, direct, rtol=1e-6, atol=1e-9)
+    assert entries_differ(table.values)
+    assert not entries_differ(canonical(sparse.csc_array(np.repeat(X[:1], 3, axis=0))))
+    np.testing.assert_array_equal(table.origin, 0)
+
+
+def test_what_is_stored_twice_or_as_zero():
+    dense = np.array([[0.0, 3.0], [1.0, 0.0], [0.0, 0.0], [4.0, -1.0]])
+    data = [1.0, 2.0, 0.0, 1.0, 5.0, -5.0, -1.0, 4.0]
+    columns = [1, 1, 0, 0, 1, 1, 1, 0]
+    given = sparse.csr_matrix((data, columns, [0, 3, 4, 6, 8]), shape=(4, 2))
+    copy = given.data.copy(), given.indices.copy(), given.indptr.copy()
+    labels = [0, 1, 0, 1]
+    model = SpexClique().fit(given, labels)
+    assert model.tree_ == SpexClique().fit(dense, labels).tree_
+    np.testing.assert_array_equal(model.predict(given), model.predict(dense))
+    np.testing.assert_array_equal(model.predict(given.tocsc()), model.predict(dense))
+    for before, after in zip(copy, (given.data, given.indices, given.indptr), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_later_edits_do_not_reach_the_model():
+    X = sparse.csr_array(np.eye(6))
+    model = SpexClique().fit(X, [0, 0, 0, 1, 1, 1])
+    before = model.summary()
+    X.data[:] = 7.0
+    assert model.summary() == before
+
+
+WORDS = np.array(["god", "hockey", "clipper", "the", "never"])
+COUNTS = np.array(
+    [
+        [3, 0, 0, 1, 0],
+        [2, 0, 0, 2, 0],
+        [1, 0, 0, 0, 0],
+        [0, 1, 0, 1, 0],
+        [0, 4, 0, 2, 0],
+        [0, 2, 0, 0, 0],
+        [0, 0, 1, 1, 0],
+        [0, 0, 2, 0, 0],
+        [0, 0, 1, 3, 0],
+        [0, 0, 0, 0, 0],
+    ]
+)
+TOPICS = ["faith"] * 3 + ["sport"] * 3 + ["crypto"] * 4
+
+
+@pytest.fixture
+def model():
+    return SpexClique().fit(sparse.csr_matrix(COUNTS), TOPICS)
+
+
+def test_everything_after_a_fit(model, tmp_path, monkeypatch):
+    expected = SpexClique().fit(COUNTS, TOPICS)
+    # Small tables may be written out for the certificate; nothing else may.
+    monkeypatch.setattr("spexplain.explanation.fitted._SMALL", 0)
+    assert model.to_text() == expected.to_text()
+    assert model.to_sql() == expected.to_sql()
+    assert from_json(model.to_json()).tree_ == expected.tree_
+    assert model.rules(output="records") == expected.rules(output="records")
+    found, known = model.summary(), expected.summary()
+    assert found.keys() == known.keys()
+    for leaf, other in zip(found["leaves"], known["leaves"], strict=True):
+        for own, same in zip(leaf["profile"], other["profile"], strict=True):
+            assert own == pytest.approx(same)
+        assert leaf["exemplars"] == other["exemplars"]
+        assert leaf["sample"] == other["sample"]
+    assert found["points"] == known["points"]
+    assert model.report(tmp_path / "report.html").exists()
+    row = sparse.csr_array(COUNTS[3:4])
+    assert model.explain(row) == expected.explain(COUNTS[3])
+    again = from_json(model.to_json())
+    for rows in (COUNTS, sparse.csr_matrix(COUNTS), sparse.csc_array(COUNTS)):
+        np.testing.assert_array_equal(again.predict(rows), model.labels_)
+        np.testing.assert_array_equal(model.predict(rows), model.labels_)
+    for rows in (None, sparse.csr_matrix(COUNTS)):
+        exported = model.to_sklearn(rows)
+        np.testing.assert_array_equal(exported.predict(sparse.csr_matrix(COUNTS)), model.labels_)
+
+
+def test_nothing_is_written_out(model, monkeypatch):
+    def refuse(*given):
+        raise AssertionError("the whole table was written out")
+
+    monkeypatch.setattr("spexplain.explanation.fitted._SMALL", 0)
+    for place in ("table.sparse", "table.read", "engines.sparse", "explanation.fitted"):
+        monkeypatch.setattr(f"spexplain.{place}.densified", refuse)
+    X = sparse.csr_matrix(COUNTS)
+    for method in (SpexClique, CART):
+        fitted = method(reference="kmeans", n_clusters=3, random_state=0).fit(X)
+        fitted.predict(X)
+        fitted.summary()
+
+
+@pytest.mark.parametrize("method", [SpexKNN(2, n_neighbors=2), IMM(3), BestTree(3)])
+def test_methods_that_need_the_zeros(method):
+    expected = method.fit(COUNTS, TOPICS).tree_
+    assert method.fit(sparse.csr_matrix(COUNTS), TOPICS).tree_ == expected
+    refined = SpexClique(refine="objective")
+    expected = refined.fit(COUNTS, TOPICS).tree_
+    assert refined.fit(sparse.csr_matrix(COUNTS), TOPICS).tree_ == expected
+
+
+def test_columns_that_may_be_used():
+    chosen = SpexClique(features=[0, 2]).fit(sparse.csr_matrix(COUNTS), TOPICS)
+    assert chosen.tree_ == SpexClique(features=[0, 2]).fit(COUNTS, TOPICS).tree_
+
+
+def test_refusals(monkeypatch):
+    X = sparse.csr_array(np.eye(5))
+    labels = [0, 1, 0, 1, 0]
+    bad = X.copy()
+    bad.data[3] = np.nan
+    refused(lambda: SpexClique().fit(bad, labels), words=["NaN", "row 3", "column 3"])
+    refused(lambda: SpexClique().fit(bad.tocsc(), labels), words=["NaN", "row 3", "column 3"])
+    refused(lambda: SpexClique().fit(0 * X, labels), words=["constant"])
+    refused(lambda: SpexClique().fit(X.astype(complex), labels), words=["Complex"])
+    fitted = SpexClique().fit(X, labels)
+    refused(lambda: fitted.predict(X[:, :3]), words=["X has 3 features", "5 features"])
+    refused(lambda: fitted.predict(bad), words=["NaN"])
+    loaded = from_json(fitted.to_json())
+    refused(lambda: loaded.predict(X[:, :3]), words=["X has 3 features", "5"])
+    refused(lambda: loaded.predict(bad), words=["NaN"])
+    refused(lambda: fitted.explain(X), words=["single row"])
+    monkeypatch.setattr("spexplain.memory._SMALL", 0)
+    monkeypatch.setattr("spexplain.memory.available_memory", lambda: 10.0)
+    refused(lambda: SpexKNN(2).fit(X), words=["SpexKNN", "zeros", "SpexClique"], error=MemoryError)
