@@ -11,10 +11,19 @@ from typing import Any, ClassVar, Literal, Self, TypedDict
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from spexplain.aliases import EngineName, Ints, Matrix, NoisePolicy
+from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.arguments import check_choice, check_integer, is_integer
 from spexplain.engines import Engine, resolve_engine
 from spexplain.estimators.progress import leaf_bar, messages, stage
+from spexplain.estimators.weights import (
+    ALL_ROWS,
+    RowWeights,
+    Searched,
+    check_cluster_weight,
+    row_mass,
+    searched_rows,
+    weighted_scales,
+)
 from spexplain.exceptions import ClusterCountWarning, LeafCountWarning
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
@@ -27,6 +36,7 @@ from spexplain.references.named import cluster
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import column_numbers
+from spexplain.table.host import HostTable
 from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import Reference
 from spexplain.tree import Tree
@@ -40,6 +50,7 @@ class Shared(TypedDict, total=False):
     min_samples_leaf: int
     features: Sequence[int | str] | None
     noise: NoisePolicy
+    cluster_weight: Any
     refine: Literal["objective", "agreement"] | None
     refine_passes: int | None
     engine: EngineName | Engine
@@ -66,12 +77,16 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -119,6 +134,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     _remote_engines: ClassVar[tuple[str, ...]] = ()
     _words_for_features: ClassVar[tuple[str, ...]] = ()
     reference: Any  # how to compute it; a parameter of the methods that need one
+    _rows_searched: Searched  # while a fit goes on
     n_features_in_: int
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -141,6 +157,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         min_samples_leaf: int = 1,
         features: Sequence[int | str] | None = None,
         noise: NoisePolicy = "ignore",
+        cluster_weight: Any = None,
         refine: Literal["objective", "agreement"] | None = None,
         refine_passes: int | None = None,
         engine: EngineName | Engine = "auto",
@@ -159,6 +176,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.features = features
         self.noise = noise
+        self.cluster_weight = cluster_weight
         self.refine = refine
         self.refine_passes = refine_passes
         self.engine = engine
@@ -167,30 +185,35 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.verbose = verbose
 
     @abstractmethod
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        """Return the graph and formula of the method."""
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
+        """Return the graph and formula of the method, for rows of some weights."""
 
     def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
         """Return the graph that `certificate` speaks about: the objective's own."""
         return objective.graph
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             The table in whose columns the explanation speaks.
-        y : array of shape (n_samples,), optional
-            Reference labels of any type, explained as they are. Without them, methods that need a
-            reference compute it by `reference`; methods that need none only compare themselves with
-            `y`.
+        y : array of shape (n_samples,) or (n_samples, n_clusters), optional
+            Reference labels of any type, explained as they are; or memberships, how much of each row
+            belongs to every cluster. Without them, methods that need a reference compute it by
+            `reference`; methods that need none only compare themselves with `y`.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight w counts as w rows, in the search and in all measures; rows of weight 0 are
+            only routed.
 
         Returns
         -------
         self
         """
-        return self._run(X, y)
+        return self._run(X, y, sample_weight=sample_weight)
 
     def fit_predict(self, X: Any, y: Any = None, **given: Any) -> Ints:
         """Grow the tree and return the leaf id of every row, `labels_`.
@@ -199,10 +222,10 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         ----------
         X : array or data frame of shape (n_samples, n_features)
             The table in whose columns the explanation speaks.
-        y : array of shape (n_samples,), optional
-            Reference labels, as in `fit`.
+        y : array of shape (n_samples,) or (n_samples, n_clusters), optional
+            Reference labels or memberships, as in `fit`.
         **given
-            What else the estimator's `fit` takes.
+            What else the estimator's `fit` takes, for example `sample_weight`.
 
         Returns
         -------
@@ -216,25 +239,29 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             try:
                 return self._fit(X, y, **given)
             finally:
-                self.__dict__.pop("_table", None)  # the explanation holds it
+                for held in ("_table", "_rows_searched"):  # the explanation holds them
+                    self.__dict__.pop(held, None)
 
-    def _fit(self, X: Any, y: Any, **given: Any) -> Self:
+    def _fit(self, X: Any, y: Any, *, sample_weight: Any = None, **given: Any) -> Self:
         """Walk from the table to the tree."""
         self._check_parameters()
         names = _column_names(X)
         table = read_table(X, self)
         self._table = table
         columns = self._column_numbers()
-        chosen = table.select(columns.tolist()).values
+        weights = table.weights(sample_weight)
         with self._stage("reference"):
-            reference = self._reference(table, y, **given)
+            reference = self._reference(table, y, weights=weights, **given)
         if y is not None and reference is not None and self._needs_reference:
             self._warn_of_other_clusters(reference)
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:  # said before the work is done
             _check_size(min(n_leaves, len(table)), reference.n_clusters)
+        searched = self._rows_searched = self._rows_to_search(table, reference, weights)
+        chosen = searched.table.select(columns.tolist()).values
         with self._stage("graph"):
-            objective = self._objective(table.values, reference)
+            objective = self._objective(searched.table.values, searched.reference, searched.weights)
+            graph = self._certified_graph(objective, searched.reference)
         allowed = on_columns(objective, columns)
         with self._stage("tree"):
             tree = self._grow(chosen, allowed, n_leaves)
@@ -242,7 +269,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             reference=reference,
             table=table,
             objective=objective,
-            graph=self._certified_graph(objective, reference),
+            graph=graph if searched.is_plain else None,
+            weights=weights,
             columns=columns,
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
@@ -251,7 +279,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
 
         def explained(tree: Tree, **more: Any) -> Explanation:
             whole, method = tree.renumbered(columns, table.shape[1]), type(self).__name__
-            found = Explanation.of(whole, table, reference, method=method, **about, **more)
+            found = Explanation.of(
+                whole, table, reference, weights=weights, method=method, **about, **more
+            )
             return found if reference is None else found.with_codes(self._node_codes(found))
 
         final = grown = explained(tree)
@@ -261,10 +291,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             tree, final = tree.truncate(n_leaves), grown.truncate(n_leaves)
         if self.refine is not None:
             with self._stage("refine"):
-                tree = self._refined(tree, chosen, allowed, reference)
+                tree = self._refined(tree, chosen, allowed, searched)
             final = explained(tree, grown=grown, is_refined=True)
         tested = np.union1d(grown.used, final.used).astype(np.int64)
-        self._set_explanation(replace(final, scales=table.scales(tested)))
+        scales = weighted_scales(table, tested, weights)
+        self._set_explanation(replace(final, scales=scales))
         self._warn_of_missing_leaves(n_leaves)
         return self
 
@@ -303,12 +334,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
                 progress=progress,
             )
 
-    def _refined(
-        self, tree: Tree, X: Matrix, objective: Objective, reference: Reference | None
-    ) -> Tree:
+    def _refined(self, tree: Tree, X: Matrix, objective: Objective, searched: Searched) -> Tree:
         """Return the tree with its cuts re-optimised."""
         from spexplain.refine import refine
 
+        reference = searched.reference
         if self.refine == "agreement" and reference is None:
             raise ValueError(
                 'refine="agreement" needs a clustering to agree with; pass its labels to fit as y.'
@@ -319,15 +349,26 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             objective,
             goal="agreement" if self.refine == "agreement" else "objective",
             labels=None if reference is None else reference.codes,
+            sample_weight=row_mass(reference, searched.weights),
             passes=self.refine_passes,
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
 
+    def _rows_to_search(
+        self, table: Table, reference: Reference | None, weights: Floats | None
+    ) -> Searched:
+        """Return the rows that a search sees, and what they weigh."""
+        cluster_weight = self.cluster_weight if self._needs_reference else None
+        return searched_rows(table, reference, weights, cluster_weight)
+
     def _search_objective(self, table: Matrix) -> Objective | None:
         """Return what was minimised; pickles do not hold it, but the method can say it again."""
-        known = super()._search_objective(table)
-        return self._objective(table, self.explanation_.row_reference) if known is None else known
+        known, training = super()._search_objective(table), self.explanation_.training
+        if known is not None or training is None:
+            return known
+        rows = self._rows_to_search(HostTable(table), training.reference, training.weights)
+        return self._objective(rows.table.values, rows.reference, rows.weights)
 
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:
@@ -347,7 +388,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         for name in ("max_depth", "refine_passes"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), 1)
-        check_choice("noise", self.noise, ("ignore", "cluster"))
+        check_cluster_weight(self.cluster_weight)
         if self.refine is not None:
             check_choice("refine", self.refine, ("objective", "agreement"))
 
@@ -355,10 +396,13 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """Return the clustering to explain, or to compare with, or None."""
         if y is None and not self._needs_reference:
             return None
+        weights: Floats | None = given.get("weights")
         if y is None:
             rows = self._rows_to_cluster(table)
-            y = cluster(self.reference, rows, self.n_clusters, self.random_state)
+            y = cluster(self.reference, rows, self.n_clusters, self.random_state, weights)
         reference = table.reference(y, self.noise)
+        if weights is not None:
+            reference = reference.weighed(weights)
         if self._needs_reference and reference.n_clusters < 2:
             raise ValueError(
                 f"The reference (y) needs two clusters or more to tell apart, but has {reference.n_clusters}."

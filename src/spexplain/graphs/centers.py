@@ -27,9 +27,7 @@ class CenterCosts:
     unit: float = 1.0
 
     @classmethod
-    def from_centers(
-        cls, X: Matrix, centers: Matrix, sample_weight: Floats | None = None
-    ) -> Self:
+    def from_centers(cls, X: Matrix, centers: Matrix, sample_weight: Floats | None = None) -> Self:
         """Return the squared Euclidean costs, times the weights of the samples."""
         return cls(*_fixed_costs(X, centers, "kmeans", sample_weight))
 

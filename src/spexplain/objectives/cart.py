@@ -40,7 +40,9 @@ def gini_cart(graph: CliqueGraph | MembershipGraph, leaf_weight: LeafWeight = "s
     return Objective("gini", graph, mean_impurity, value, priority, flat_if_pure=True, trend=trend)
 
 
-def volume_cart(graph: CliqueGraph | MembershipGraph, leaf_weight: LeafWeight = "size") -> Objective:
+def volume_cart(
+    graph: CliqueGraph | MembershipGraph, leaf_weight: LeafWeight = "size"
+) -> Objective:
     """CART with volumes in place of sizes: the largest normalised cut of the independent-set graph of the node.
 
     Joins samples of *different* clusters of the node; Ψ = 2 − (2α(L)/vol(L) + 2α(R)/vol(R)) is

@@ -83,6 +83,10 @@ class DeviceTable(Table):
             return self
         return replace(self, values=self.values[:, list(columns)], seen=None)
 
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only."""
+        return replace(self, values=self.values[rows], seen=None)
+
     @property
     def origin(self) -> Floats:
         """The first row."""

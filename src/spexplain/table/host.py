@@ -94,6 +94,10 @@ class HostTable(Table):
         kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
         return replace(self, values=self.values[:, chosen], names=names, kinds=kinds, seen=None)
 
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only."""
+        return replace(self, values=self.values[rows], seen=None)
+
     @property
     def origin(self) -> Floats:
         """The first row."""

@@ -88,13 +88,34 @@ class Reference:
             if len(set(classes.tolist())) < n_clusters:
                 raise ValueError("y has two columns of memberships of the same name; rename one.")
         codes = np.where(memberships.any(axis=1), memberships.argmax(axis=1), NOISE)
-        labels = labels_of_codes(classes, codes)
+        is_hard = (
+            np.all((memberships == 0) | (memberships == 1)) and (memberships.sum(axis=1) <= 1).all()
+        )
         return cls(
-            labels,
+            labels_of_codes(classes, codes),
             codes,
             classes,
             has_noise=bool((codes < 0).any()),
-            memberships=memberships,
+            memberships=None if is_hard else memberships,
+        ).weighed(None)
+
+    def weighed(self, weights: Floats | None) -> Self:
+        """Return the reference without the clusters of which nothing is left once rows have weights."""
+        if weights is None and self.memberships is None:
+            totals = np.bincount(self.codes[self.codes >= 0], minlength=self.n_clusters)
+        else:
+            totals = self.amounts(weights).sum(axis=0)
+        kept = np.flatnonzero(totals > 0)
+        if len(kept) == self.n_clusters:
+            return self
+        place = np.full(self.n_clusters + 1, NOISE)  # the last is what noise finds
+        place[kept] = np.arange(len(kept))
+        shared = self.memberships
+        return replace(
+            self,
+            codes=place[self.codes],
+            classes=self.classes[kept],
+            memberships=None if shared is None else shared[:, kept],
         )
 
     def amounts(self, weights: Floats | None = None) -> Floats:
@@ -134,7 +155,15 @@ class Reference:
 
 
 def labels_of_codes(classes: Array, codes: Ints) -> Array:
-    """Return the label of every code; noise is -1 among numbers, and None among other labels."""
+    """Return the label of every code; noise is -1 among numbers, "-1" among texts, and None among others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.reference import labels_of_codes
+    >>> labels_of_codes(np.array(["a", "b"]), np.array([1, -1])).tolist()
+    ['b', '-1']
+    """
     if not len(classes):
         return np.full(len(codes), NOISE)
     labels: Array = classes[np.maximum(codes, 0)]
@@ -142,8 +171,12 @@ def labels_of_codes(classes: Array, codes: Ints) -> Array:
         return labels
     if classes.dtype.kind in "if":
         return np.where(codes < 0, classes.dtype.type(NOISE), labels)
+    if classes.dtype.kind == "u":
+        return np.where(codes < 0, NOISE, labels.astype(np.int64))
+    if classes.dtype.kind == "U":
+        return np.where(codes < 0, str(NOISE), labels)
     named = labels.astype(object)
-    named[codes < 0] = None
+    named[codes < 0] = str(NOISE) if all(isinstance(each, str) for each in classes) else None
     return named
 
 
@@ -158,13 +191,10 @@ def noise_rows(labels: Array, noise: NoisePolicy) -> Bools:
         "ignore" means -1, -1.0, "-1" and missing labels; "cluster" means none; labels mean themselves
         and missing ones.
     """
-    is_missing = _missing(labels)
+    is_missing = missing_labels(labels)
     if isinstance(noise, str) and noise == "cluster":
         if is_missing.any():
-            raise ValueError(
-                'y holds missing labels, which cannot be a cluster (noise="cluster"); give them a label, or pass '
-                'noise="ignore".'
-            )
+            check_missing(noise)
         return is_missing
     if isinstance(noise, str) and noise == "ignore":
         is_minus_one = _equal(labels, NOISE) | _equal(labels, str(NOISE))
@@ -185,6 +215,15 @@ def noise_rows(labels: Array, noise: NoisePolicy) -> Bools:
     if is_missing.any():
         _warn_of_noise(labels, is_missing, np.zeros_like(is_missing))
     return is_named | is_missing
+
+
+def check_missing(noise: NoisePolicy) -> None:
+    """Refuse missing labels where noise is to be a cluster."""
+    if isinstance(noise, str) and noise == "cluster":
+        raise ValueError(
+            'y holds missing labels, which cannot be a cluster (noise="cluster"); give them a label, or pass '
+            'noise="ignore".'
+        )
 
 
 def _named_noise(noise: Any) -> list[Any]:
@@ -255,7 +294,7 @@ def _as_array(y: Any) -> Array:
     return labels
 
 
-def _missing(labels: Array) -> Bools:
+def missing_labels(labels: Array) -> Bools:
     """Return which labels are missing: None, NaN, NaT or pandas' NA."""
     if labels.dtype.kind in "mM":
         return np.asarray(np.isnat(labels))
