@@ -15,5 +15,6 @@ Matrix: TypeAlias = NDArray[np.floating[Any]]
 
 EngineName: TypeAlias = Literal["auto", "numpy", "histogram", "cupy", "dask"]
 Symmetrization: TypeAlias = Literal["sum", "union", "mutual"]
-NoisePolicy: TypeAlias = Literal["ignore", "cluster"]
+# What to do with noise, or the label (or labels) that mean it.
+NoisePolicy: TypeAlias = Any
 LeafWeight: TypeAlias = Literal["none", "size"]

@@ -60,3 +60,24 @@ def check_centers(centers: Any, n_features: int) -> Floats:
     if not np.isfinite(checked).all():
         raise ValueError("centers contains NaN or infinity; all entries must be finite.")
     return checked
+
+
+def check_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Floats | None:
+    """Return the weights of rows as floats; None where all are one, which is what no weights mean."""
+    if weights is None:
+        return None
+    try:
+        checked = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold one number per row of X.") from None
+    if checked.ndim == 2 and checked.shape[1] == 1:
+        checked = checked[:, 0]
+    if checked.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must hold one number for each of the {n_rows} rows of X, got shape {checked.shape}."
+        )
+    if not np.isfinite(checked).all() or checked.min() < 0:
+        raise ValueError(f"{name} must hold finite numbers of at least 0.")
+    if not checked.any():
+        raise ValueError(f"{name} is 0 for all rows; some row must count.")
+    return None if np.all(checked == 1.0) else checked

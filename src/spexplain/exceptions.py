@@ -18,6 +18,14 @@ class ClusterCountWarning(UserWarning):
     """A number of clusters was asked for, but the given labels have another."""
 
 
+class NoiseWarning(UserWarning):
+    """Labels other than the integer -1 were taken to mean rows of no cluster."""
+
+
+class WeightWarning(UserWarning):
+    """Weights of rows were given, but the clusterer of the reference does not take any."""
+
+
 def quoted(value: object) -> str:
     r"""Return what a file says, for a message: in plain characters and shortened, for it may be hostile.
 

@@ -7,7 +7,16 @@ from math import inf
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from spexplain.aliases import EngineName, Matrix
-from spexplain.graphs import CenterCosts, Graph, PairGraph, ProductGraph, SparseGraph, StarGraph
+from spexplain.graphs import (
+    CenterCosts,
+    Graph,
+    MembershipGraph,
+    PairGraph,
+    ProductGraph,
+    SparseGraph,
+    StarGraph,
+    WeightedStar,
+)
 from spexplain.kernels.readiness import compiled_pays, count_table
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
@@ -87,11 +96,11 @@ def _kernel_for(graph: Graph) -> str:
     """Return the kernel that the compiled engine would sweep the graph with."""
     if isinstance(graph, PairGraph):
         graph = graph.graph
+    if isinstance(graph, SparseGraph | WeightedStar):
+        return "edges.walk_edges"
     if isinstance(graph, StarGraph):
         return "stars.walk_stars"
-    if isinstance(graph, SparseGraph):
-        return "edges.walk_edges"
-    if isinstance(graph, CenterCosts | ProductGraph):
+    if isinstance(graph, CenterCosts | MembershipGraph | ProductGraph):
         return "sums.walk_sums"
     return "labels.walk_labels"
 

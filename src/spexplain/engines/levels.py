@@ -10,6 +10,7 @@ from spexplain.graphs.kernel import Bumps
 def least_parted(
     values: Floats,
     labels: Ints,
+    weights: Ints,
     centers: Floats,
     margin: float,
     min_samples: int,
@@ -29,16 +30,15 @@ def least_parted(
     gaps = np.where(middles > lows, middles, highs)
     below, above = gaps * (1 - margin), gaps * (1 + margin)
     # A sample is parted from its centre between the gap where one is taken in and that where the
-    # other is: running sums of +1 there and −1 here count the parted ones.
+    # other is: running sums of its weight added there and taken away here.
     taken_in = np.stack([np.sum(each[:, None] < below, axis=1) for each in centers.T], axis=1)
     place = np.broadcast_to(np.arange(n_known), order.shape)
     own = np.take_along_axis(taken_in, labels[known][order], axis=1)
-    offsets = np.arange(n_bumps)[:, None] * n_known
-    start, stop = (
-        np.bincount((end + offsets).ravel(), minlength=n_bumps * n_known).reshape(n_bumps, n_known)
-        for end in (np.minimum(place, own), np.maximum(place, own))
-    )
-    n_parted = np.cumsum(start - stop, axis=1)[:, :-1]
+    amounts, rows = weights[known][order], np.arange(n_bumps)[:, None]
+    change = np.zeros((n_bumps, n_known + 1), dtype=np.int64)
+    np.add.at(change, (rows, np.minimum(place, own)), amounts)
+    np.subtract.at(change, (rows, np.maximum(place, own)), amounts)
+    n_parted = np.cumsum(change, axis=1)[:, : n_known - 1]
     valid = (highs > lows) & (centers.min(axis=1)[:, None] < below)
     valid &= above < centers.max(axis=1)[:, None]
     if min_samples > 1:
@@ -49,7 +49,7 @@ def least_parted(
     if half_lines:
         valid &= (values[:, :1] >= gaps) | (values[:, -1:] >= gaps)
     # From the lowest level up, so that the first of equals is the lowest.
-    scores = np.where(valid, n_parted, n_known + 1)[:, ::-1]
+    scores = np.where(valid, n_parted, np.iinfo(np.int64).max)[:, ::-1]
     best = scores.shape[1] - 1 - scores.argmin(axis=1)[:, None]
     found = np.take_along_axis(valid, best, axis=1)[:, 0]
     parted[found] = np.take_along_axis(n_parted, best, axis=1)[found, 0]

@@ -60,7 +60,7 @@ class _Test(NamedTuple):
 class SurrogateSearch(NumpySearch):
     """The interval tests of one table, by plain IMM on all surrogate features.
 
-    Equal numbers of parted samples resolve to the lowest column, then the lowest bump, then the
+    Equal numbers (or weights) of parted samples resolve to the lowest column, then the lowest bump, then the
     lowest level.
     """
 
@@ -76,6 +76,7 @@ class SurrogateSearch(NumpySearch):
         graph = objective.graph
         assert isinstance(graph, SurrogateStar)
         self.labels, self.half_lines = graph.labels, half_lines
+        self.weights, self.is_weighted = graph.weights, graph.sample_weights is not None
         self.bumps = [graph.bumps(column) for column in self.columns]
         n_bumps, n_clusters = sum(len(each.peaks) for each in self.bumps), len(self.ledger.root())
         check_memory(
@@ -104,8 +105,12 @@ class SurrogateSearch(NumpySearch):
         members = known[np.argsort(self.labels[known], kind="stable")]
         sizes = np.bincount(self.labels[known])
         x, starts = self.columns[feature, members], np.cumsum(sizes) - sizes
+        own: Floats | float = 1.0
+        if self.is_weighted:
+            own = self.weights[members].astype(np.float64)
+            sizes = np.add.reduceat(self.weights[members], starts)
         values = [
-            np.add.reduceat(self.bumps[feature].at(x, block), starts, axis=1)
+            np.add.reduceat(self.bumps[feature].at(x, block) * own, starts, axis=1)
             for block in self._blocks(feature, len(x))
         ]
         return np.concatenate(values) / sizes
@@ -150,6 +155,7 @@ class SurrogateSearch(NumpySearch):
             self._walk()(
                 self.bumps[feature].at(x, block),
                 labels,
+                self.weights[node.order[feature]],
                 centers[block],
                 _MARGIN,
                 self.min_samples_leaf,
@@ -159,7 +165,7 @@ class SurrogateSearch(NumpySearch):
             )
         if parted.max() < 0:
             return None
-        bump = int(np.argmin(np.where(parted < 0, len(x) + 1, parted)))
+        bump = int(np.argmin(np.where(parted < 0, np.iinfo(np.int64).max, parted)))
         return _Test(int(parted[bump]), feature, bump, float(levels[bump]))
 
     def _walk(self) -> Callable[..., None]:
@@ -191,7 +197,8 @@ class SurrogateSearch(NumpySearch):
                     continue
                 known = labels >= 0
                 own_inside = (centers[row] >= level * (1 - _MARGIN))[labels[known]]
-                parted = int(np.count_nonzero(inside[known] != own_inside))
+                weights = self.weights[node.order[feature]][known]
+                parted = int(np.sum(weights, where=inside[known] != own_inside))
                 if best is None or parted < best.parted:
                     best = _Test(parted, feature, block.start + int(row), level)
                 if best.parted == 0:

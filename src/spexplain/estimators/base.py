@@ -11,11 +11,20 @@ from typing import Any, ClassVar, Literal, Self, TypedDict
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from spexplain.aliases import EngineName, Ints, Matrix, NoisePolicy
+from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.arguments import check_choice, check_integer, check_number, is_integer
 from spexplain.engines import Engine, resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
+from spexplain.estimators.weights import (
+    ALL_ROWS,
+    RowWeights,
+    Searched,
+    check_cluster_weight,
+    row_mass,
+    searched_rows,
+    weighted_scales,
+)
 from spexplain.exceptions import ClusterCountWarning, ColumnWarning, LeafCountWarning
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
@@ -28,6 +37,7 @@ from spexplain.references.named import cluster, takes_entries
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import column_numbers
+from spexplain.table.host import HostTable
 from spexplain.table.places import is_sparse
 from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import Reference
@@ -47,6 +57,7 @@ class Shared(TypedDict, total=False):
     noise: NoisePolicy
     missing: Literal["allow", "error"]
     round_to: float | None
+    cluster_weight: Any
     refine: Literal["objective", "agreement"] | None
     refine_passes: int | None
     engine: EngineName | Engine
@@ -73,12 +84,16 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     missing : {"allow", "error"}, default="allow"
         What to do with missing values: every test also says where they go, or they are refused.
     round_to : float, optional
@@ -120,6 +135,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
@@ -135,6 +152,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     # Whether sets of categories are searched; other methods know categories one by one.
     _searches_sets: ClassVar[bool] = True
     reference: Any  # how to compute it; a parameter of the methods that need one
+    _rows_searched: Searched  # while a fit goes on
     n_features_in_: int
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -159,6 +177,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         noise: NoisePolicy = "ignore",
         missing: Literal["allow", "error"] = "allow",
         round_to: float | None = None,
+        cluster_weight: Any = None,
         refine: Literal["objective", "agreement"] | None = None,
         refine_passes: int | None = None,
         engine: EngineName | Engine = "auto",
@@ -179,6 +198,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.noise = noise
         self.missing = missing
         self.round_to = round_to
+        self.cluster_weight = cluster_weight
         self.refine = refine
         self.refine_passes = refine_passes
         self.engine = engine
@@ -199,30 +219,35 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         return bool(self._needs_labels_only and self.refine is None and takes)
 
     @abstractmethod
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        """Return the graph and formula of the method."""
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
+        """Return the graph and formula of the method, for rows of some weights."""
 
     def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
         """Return the graph that `certificate` speaks about: the objective's own."""
         return objective.graph
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             The table in whose columns the explanation speaks.
-        y : array of shape (n_samples,), optional
-            Reference labels of any type, explained as they are. Without them, methods that need a
-            reference compute it by `reference`; methods that need none only compare themselves with
-            `y`.
+        y : array of shape (n_samples,) or (n_samples, n_clusters), optional
+            Reference labels of any type, explained as they are; or memberships, how much of each row
+            belongs to every cluster. Without them, methods that need a reference compute it by
+            `reference`; methods that need none only compare themselves with `y`.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight w counts as w rows, in the search and in all measures; rows of weight 0 are
+            only routed.
 
         Returns
         -------
         self
         """
-        return self._run(X, y)
+        return self._run(X, y, sample_weight=sample_weight)
 
     def fit_predict(self, X: Any, y: Any = None, **given: Any) -> Ints:
         """Grow the tree and return the leaf id of every row, `labels_`.
@@ -231,10 +256,10 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         ----------
         X : array or data frame of shape (n_samples, n_features)
             The table in whose columns the explanation speaks.
-        y : array of shape (n_samples,), optional
-            Reference labels, as in `fit`.
+        y : array of shape (n_samples,) or (n_samples, n_clusters), optional
+            Reference labels or memberships, as in `fit`.
         **given
-            What else the estimator's `fit` takes.
+            What else the estimator's `fit` takes, for example `sample_weight`.
 
         Returns
         -------
@@ -248,18 +273,20 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             try:
                 return self._fit(X, y, **given)
             finally:
-                self.__dict__.pop("_table", None)  # the explanation holds it
-                self.__dict__.pop("_views", None)
+                for held in ("_table", "_rows_searched", "_views"):  # the explanation holds them
+                    self.__dict__.pop(held, None)
 
-    def _fit(self, X: Any, y: Any, **given: Any) -> Self:
+    def _fit(self, X: Any, y: Any, *, sample_weight: Any = None, **given: Any) -> Self:
         """Walk from the table to the tree."""
         self._check_parameters()
+        self.__dict__.pop("rounding_", None)
         names = _column_names(X)
         table = read_table(X, self)
         self._table = table
         columns = self._column_numbers()
+        weights = table.weights(sample_weight)
         with self._stage("reference"):
-            reference = self._reference(table, y, **given)
+            reference = self._reference(table, y, weights=weights, **given)
         if self.features is None:
             columns = self._without_ids(table, columns, reference)
         if y is not None and reference is not None and self._needs_reference:
@@ -267,37 +294,40 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:  # said before the work is done
             _check_size(min(n_leaves, len(table)), reference.n_clusters)
+        searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
-            objective = self._objective(table.as_points().values, reference)
-        codes = None if reference is None else reference.codes
-        views = SearchColumns.of(table, columns, one_by_one=not self._searches_sets, codes=codes)
-        self._views = views
-        allowed = on_views(objective, views)
+            points = searched.table.as_points().values
+            objective = self._objective(points, searched.reference, searched.weights)
+            graph = self._certified_graph(objective, searched.reference)
+        views = self._views = self._search_columns(searched, columns)
         with self._stage("tree"):
-            tree = self._grow(views.matrix, allowed, n_leaves)
+            tree = self._grow(views.matrix, on_views(objective, views), n_leaves)
         training = Training(
             reference=reference,
             table=table,
             objective=objective,
-            graph=self._certified_graph(objective, reference),
+            graph=graph if searched.is_plain else None,
+            weights=weights,
             columns=columns,
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
         about = {"columns": names, "parameters": self.get_params(deep=False), "training": training}
 
-        def retold(tree: Tree, searched: SearchedTree, **more: Any) -> Explanation:
+        def retold(tree: Tree, grown_as: SearchedTree, **more: Any) -> Explanation:
             method = type(self).__name__
-            found = Explanation.of(tree, table, reference, method=method, **about, **more)
+            found = Explanation.of(
+                tree, table, reference, weights=weights, method=method, **about, **more
+            )
             if reference is None:
                 return found
-            return found.with_codes(self._node_codes(found, searched))
+            return found.with_codes(self._node_codes(found, grown_as))
 
-        def explained(searched: SearchedTree, **more: Any) -> Explanation:
-            return retold(settled(searched.to_columns(), table), searched, **more)
+        def explained(grown_as: SearchedTree, **more: Any) -> Explanation:
+            return retold(settled(grown_as.to_columns(), searched.table), grown_as, **more)
 
-        searched = SearchedTree(tree, views)
-        final = grown = explained(searched)
+        grown_as = SearchedTree(tree, views)
+        final = grown = explained(grown_as)
         if self.n_leaves == "auto":
             n_leaves = plateau(grown.path)
         if n_leaves < tree.n_leaves:
@@ -305,17 +335,38 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         if self.refine is not None:
             wider, tree = views.with_sets(tree)
             with self._stage("refine"):
-                tree = self._refined(tree, wider.matrix, on_views(objective, wider), reference)
-            searched = SearchedTree(tree, wider)
-            final = explained(searched, grown=grown, is_refined=True)
-        self.__dict__.pop("rounding_", None)
+                tree = self._refined(tree, wider.matrix, on_views(objective, wider), searched)
+            grown_as = SearchedTree(tree, wider)
+            final = explained(grown_as, grown=grown, is_refined=True)
         if self.round_to is not None:
-            tree, self.rounding_ = rounded(final.tree, table, self.round_to, self.min_samples_leaf)
+            tree = self._rounded(final.tree, grown_as, objective)
             if self.rounding_:
-                final = retold(tree, searched, grown=grown, is_refined=True)
-        self._set_explanation(_described(final, grown, table))
+                final = retold(tree, grown_as, grown=grown, is_refined=True)
+        self._set_explanation(_described(final, grown, table, weights))
         self._warn_of_missing_leaves(n_leaves)
         return self
+
+    def _search_columns(self, searched: Searched, columns: Ints) -> SearchColumns:
+        """Return what engines search."""
+        codes = None if searched.reference is None else searched.reference.codes
+        one_by_one = not self._searches_sets
+        return SearchColumns.of(searched.table, columns, one_by_one=one_by_one, codes=codes)
+
+    def _rounded(self, tree: Tree, grown_as: SearchedTree, objective: Objective) -> Tree:
+        """Return the tree with rounder thresholds, valued anew; tell in `rounding_` what changed."""
+        from spexplain.refine.local import revalued
+
+        views = grown_as.views
+        assert self.round_to is not None
+        tree, self.rounding_ = rounded(tree, views.table, self.round_to, self.min_samples_leaf)
+        tests = grown_as.tree.tests
+        moved = {
+            each.node: replace(tests[each.node], upper=float(tree.threshold[each.node]))
+            for each in self.rounding_
+        }
+        same = grown_as.tree.truncate(tree.n_leaves).retested(moved)
+        valued = revalued(same, views.matrix, on_views(objective, views))
+        return replace(tree, size=valued.size, score=valued.score, value=valued.value)
 
     @property
     def _grown(self) -> Explanation:
@@ -358,12 +409,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
                 progress=progress,
             )
 
-    def _refined(
-        self, tree: Tree, X: Matrix, objective: Objective, reference: Reference | None
-    ) -> Tree:
+    def _refined(self, tree: Tree, X: Matrix, objective: Objective, searched: Searched) -> Tree:
         """Return the tree with its cuts re-optimised."""
         from spexplain.refine import refine
 
+        reference = searched.reference
         if self.refine == "agreement" and reference is None:
             raise ValueError(
                 'refine="agreement" needs a clustering to agree with; pass its labels to fit as y.'
@@ -374,15 +424,26 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             objective,
             goal="agreement" if self.refine == "agreement" else "objective",
             labels=None if reference is None else reference.codes,
+            sample_weight=row_mass(reference, searched.weights),
             passes=self.refine_passes,
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
 
+    def _rows_to_search(
+        self, table: Table, reference: Reference | None, weights: Floats | None
+    ) -> Searched:
+        """Return the rows that a search sees, and what they weigh."""
+        cluster_weight = self.cluster_weight if self._needs_reference else None
+        return searched_rows(table, reference, weights, cluster_weight)
+
     def _search_objective(self, table: Matrix) -> Objective | None:
         """Return what was minimised; pickles do not hold it, but the method can say it again."""
-        known = super()._search_objective(table)
-        return self._objective(table, self.explanation_.row_reference) if known is None else known
+        known, training = super()._search_objective(table), self.explanation_.training
+        if known is not None or training is None:
+            return known
+        rows = self._rows_to_search(HostTable(table), training.reference, training.weights)
+        return self._objective(rows.table.values, rows.reference, rows.weights)
 
     def _without_ids(self, table: Table, columns: Ints, reference: Reference | None) -> Ints:
         """Return the columns without row numbers, names of rows and copies of the labels, and say so."""
@@ -417,10 +478,10 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         for name in ("max_depth", "refine_passes"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), 1)
-        check_choice("noise", self.noise, ("ignore", "cluster"))
         check_choice("missing", self.missing, ("allow", "error"))
         if self.round_to is not None:
             check_number("round_to", self.round_to)
+        check_cluster_weight(self.cluster_weight)
         if self.refine is not None:
             check_choice("refine", self.refine, ("objective", "agreement"))
 
@@ -428,10 +489,13 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """Return the clustering to explain, or to compare with, or None."""
         if y is None and not self._needs_reference:
             return None
+        weights: Floats | None = given.get("weights")
         if y is None:
             rows = self._rows_to_cluster(table)
-            y = cluster(self.reference, rows, self.n_clusters, self.random_state)
+            y = cluster(self.reference, rows, self.n_clusters, self.random_state, weights)
         reference = table.reference(y, self.noise)
+        if weights is not None:
+            reference = reference.weighed(weights)
         if self._needs_reference and reference.n_clusters < 2:
             raise ValueError(
                 f"The reference (y) needs two clusters or more to tell apart, but has {reference.n_clusters}."
@@ -496,13 +560,15 @@ def on_views(objective: Objective, views: SearchColumns) -> Objective:
     return with_extra(objective, views.placed(extra, views.table.coordinates))
 
 
-def _described(final: Explanation, grown: Explanation, table: Table) -> Explanation:
+def _described(
+    final: Explanation, grown: Explanation, table: Table, weights: Floats | None
+) -> Explanation:
     """Return the explanation with what the tested columns hold."""
     tested = np.union1d(grown.used, final.used).astype(np.int64)
     described = table.settled_columns(tested.tolist())
     if final.grown is not None:
         final = replace(final, grown=replace(final.grown, described=described))
-    return replace(final, described=described, scales=table.scales(tested))
+    return replace(final, described=described, scales=weighted_scales(table, tested, weights))
 
 
 def _check_size(n_leaves: int, n_clusters: int) -> None:

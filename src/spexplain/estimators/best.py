@@ -12,10 +12,18 @@ from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
-from spexplain.graphs import CliqueGraph
+from spexplain.estimators.spex import clique_graph
+from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
+from spexplain.metrics.agreement import whole_counts
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
-from spexplain.refine.best_tree import START_NAMES, AgreementImprover, grown_by_agreement, started
+from spexplain.refine.best_tree import (
+    START_NAMES,
+    AgreementImprover,
+    cliques,
+    grown_by_agreement,
+    started,
+)
 from spexplain.refine.routes import in_order_of_gain, without
 from spexplain.refine.rows import SortedRows, sorted_table
 from spexplain.table.reference import Reference
@@ -86,12 +94,16 @@ class BestTree(Explainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -177,9 +189,11 @@ class BestTree(Explainer):
         if self.time_budget is not None and not self.time_budget > 0:
             raise ValueError(f"time_budget={self.time_budget!r} must be a positive number.")
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
-        return spex(CliqueGraph.from_labels(reference.codes))
+        return spex(clique_graph(reference, weights))
 
     def _check_starts(self) -> None:
         if isinstance(self.starts, str) or not len(self.starts):
@@ -193,38 +207,49 @@ class BestTree(Explainer):
                 )
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
-        graph = objective.graph
-        assert isinstance(graph, CliqueGraph)
+        reference, weights = self._rows_searched[1:]
+        assert reference is not None
+        labels, mass = reference.codes, row_mass(reference, weights)
+        # Rows that are shared between clusters count for the one that has most of them.
+        amounts = None if mass is None else whole_counts(mass)
         seconds = np.inf if self.time_budget is None else self.time_budget
         self._deadline = time.perf_counter() + seconds
         if self.max_rows is not None and len(X) > self.max_rows:
-            tree = self._grow_from_sample(X, graph.labels, n_leaves, self.max_rows)
+            tree = self._grow_from_sample(X, labels, amounts, n_leaves, self.max_rows)
         else:
-            tree = self._search(X, graph.labels, n_leaves)
-        return revalued(in_order_of_gain(tree, X, graph.labels), X, objective)
+            tree = self._search(X, labels, amounts, n_leaves)
+        return revalued(in_order_of_gain(tree, X, labels, amounts), X, objective)
 
-    def _ground(self, orders: SortedRows, labels: Ints) -> AgreementImprover:
+    def _ground(self, orders: SortedRows, labels: Ints, amounts: Ints | None) -> AgreementImprover:
         return AgreementImprover(
-            orders, labels, min_samples_leaf=self.min_samples_leaf, max_depth=self.max_depth
+            orders,
+            labels,
+            min_samples_leaf=self.min_samples_leaf,
+            max_depth=self.max_depth,
+            amounts=amounts,
         )
 
-    def _grow_from_sample(self, X: Matrix, labels: Ints, n_leaves: int, n_rows: int) -> Tree:
+    def _grow_from_sample(
+        self, X: Matrix, labels: Ints, amounts: Ints | None, n_leaves: int, n_rows: int
+    ) -> Tree:
         """Search on evenly spaced rows, then refine what was found on all rows."""
         clustered = np.flatnonzero(labels >= 0)
         rows = clustered[np.linspace(0, len(clustered) - 1, n_rows).astype(np.int64)]
         # Rare clusters may be missing in the sample: number those that are there.
-        tree = self._search(X[rows], np.unique(labels[rows], return_inverse=True)[1], n_leaves)
+        numbers = np.unique(labels[rows], return_inverse=True)[1]
+        own = None if amounts is None else amounts[rows]
+        tree = self._search(X[rows], numbers, own, n_leaves)
         with self._stage("all rows"), sorted_table(X, None, self.n_jobs) as orders:
-            ground = self._ground(orders, labels)
+            ground = self._ground(orders, labels, amounts)
             if tree.n_leaves < n_leaves:
                 tree = grown_by_agreement(ground, n_leaves, tree)
             tree, _ = ground.refined(tree, self.refine_passes)
         return tree
 
-    def _search(self, X: Matrix, labels: Ints, n_leaves: int) -> Tree:
+    def _search(self, X: Matrix, labels: Ints, amounts: Ints | None, n_leaves: int) -> Tree:
         """Return the most faithful tree found from all starts."""
         with sorted_table(X, None, self.n_jobs) as orders:
-            ground = self._ground(orders, labels)
+            ground = self._ground(orders, labels, amounts)
             candidates = list(self._refined_starts(X, ground, n_leaves))
             if self._exchanges_all(X, n_leaves):
                 candidates = [self._searched(ground, each) for each in candidates]
@@ -233,7 +258,7 @@ class BestTree(Explainer):
                 if self.exchange != "none":
                     candidates[at] = self._searched(ground, candidates[at])
             candidates += self._restarts(ground, _best_of(candidates), n_leaves)
-        objective = spex(CliqueGraph.from_labels(labels))
+        objective = spex(cliques(labels, amounts))
         self.starts_ = [self._record(each, X, objective) for each in candidates]
         return _best_of(candidates).tree
 

@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 from spexplain.aliases import LeafWeight, Matrix
 from spexplain.arguments import check_choice
 from spexplain.estimators.base import Explainer, Shared
-from spexplain.graphs import CliqueGraph
+from spexplain.estimators.spex import clique_graph
+from spexplain.estimators.weights import ALL_ROWS, RowWeights
 from spexplain.objectives import Objective, gini_cart, volume_cart
 from spexplain.table.reference import Reference
 
@@ -35,12 +36,16 @@ class CART(Explainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -107,9 +112,11 @@ class CART(Explainer):
         self.criterion = criterion
         self.leaf_weight = leaf_weight
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
         check_choice("criterion", self.criterion, ("gini", "volume"))
         check_choice("leaf_weight", self.leaf_weight, ("none", "size"))
         formula = gini_cart if self.criterion == "gini" else volume_cart
-        return formula(CliqueGraph.from_labels(reference.codes), self.leaf_weight)
+        return formula(clique_graph(reference, weights), self.leaf_weight)

@@ -10,8 +10,9 @@ from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.arguments import check_centers, check_choice, check_integer, check_number
 from spexplain.engines.random_cuts import RandomEngine
 from spexplain.estimators.base import Explainer, Shared
+from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
 from spexplain.explanation import Explanation
-from spexplain.graphs import CenterCosts, Graph, ServingCenters, StarGraph
+from spexplain.graphs import CenterCosts, Graph, ServingCenters, StarGraph, WeightedStar
 from spexplain.grow import grow
 from spexplain.objectives import (
     Denominator,
@@ -23,7 +24,7 @@ from spexplain.objectives import (
     shallow_service,
 )
 from spexplain.table.base import Table
-from spexplain.table.distances import CostName
+from spexplain.table.distances import CostName, weighted_centers
 from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
 from spexplain.table.views import SearchedTree
@@ -39,35 +40,47 @@ class CenterExplainer(Explainer):
 
     _searches_sets: ClassVar[bool] = False
 
-    def fit(self, X: Any, y: Any = None, centers: Any = None) -> Self:
+    def fit(  # type: ignore[override]  # centres were there first
+        self, X: Any, y: Any = None, centers: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Grow the tree.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             The table in whose columns the explanation speaks.
-        y : array of shape (n_samples,), optional
-            Reference labels of any type. Without them each row belongs to the nearest of `centers`,
-            or the clustering is computed by `reference`.
+        y : array of shape (n_samples,) or (n_samples, n_clusters), optional
+            Reference labels of any type, or memberships: how much of each row belongs to every cluster.
+            Without them each row belongs to the nearest of `centers`, or the clustering is computed by
+            `reference`.
         centers : array of shape (n_clusters, n_features), optional
             Centres in the order of the sorted labels, or, if the labels are integers from 0, in
             their order; by default the means (k-medians: medians) of the clusters.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight w counts as w rows, in the search, in the centres and in all measures; rows
+            of weight 0 are only routed.
 
         Returns
         -------
         self
         """
-        return self._run(X, y, centers=centers)
+        return self._run(X, y, centers=centers, sample_weight=sample_weight)
 
     def _reference(self, table: Table, y: Any, **given: Any) -> Reference | None:
         check_choice("objective", self.objective, ("kmeans", "kmedians"))
-        centers = given.get("centers")
+        centers, weights = given.get("centers"), given.get("weights")
         if centers is None:
-            reference = super()._reference(table, y)
+            reference = super()._reference(table, y, weights=weights)
             assert reference is not None
-            centers = table.as_points().centers(
-                reference.codes, reference.n_clusters, self.objective
-            )
+            if weights is None and reference.memberships is None:
+                centers = table.as_points().centers(
+                    reference.codes, reference.n_clusters, self.objective
+                )
+            else:
+                rows = table.as_points().to_host(
+                    "The centre of weighted rows", "pass the centres as centers"
+                )
+                centers = weighted_centers(rows, reference.amounts(weights), self.objective)
             return replace(reference, centers=centers)
         centers = check_centers(centers, table.as_points().shape[1])
         if len(centers) < 2:
@@ -101,11 +114,17 @@ class CenterExplainer(Explainer):
         assert reference is not None
         return self._star(reference)
 
-    def _star(self, reference: Reference, pairs: Any = "any") -> StarGraph:
+    def _star(
+        self, reference: Reference, pairs: Any = "any", weights: RowWeights = ALL_ROWS
+    ) -> StarGraph:
         """Return the star graph; centres that coincide cannot be parted and are taken as one."""
         centers = centers_of(reference)
         first = first_of_equals(centers)
         distinct, place = np.unique(first, return_inverse=True)
+        if weights.values is not None or reference.memberships is not None:
+            shares = np.zeros((len(reference.codes), len(distinct)))
+            np.add.at(shares.T, place, reference.amounts(weights.values).T)
+            return WeightedStar.from_amounts(shares, centers[distinct], pairs)
         # The appended -1 is what code -1 finds.
         labels = look_up(np.append(place, -1), reference.codes)
         return StarGraph(labels, centers[distinct], pairs)
@@ -132,12 +151,16 @@ class IMM(CenterExplainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -203,11 +226,13 @@ class IMM(CenterExplainer):
         self.pairs = pairs
         self.objective = objective
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
         check_choice("pairs", self.pairs, ("any", "furthest"))
         metric = "furthest_l1" if self.objective == "kmedians" else "furthest_l2"
-        return imm(self._star(reference, "any" if self.pairs == "any" else metric))
+        return imm(self._star(reference, "any" if self.pairs == "any" else metric, weights))
 
 
 class EMN(CenterExplainer):
@@ -231,12 +256,16 @@ class EMN(CenterExplainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -302,10 +331,12 @@ class EMN(CenterExplainer):
         self.denominator = denominator
         self.objective = objective
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
         check_choice("denominator", self.denominator, ("min", "product"))
-        return emn(self._star(reference), self.denominator)
+        return emn(self._star(reference, weights=weights), self.denominator)
 
 
 class ExKMC(CenterExplainer):
@@ -325,12 +356,16 @@ class ExKMC(CenterExplainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -389,10 +424,13 @@ class ExKMC(CenterExplainer):
         super().__init__(n_clusters, **shared)
         self.reference = reference
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
-        costs = CenterCosts.from_centers(X, centers_of(reference))
-        return replace(exkmc(costs), start=imm(self._star(reference)))
+        mass = row_mass(reference, weights)
+        costs = CenterCosts.from_centers(X, centers_of(reference), mass)
+        return replace(exkmc(costs), start=imm(self._star(reference, weights=weights)))
 
     def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
         """Return the centre of each node of the IMM tree, and the cheapest centre of each later node."""
@@ -425,12 +463,16 @@ class RandomCuts(CenterExplainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -494,10 +536,13 @@ class RandomCuts(CenterExplainer):
         self.objective = objective
         self.n_init = n_init
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
         check_integer("n_init", self.n_init, 1)
-        return greedy_service(ServingCenters.from_centers(X, centers_of(reference), self.objective))
+        centers, mass = centers_of(reference), row_mass(reference, weights)
+        return greedy_service(ServingCenters.from_centers(X, centers, self.objective, mass))
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_init)
@@ -523,12 +568,16 @@ class ExGreedy(CenterExplainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -584,9 +633,12 @@ class ExGreedy(CenterExplainer):
         super().__init__(n_clusters, **shared)
         self.reference = reference
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
-        return greedy_service(ServingCenters.from_centers(X, centers_of(reference)))
+        centers, mass = centers_of(reference), row_mass(reference, weights)
+        return greedy_service(ServingCenters.from_centers(X, centers, sample_weight=mass))
 
 
 class ExShallow(CenterExplainer):
@@ -608,12 +660,16 @@ class ExShallow(CenterExplainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -675,10 +731,13 @@ class ExShallow(CenterExplainer):
         self.reference = reference
         self.depth_weight = depth_weight
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
         depth_weight = check_number("depth_weight", self.depth_weight)
-        graph = ServingCenters.from_centers(X, centers_of(reference))
+        centers, mass = centers_of(reference), row_mass(reference, weights)
+        graph = ServingCenters.from_centers(X, centers, sample_weight=mass)
         return shallow_service(graph, depth_weight)
 
 

@@ -11,8 +11,10 @@ from spexplain.engines import resolve_engine
 from spexplain.engines.intervals import IntervalEngine
 from spexplain.engines.surrogates import SurrogateEngine
 from spexplain.estimators.base import Explainer, Shared
+from spexplain.estimators.weights import ALL_ROWS, RowWeights, Searched, row_mass
 from spexplain.explanation import Explanation
 from spexplain.graphs import CenterCosts, CliqueGraph, Graph
+from spexplain.graphs.base import to_fixed_point
 from spexplain.graphs.kernel import (
     Family,
     KernelName,
@@ -74,12 +76,16 @@ class KernelIMM(Explainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -209,21 +215,30 @@ class KernelIMM(Explainer):
                 gamma=self.gamma,
                 random_state=self.random_state,
             )
-            y = clusterer.fit_predict(table.as_points().to_host())
+            y = clusterer.fit_predict(
+                table.as_points().to_host(), sample_weight=given.get("weights")
+            )
         return super()._reference(table, y, **given)
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
         codes, gamma = reference.codes, float(self.gamma)
         star = SurrogateStar(codes, self.kernel, gamma, max_anchors=self.max_anchors)
+        mass = row_mass(reference, weights)  # shared rows are taken to where most of them belongs
+        if mass is not None:
+            fixed, unit = to_fixed_point(mass, total=4.0 * float(mass.sum()))
+            star = replace(star, sample_weights=fixed, unit=unit)
         if self._surrogate_choice() == "taylor":
             star = replace(star, family="taylor")
         base = imm(star)
         if self.expand is None or self._wanted_leaves(reference) <= reference.n_clusters:
             return base
         if self.expand == "exkmc":
-            return replace(exkmc(feature_space_costs(X, codes, self.kernel, gamma)), start=base)
-        return replace(exkmc(majority_costs(codes)), name="mistakes", start=base)
+            costs = feature_space_costs(X, codes, self.kernel, gamma, mass)
+            return replace(exkmc(costs), start=base)
+        return replace(exkmc(majority_costs(codes, mass)), name="mistakes", start=base)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         if isinstance(objective.graph, SurrogateStar):
@@ -256,25 +271,29 @@ class KernelIMM(Explainer):
     def _price(self, labels: Ints, codes: Ints) -> float:
         """Return the kernel k-means cost of a tree's clusters over that of the reference."""
         known = codes >= 0
-        rows = self._table.as_points().to_host()  # whole rows, whatever columns the tree may use
+        table, reference, weights = self._rows_searched
+        assert reference is not None
+        rows = table.as_points().to_host()  # whole rows, whatever columns the tree may use
+        mass = row_mass(reference, weights)
         return price_of_explainability(
             rows[known],
             labels[known],
             codes[known],
+            sample_weight=None if mass is None else mass[known],
             cost="kernel_kmeans",
             convention="reoptimized",
             kernel=self.kernel,
             gamma=float(self.gamma),
         )
 
-    def _refined(
-        self, tree: Tree, X: Matrix, objective: Objective, reference: Reference | None
-    ) -> Tree:
+    def _refined(self, tree: Tree, X: Matrix, objective: Objective, searched: Searched) -> Tree:
         if isinstance(objective.graph, SurrogateStar):
+            assert searched.reference is not None
             # Only the search knows where means go; with leaves given, the commonest cluster serves.
-            costs = majority_costs(objective.graph.labels)
+            mass = row_mass(searched.reference, searched.weights)
+            costs = majority_costs(objective.graph.labels, mass)
             objective = replace(exkmc(costs), name="mistakes")
-        return super()._refined(tree, X, objective, reference)
+        return super()._refined(tree, X, objective, searched)
 
     def _search_objective(self, table: Matrix) -> None:
         """Interval tests on kernel features have no runner-up on another column."""
@@ -301,7 +320,8 @@ class KernelIMM(Explainer):
         if is_later.any():
             assert isinstance(self._service, CenterCosts)
             totals = np.zeros((tree.n_leaves, reference.n_clusters), dtype=np.int64)
-            np.add.at(totals, labels, self._service.costs)
+            rows = self._rows_searched.weights.rows
+            np.add.at(totals, labels if rows is None else labels[rows], self._service.costs)
             codes = np.where(is_later, tree.totals(totals).argmin(axis=1), codes)
         return codes
 

@@ -4,12 +4,14 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from spexplain.aliases import Matrix, Symmetrization
+from spexplain.aliases import Floats, Ints, Matrix, Symmetrization
 from spexplain.arguments import check_choice, check_integer
 from spexplain.estimators.base import Explainer, Shared
+from spexplain.estimators.weights import ALL_ROWS, RowWeights
 from spexplain.graphs import (
     CliqueGraph,
     Graph,
+    MembershipGraph,
     Neighbors,
     PairGraph,
     ProductGraph,
@@ -17,6 +19,7 @@ from spexplain.graphs import (
     knn_graph,
 )
 from spexplain.graphs.clique import CliqueWeights
+from spexplain.graphs.neighbors import weighted_knn_graph
 from spexplain.graphs.sparse import check_vertices, graph_of
 from spexplain.objectives import Objective, non_uniform_cut, spex
 from spexplain.table.reference import Reference
@@ -44,12 +47,16 @@ class SpexClique(Explainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -121,10 +128,12 @@ class SpexClique(Explainer):
         self.reference = reference
         self.clique_weights = clique_weights
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
         assert reference is not None
         check_choice("clique_weights", self.clique_weights, ("unit", "inverse_size"))
-        return spex(CliqueGraph.from_labels(reference.codes, self.clique_weights))
+        return spex(clique_graph(reference, weights, self.clique_weights))
 
 
 class SpexGraph(Explainer):
@@ -147,12 +156,16 @@ class SpexGraph(Explainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -217,8 +230,10 @@ class SpexGraph(Explainer):
         super().__init__(n_clusters, **shared)
         self.graph = graph
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        return spex(given_graph(self.graph, X, self.n_jobs))
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
+        return spex(given_graph(self.graph, X, self.n_jobs, weights))
 
 
 class SpexKNN(Explainer):
@@ -247,12 +262,16 @@ class SpexKNN(Explainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -328,7 +347,12 @@ class SpexKNN(Explainer):
         self.symmetrize = symmetrize
         self.approximate = approximate
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
+        if weights.values is not None:
+            self.graph_, self.recall_ = self._weighted_graph(X, weights.values, weights.rows)
+            return spex(self.graph_)
         if isinstance(self.n_neighbors, Neighbors):
             neighbors = self.n_neighbors
         else:
@@ -344,6 +368,29 @@ class SpexKNN(Explainer):
         self.graph_ = neighbors.graph(symmetrize=self.symmetrize)
         check_vertices("n_neighbors", self.graph_.n_samples, len(X))
         return spex(self.graph_)
+
+    def _weighted_graph(
+        self, X: Matrix, weights: Floats, rows: Ints | None
+    ) -> tuple[SparseGraph, float]:
+        """Return the graph of rows that count for several, and its recall."""
+        if not isinstance(self.n_neighbors, Neighbors):
+            check_integer("n_neighbors", self.n_neighbors, 1)
+            return weighted_knn_graph(
+                X,
+                weights,
+                self.n_neighbors,
+                standardize=self.standardize,
+                symmetrize=self.symmetrize,
+                approximate=self.approximate,
+                n_jobs=self.n_jobs,
+            )
+        known = self.n_neighbors
+        if rows is not None:
+            raise ValueError(
+                "n_neighbors holds neighbours of all rows, but sample_weight is 0 for some; pass their number instead."
+            )
+        check_vertices("n_neighbors", len(known.indices), len(X))
+        return known.weighted_graph(weights, symmetrize=self.symmetrize), known.recall
 
     def _search_objective(self, table: Matrix) -> Objective:
         return spex(self.graph_)  # also after a pickle: no neighbours are searched again
@@ -373,12 +420,16 @@ class NonUniformCut(Explainer):
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
-    noise : {"ignore", "cluster"}, default="ignore"
-        What the label -1 of an integer reference means: rows of no cluster, which are routed but neither
-        attract nor repel, or a cluster like others.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
+        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+    cluster_weight : None, "balanced" or dict, default=None
+        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
+        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        that need no reference.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -443,12 +494,15 @@ class NonUniformCut(Explainer):
         self.graph = graph
         self.against = against
 
-    def _objective(self, X: Matrix, reference: Reference | None) -> Objective:
-        graph = given_graph(self.graph, X, self.n_jobs)
+    def _objective(
+        self, X: Matrix, reference: Reference | None, weights: RowWeights = ALL_ROWS
+    ) -> Objective:
+        graph = given_graph(self.graph, X, self.n_jobs, weights)
+        values, rows = weights
         against = (
-            ProductGraph.from_masses(np.asarray(graph.degrees * graph.unit))
+            ProductGraph.from_masses(np.asarray(graph.degrees * graph.unit), values)
             if self.against is None
-            else graph_of(self.against, X, name="against")
+            else graph_of(self.against, X, name="against", sample_weight=values, rows=rows)
         )
         for name, each in (("graph", graph), ("against", against)):
             if not each.degrees.any():
@@ -456,8 +510,20 @@ class NonUniformCut(Explainer):
         return non_uniform_cut(PairGraph(graph, against))
 
 
-def given_graph(graph: Any, X: Matrix, n_jobs: int | None) -> Graph:
+def clique_graph(
+    reference: Reference, weights: RowWeights, clique_weights: CliqueWeights = "unit"
+) -> CliqueGraph | MembershipGraph:
+    """Return the cliques of the clusters: of rows as they are, or of weighted or shared ones."""
+    if weights.values is None and reference.memberships is None:
+        return CliqueGraph.from_labels(reference.codes, clique_weights)
+    return MembershipGraph.from_amounts(reference.amounts(weights.values), clique_weights)
+
+
+def given_graph(graph: Any, X: Matrix, n_jobs: int | None, weights: RowWeights = ALL_ROWS) -> Graph:
     """Return the graph that a caller gave, or the 10-nearest-neighbour graph if there is none."""
-    if graph is None:
-        return knn_graph(X, min(10, len(X) - 1), n_jobs=n_jobs)
-    return graph_of(graph, X)
+    values, rows = weights
+    if graph is not None:
+        return graph_of(graph, X, sample_weight=values, rows=rows)
+    if values is not None:
+        return weighted_knn_graph(X, values, 10, n_jobs=n_jobs)[0]
+    return knn_graph(X, min(10, len(X) - 1), n_jobs=n_jobs)

@@ -7,16 +7,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from spexplain._version import __version__
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.exceptions import quoted
 from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
-from spexplain.table.base import GroupSums, Table
+from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, look_up
-from spexplain.table.reference import NOISE, Reference
+from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import leaves_of
 from spexplain.tree import LEAF, Column, Tree
 from spexplain.tree.column import as_columns, renamed
@@ -45,6 +46,8 @@ class Training:
         What was minimised, for a second search; pickles leave it out.
     graph : Graph, optional
         The graph that certificates are about.
+    weights : array of float, shape (n_samples,), optional
+        Weight of every training row; None means that all are one.
     columns : array of int, optional
         Columns that tests may use; None means all.
     min_samples_leaf : int
@@ -61,6 +64,7 @@ class Training:
     columns: Ints | None = None
     min_samples_leaf: int = 1
     n_jobs: int | None = None
+    weights: Floats | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"table": None, "objective": None}
@@ -91,10 +95,12 @@ class Explanation:
         The labels of the reference's clusters, noise not among them.
     node_codes : array of int, shape (n_nodes,), optional
         Number of the cluster that each node stands for while it is a leaf; -1 for noise.
-    node_counts : array of int, shape (n_nodes, k), optional
-        Training rows of each cluster in every node.
-    node_noise : array of int, shape (n_nodes,), optional
-        Training rows of no cluster in every node.
+    node_counts : array of int or float, shape (n_nodes, k), optional
+        Training rows of each cluster in every node, or their weight.
+    node_noise : array of int or float, shape (n_nodes,), optional
+        Training rows of no cluster in every node, or their weight.
+    node_weights : array of int or float, shape (n_nodes,), optional
+        Weight of the training rows in every node; None means that every row counts once.
     node_costs, cluster_costs : array of float, shape (n_nodes, k) and (k, k), optional
         Squared distances to every centre, summed over the clustered rows of each node, and of each
         cluster.
@@ -130,8 +136,8 @@ class Explanation:
     version: str = __version__
     classes: Array | None = None
     node_codes: Ints | None = None
-    node_counts: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
-    node_noise: Ints | None = None
+    node_counts: Array = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    node_noise: Array | None = None
     node_costs: Floats | None = None
     cluster_costs: Floats | None = None
     scales: Floats | None = None
@@ -142,6 +148,7 @@ class Explanation:
     is_refined: bool = False
     training: Training | None = None
     described: tuple[Column, ...] | None = None
+    node_weights: Array | None = None
 
     def __post_init__(self) -> None:
         tree = self.tree
@@ -150,7 +157,7 @@ class Explanation:
         if self.classes is None or len(self.node_counts) != tree.n_nodes:
             object.__setattr__(self, "node_counts", np.zeros((tree.n_nodes, 0), dtype=np.int64))
         if self.leaf_reference is None and self.classes is not None and self.node_codes is not None:
-            labels = _labels_of_codes(self.classes, self.node_codes[tree.leaves])
+            labels = labels_of_codes(self.classes, self.node_codes[tree.leaves])
             object.__setattr__(self, "leaf_reference", labels)
         if self.leaf_purity is None and self.node_codes is not None:
             object.__setattr__(self, "leaf_purity", self._purity(self.node_codes[tree.leaves]))
@@ -167,16 +174,25 @@ class Explanation:
             raise ValueError(f"version={quoted(self.version)} must be a version number.")
 
     def _purity(self, codes: Ints) -> Floats:
-        """Return the share of every leaf's rows that carry its label."""
+        """Return the share of every leaf's rows, or of their weight, that carry its label."""
         assert self.node_noise is not None
         leaves = self.tree.leaves
         counts, noise = self.node_counts[leaves], self.node_noise[leaves]
         hits = np.append(counts, noise[:, None], axis=1)[np.arange(len(leaves)), codes]
-        shares: Floats = hits / np.maximum(self.node_sizes[leaves], 1)
-        return shares
+        totals = self.node_totals[leaves]
+        shares: Floats = hits / np.where(totals > 0, totals, 1)
+        return np.minimum(shares, 1.0)  # sums of fractions are rounded
 
     @classmethod
-    def of(cls, tree: Tree, X: Table | Matrix, reference: Reference | None, **more: Any) -> Self:
+    def of(
+        cls,
+        tree: Tree,
+        X: Table | Matrix,
+        reference: Reference | None,
+        *,
+        weights: Floats | None = None,
+        **more: Any,
+    ) -> Self:
         """Return what a tree does to the rows of X.
 
         Every node stands for its commonest cluster; see `with_codes`.
@@ -189,6 +205,8 @@ class Explanation:
             The training rows.
         reference : Reference, optional
             Their clustering.
+        weights : array of shape (n_samples,), optional
+            Their weights.
         **more
             Other parts of the record.
 
@@ -201,19 +219,29 @@ class Explanation:
         more["training"] = replace(
             more.get("training") or Training(reference=reference), labels=labels
         )
+        if not is_collection(labels):
+            # Rows of weight 0 are routed, too, but growth has not seen them.
+            sizes = tree.totals(_sizes(labels, tree.n_leaves))
+            tree = replace(tree, size=sizes)
+        row_totals = _row_totals(reference, weights)
+        if row_totals is not None:
+            more["node_weights"] = tree.totals(_summed(labels, row_totals, tree.n_leaves))
         if reference is None:
             return cls(tree, **more)
         counts, node_costs, cluster_costs = _counts_and_costs(
-            tree, table.as_points(), labels, reference
+            tree, table.as_points(), labels, reference, weights
         )
-        sizes = tree.size if is_collection(labels) else tree.totals(_sizes(labels, tree.n_leaves))
+        totals = tree.size if row_totals is None else more["node_weights"]
         node_counts = tree.totals(counts)
+        noise = totals - node_counts.sum(axis=1)
+        if noise.dtype.kind == "f":  # sums of fractions are rounded
+            noise = np.where(noise > 1e-12 * totals[0], noise, 0.0)
         return cls(
             tree,
             classes=reference.classes,
             node_codes=majority_codes(node_counts),
             node_counts=node_counts,
-            node_noise=sizes - node_counts.sum(axis=1),
+            node_noise=noise,
             node_costs=node_costs,
             cluster_costs=cluster_costs,
             **more,
@@ -252,19 +280,24 @@ class Explanation:
         return None if self.training is None else self.training.reference
 
     @property
-    def leaf_counts(self) -> Ints:
-        """Rows of each cluster in every leaf, shape (n_leaves, k): the contingency table."""
+    def leaf_counts(self) -> Array:
+        """Rows of each cluster in every leaf, or their weight, shape (n_leaves, k): the contingency table."""
         return self.node_counts[self.tree.leaves]
 
     @cached_property
     def node_sizes(self) -> Ints:
         """Training rows of every node."""
-        if self.node_noise is not None:
+        if self.node_weights is None and self.node_noise is not None:
             return np.asarray(self.node_counts.sum(axis=1) + self.node_noise)
         if self.labels is None or is_collection(self.labels):
             return self.tree.size
         sizes: Ints = self.tree.totals(_sizes(self.labels, self.tree.n_leaves))
         return sizes
+
+    @property
+    def node_totals(self) -> Array:
+        """Training rows of every node, or their weight: what counts and noise add up to."""
+        return self.node_sizes if self.node_weights is None else self.node_weights
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -355,7 +388,7 @@ class Explanation:
             training = replace(training, labels=look_up(new_id, whole.training.labels))
         keeps: dict[str, Any] = {
             name: None if value is None else value[:n_nodes]
-            for name in ("node_codes", "node_counts", "node_noise", "node_costs")
+            for name in ("node_codes", "node_counts", "node_noise", "node_weights", "node_costs")
             for value in [getattr(whole, name)]
         }
         return replace(
@@ -408,21 +441,7 @@ def _check_columns(columns: tuple[str | int, ...], n_features: int) -> None:
         )
 
 
-def _labels_of_codes(classes: Array, codes: Ints) -> Array:
-    """Return the label of every code; -1, which only integer labels know as noise, is -1 or else None."""
-    if not len(classes):
-        return np.full(len(codes), NOISE)
-    labels: Array = classes[np.maximum(codes, 0)]
-    if (codes >= 0).all():
-        return labels
-    if classes.dtype.kind == "i":
-        return np.where(codes < 0, NOISE, labels)
-    named = labels.astype(object)
-    named[codes < 0] = None
-    return named
-
-
-def majority_codes(counts: Ints) -> Ints:
+def majority_codes(counts: Array) -> Ints:
     """Return the commonest cluster of every node, ties to the lowest; -1 where it has no clustered row."""
     if not counts.shape[1]:
         return np.full(len(counts), NOISE)
@@ -433,12 +452,63 @@ def _sizes(labels: Ints, n_leaves: int) -> Ints:
     return np.bincount(labels, minlength=n_leaves)
 
 
+def _summed(labels: Ints, values: Floats, n_leaves: int) -> Array:
+    """Return the sums of values over the rows of every leaf; integers where they are whole."""
+    return _whole(np.bincount(labels, values, minlength=n_leaves))
+
+
+def _whole(sums: Array) -> Array:
+    """Return sums of whole numbers as integers, others as they are."""
+    is_whole = np.all(sums == np.floor(sums)) and np.all(sums < 2.0**53)
+    return sums.astype(np.int64) if is_whole else sums
+
+
+def _row_totals(reference: Reference | None, weights: Floats | None) -> Floats | None:
+    """Return what every row adds to the total of its leaf; None where every row counts once.
+
+    What clusters do not have of a row of memberships is noise, if they have less than all of it.
+    """
+    if reference is None or reference.memberships is None:
+        return weights
+    mass: Floats = np.maximum(reference.memberships.sum(axis=1), 1.0)
+    return mass if weights is None else mass * weights
+
+
+def _weighted_margins(
+    table: Table, labels: Ints, reference: Reference, weights: Floats | None, shape: tuple[int, int]
+) -> Margins:
+    """Return what `Table.margins` does, for rows that have weights or are shared between clusters."""
+    rows, origin = table.to_host("Weights"), table.origin
+    amounts = reference.amounts(weights)
+    in_leaf = sparse.csr_array(
+        (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), shape[0])
+    )
+    counts = np.asarray(in_leaf.T @ amounts)
+    groups = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = rows.astype(np.float64) - origin
+        lengths = np.einsum("ij,ij->i", gaps, gaps)
+        for share in (in_leaf.multiply(amounts.sum(axis=1)[:, None]).tocsr(), amounts):
+            sizes = np.asarray(share.sum(axis=0)).ravel()
+            groups.append(GroupSums(sizes, share.T @ gaps, share.T @ lengths))
+    return Margins(_whole(counts), groups[0], groups[1], origin)
+
+
 def _counts_and_costs(
-    tree: Tree, table: Table, labels: Ints, reference: Reference
-) -> tuple[Ints, Floats, Floats]:
+    tree: Tree,
+    table: Table,
+    labels: Ints,
+    reference: Reference,
+    weights: Floats | None = None,
+) -> tuple[Array, Floats, Floats]:
     """Return rows of every leaf by cluster, and squared distances of nodes and clusters to the centres."""
     shape = tree.n_leaves, reference.n_clusters
-    counts, of_leaves, of_clusters, origin = table.margins(labels, reference.codes, shape)
+    if weights is None and reference.memberships is None:
+        counts, of_leaves, of_clusters, origin = table.margins(labels, reference.codes, shape)
+    else:
+        counts, of_leaves, of_clusters, origin = _weighted_margins(
+            table, labels, reference, weights, shape
+        )
     with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
         if reference.centers is None:
             means = of_clusters.sums / of_clusters.counts[:, None]

@@ -188,6 +188,8 @@ class FittedModel(ABC):
     ) -> Any:
         """Return one record per leaf: its rule in words, samples, share, reference label and purity.
 
+        Where rows have weights, also the leaf's weight; share and purity are then those of the weight.
+
         Parameters
         ----------
         feature_names : list of str, optional
@@ -206,14 +208,17 @@ class FittedModel(ABC):
         explanation = self._fitted(feature_names)
         tree = explanation.tree
         sizes = explanation.node_sizes[tree.leaves].tolist()
-        total = max(int(explanation.node_sizes[0]), 1)
+        totals = explanation.node_totals
+        shares = (totals[tree.leaves] / (totals[0] or 1)).tolist()
         records: list[dict[str, Any]] = [
-            {"leaf": leaf, "rule": rule, "size": size, "share": size / total}
-            for leaf, (rule, size) in enumerate(
-                zip(leaf_rules(tree, explanation.fields), sizes, strict=True)
+            {"leaf": leaf, "rule": rule, "size": size, "share": share}
+            for leaf, (rule, size, share) in enumerate(
+                zip(leaf_rules(tree, explanation.fields), sizes, shares, strict=True)
             )
         ]
         for leaf, record in enumerate(records):
+            if explanation.node_weights is not None:
+                record["weight"] = explanation.node_weights[tree.leaves[leaf]].item()
             if explanation.leaf_reference is not None:
                 record["reference"] = explanation.leaf_reference[leaf]
             if explanation.leaf_purity is not None:
@@ -351,6 +356,11 @@ class FittedModel(ABC):
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
         training = explanation.training
+        if explanation.node_weights is not None:
+            raise ValueError(
+                "Certificates are known for rows that all count once; fit without sample_weight and memberships to "
+                "have one."
+            )
         if training is None or training.graph is None:
             raise ValueError(
                 "A certificate is about the graph that the tree was grown for, which a model read from JSON does "
@@ -374,9 +384,10 @@ class FittedModel(ABC):
         objective, training = self._search_objective(table), explanation.training
         if objective is None or training is None:
             return None
+        whole, weights = _whole(table, "The search for runner-ups"), training.weights
         return runner_ups(
             explanation.tree,
-            _whole(table, "The search for runner-ups"),
+            whole if weights is None else whole[weights > 0],
             objective,
             columns=training.columns,
             min_samples_leaf=training.min_samples_leaf,

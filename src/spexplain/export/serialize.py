@@ -161,6 +161,8 @@ def _steps(steps: Iterable[Iterable[float]]) -> list[list[Any]]:
 
 def _has_nodes(explanation: "Explanation") -> bool:
     counts = explanation.node_counts
+    if explanation.node_weights is not None:  # the format counts rows
+        return False
     return explanation.node_codes is not None and counts.size <= 2 * MAX_COUNTS
 
 

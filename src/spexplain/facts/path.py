@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
-from spexplain.metrics.agreement import RandIndex
+from spexplain.metrics.agreement import RandIndex, whole_counts
 from spexplain.metrics.shape import count_thresholds
 from spexplain.tree import Tree
 from spexplain.tree.boxes import node_boxes
@@ -41,17 +41,20 @@ def path_of(explanation: "Explanation") -> list[PathStep]:
     steps : list of PathStep
         The last one is the tree itself. Figures that need what is not known are NaN.
     """
-    tree, sizes = explanation.tree, explanation.node_sizes.astype(np.float64)
+    tree, sizes = explanation.tree, explanation.node_totals.astype(np.float64)
     n_conditions = np.array([count_thresholds(box) for box in node_boxes(tree)])
     depths = np.maximum.accumulate(tree.node_depths)
     node_counts, node_costs = explanation.node_counts, explanation.node_costs
-    index = RandIndex.of_sizes(node_counts[0]) if node_counts.any() else None
+    index = None
+    if node_counts.any():
+        whole = tree.totals(whole_counts(node_counts[tree.leaves]))
+        index = RandIndex.of_sizes(whole[0])
     steps = []
     for leaves in _leaves_of_trees(tree):
         agreement = fidelity = price = nan
         if index is not None:
             counts = node_counts[leaves]
-            agreement = float(index.of_table(counts))
+            agreement = float(index.of_table(whole[leaves]))
             fidelity = float(counts.max(axis=1).sum() / counts.sum())
         if index is not None and node_costs is not None and explanation.cluster_costs is not None:
             price = price_of_costs(node_costs[leaves], explanation.cluster_costs)

@@ -16,7 +16,13 @@ from spexplain.facts.schema import (
     finite,
     plain_label,
 )
-from spexplain.facts.statistics import QUANTILES, Moments, nearest_rows, rows_of_groups
+from spexplain.facts.statistics import (
+    QUANTILES,
+    Moments,
+    nearest_rows,
+    quantiles_of,
+    rows_of_groups,
+)
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import dense
 from spexplain.tree import LEAF, Column, Tree
@@ -62,6 +68,7 @@ class TrainingRows(NamedTuple):
     scales: Floats  # standard deviations over all rows
     columns: Ints  # features that values of rows are given for
     reference: Reference | None
+    weights: Floats | None  # of the rows; groups hold those of positive weight only
 
 
 def feature_facts(tree: Tree, names: Sequence[Column], importances: Floats) -> list[FeatureFacts]:
@@ -126,7 +133,10 @@ def add_rows(
     labels = explanation.labels
     assert labels is not None
     groups = rows_of_groups(labels, explanation.tree.n_leaves)
-    moments = Moments.of(X, groups)
+    weights = None if explanation.training is None else explanation.training.weights
+    if weights is not None:
+        groups = [rows[weights[rows] > 0] for rows in groups]
+    moments = Moments.of(X, groups, weights)
     total = moments.total()
     differences = moments.differences()
     rules = [[each["feature"] for each in leaf["conditions"]] for leaf in summary["leaves"]]
@@ -143,6 +153,7 @@ def add_rows(
         total.stds[0],
         columns,
         explanation.row_reference,
+        weights,
     )
     _add_cards(summary, training, profiled, names, detail)
     _add_features(summary, training, total, names)
@@ -170,7 +181,8 @@ def _add_cards(
         if not len(rows):
             continue
         columns = _leaf_columns(training, card["leaf"], features)
-        quantiles = np.quantile(columns, list(QUANTILES.values()), axis=1)
+        own = None if training.weights is None else training.weights[rows]
+        quantiles = quantiles_of(columns, list(QUANTILES.values()), own)
         card["profile"] = _profile(training, card["leaf"], features, quantiles, names)
         card["telling"] = _telling(card["profile"])
         middle, scales = quantiles[list(QUANTILES).index("median")], training.scales[features]
@@ -279,7 +291,12 @@ def _add_features(
         fact["mean"] = finite(means[feature])
         fact["std"] = finite(training.scales[feature])
         fact["min"], fact["max"] = finite(total.low[0, feature]), finite(total.high[0, feature])
-        fact["median"] = finite(np.median(column))
+        if training.weights is None:
+            fact["median"] = finite(np.median(column))
+        else:
+            counts = training.weights > 0
+            middle = quantiles_of(column[None, counts], [0.5], training.weights[counts])
+            fact["median"] = finite(middle[0, 0])
         summary["features"].append(fact)
 
 

@@ -8,7 +8,7 @@ always there. Without the training rows, those of `FeatureFacts`,
 
 from collections.abc import Mapping, Sequence
 from math import inf, isfinite
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -19,6 +19,8 @@ VERSION = 2
 ROW_FORMAT = "spexplain.row"
 ROW_VERSION = 2
 
+# A number of rows, or their weight, which may be a fraction.
+Amount: TypeAlias = Any
 Label: TypeAlias = str | int | float | bool
 
 
@@ -62,13 +64,15 @@ class NodeFacts(TypedDict):
     test: str | None  # the same in words
     depth: int
     size: int
+    weight: NotRequired[
+        float
+    ]  # of its rows, where rows have weights; then all shares are those of the weight
     share: float  # of all rows
     score: float | None  # of the test, under the method's formula
     value: float | None  # what the node adds to the objective while it is a leaf
-    counts: (
-        list[int] | None
-    )  # rows of each reference cluster, in the order of `ReferenceFacts.labels`
-    noise: int  # rows of no cluster
+    # rows of each reference cluster, or their weight, in the order of `ReferenceFacts.labels`
+    counts: list[Amount] | None
+    noise: Amount  # rows of no cluster, or their weight
     code: int | None  # the commonest cluster, the first of equals; -1: nothing but noise
     purity: float | None  # its share of the node's rows
     box: list[BoxFacts]  # where its rows lie, in the order in which features are first tested
@@ -94,7 +98,7 @@ class PartFacts(TypedDict):
 
     label: Label
     code: int
-    count: int
+    count: Amount  # or their weight
     share: float  # of the leaf
 
 
@@ -143,6 +147,7 @@ class LeafFacts(TypedDict):
     rule: str
     conditions: list[ConditionFacts]
     size: int
+    weight: NotRequired[float]  # see `NodeFacts`
     share: float
     value: float | None
     label: Label | None  # the reference label that the leaf stands for
@@ -182,7 +187,7 @@ class ClusterFacts(TypedDict):
 
     label: Label
     code: int
-    size: int
+    size: Amount  # rows, or their weight
     share: float  # of all rows
     leaves: list[int]  # that stand for it
 
@@ -192,7 +197,7 @@ class ReferenceFacts(TypedDict):
 
     labels: list[Label]
     clusters: list[ClusterFacts]
-    n_noise: int
+    n_noise: Amount  # rows, or their weight
 
 
 class AgreementFacts(TypedDict):
@@ -207,8 +212,8 @@ class ConfusionFacts(TypedDict):
     """Rows of every leaf (outer list) by reference cluster."""
 
     labels: list[Label]
-    counts: list[list[int]]
-    noise: list[int]
+    counts: list[list[Amount]]
+    noise: list[Amount]
 
 
 class StepFacts(TypedDict):

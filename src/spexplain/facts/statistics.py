@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_sparse
 
@@ -17,34 +17,43 @@ class Moments(NamedTuple):
     """Sums over groups of rows, for every feature. Values are measured from `origin`."""
 
     origin: Floats  # (n_features,)
-    counts: Ints  # (n_groups,)
+    counts: Array  # (n_groups,): rows, or their weight
     sums: Floats  # (n_groups, n_features)
     squares: Floats
     low: Floats  # least value; infinity in empty groups
     high: Floats
 
     @classmethod
-    def of(cls, X: Matrix, groups: list[Ints]) -> "Moments":
-        """Return the sums of groups of rows, given by their row numbers. O(n d), or O(entries + groups · d)."""
+    def of(cls, X: Matrix, groups: list[Ints], weights: Floats | None = None) -> "Moments":
+        """Return the sums of groups of rows, given by their row numbers, times their weights.
+
+        O(n d), or O(entries + groups · d).
+        """
         if is_sparse(X):
-            return cls._of_entries(X, groups)
+            return cls._of_entries(X, groups, weights)
         shape = (len(groups), X.shape[1])
         sums, squares = np.zeros(shape), np.zeros(shape)
         low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
         # Near the rows, squares lose few digits.
         origin = X.mean(axis=0, dtype=np.float64)
         for group, rows in enumerate(groups):
-            for block in _blocks(X, rows):
+            for part, block in _blocks(X, rows):
                 low[group] = np.minimum(low[group], block.min(axis=0))
                 high[group] = np.maximum(high[group], block.max(axis=0))
                 gaps = block - origin
-                sums[group] += gaps.sum(axis=0)
-                squares[group] += np.einsum("ij,ij->j", gaps, gaps)
-        counts = np.array([len(rows) for rows in groups], dtype=np.int64)
+                if weights is None:
+                    sums[group] += gaps.sum(axis=0)
+                    squares[group] += np.einsum("ij,ij->j", gaps, gaps)
+                else:
+                    sums[group] += weights[part] @ gaps
+                    squares[group] += np.einsum("i,ij,ij->j", weights[part], gaps, gaps)
+        counts: Array = np.array([len(rows) for rows in groups], dtype=np.int64)
+        if weights is not None:
+            counts = np.array([weights[rows].sum() for rows in groups])
         return cls(origin, counts, sums, squares, low, high)
 
     @classmethod
-    def _of_entries(cls, X: Any, groups: list[Ints]) -> "Moments":
+    def _of_entries(cls, X: Any, groups: list[Ints], weights: Floats | None = None) -> "Moments":
         """Return the sums of groups of rows of a sparse table."""
         sums, squares, low, high = np.zeros((4, len(groups), X.shape[1]))
         low[:], high[:] = np.inf, -np.inf
@@ -52,8 +61,11 @@ class Moments(NamedTuple):
             if len(rows):
                 own = X[rows].astype(np.float64)
                 low[group], high[group] = own.min(axis=0).toarray(), own.max(axis=0).toarray()
-                sums[group], squares[group] = own.sum(axis=0), own.power(2).sum(axis=0)
-        counts = np.array([len(rows) for rows in groups], dtype=np.int64)
+                mass = np.ones(len(rows)) if weights is None else weights[rows]
+                sums[group], squares[group] = mass @ own, mass @ own.power(2)
+        counts: Array = np.array([len(rows) for rows in groups], dtype=np.int64)
+        if weights is not None:
+            counts = np.array([weights[rows].sum() for rows in groups])
         return cls(np.zeros(X.shape[1]), counts, sums, squares, low, high)
 
     @property
@@ -94,11 +106,55 @@ class Moments(NamedTuple):
         return np.where(total.stds > 0, gaps, np.nan)
 
 
-def _blocks(X: Matrix, rows: Ints) -> Iterator[Floats]:
-    """Give some rows as float64, a few megabytes at a time."""
+def _blocks(X: Matrix, rows: Ints) -> Iterator[tuple[Ints, Floats]]:
+    """Give the numbers of some rows, and these as float64, a few megabytes at a time."""
     step = max(1, _BLOCK // X.shape[1])
     for start in range(0, len(rows), step):
-        yield X[rows[start : start + step]].astype(np.float64)
+        part = rows[start : start + step]
+        yield part, X[part].astype(np.float64)
+
+
+def quantiles_of(columns: Floats, shares: list[float], weights: Floats | None = None) -> Floats:
+    """Return the quantiles of every column, shape (n_shares, n_columns), of rows with weights.
+
+    Those of rows that stand as often as they weigh; with fractions, the value at that share of the weight.
+
+    Parameters
+    ----------
+    columns : array of shape (n_columns, n_rows)
+        The values.
+    shares : list of float
+        From 0 to 1.
+    weights : array of shape (n_rows,), optional
+        Positive weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.facts.statistics import quantiles_of
+    >>> quantiles_of(np.array([[1.0, 5.0]]), [0.5], np.array([3.0, 1.0]))
+    array([[1.]])
+    """
+    if weights is None:
+        return np.asarray(np.quantile(columns, shares, axis=1))
+    order = np.argsort(columns, axis=1, kind="stable")
+    values, found = (
+        np.take_along_axis(columns, order, axis=1),
+        np.empty((len(shares), len(columns))),
+    )
+    is_whole, last = np.array_equal(weights, np.floor(weights)), columns.shape[1] - 1
+    for at, (own, running) in enumerate(
+        zip(values, np.cumsum(weights[order], axis=1), strict=True)
+    ):
+        if is_whole:
+            places = (running[-1] - 1) * np.asarray(shares)
+            low = own[np.searchsorted(running, np.floor(places), side="right")]
+            high = own[np.minimum(np.searchsorted(running, np.ceil(places), side="right"), last)]
+            found[:, at] = low + (places - np.floor(places)) * (high - low)
+        else:
+            places = running[-1] * np.asarray(shares)
+            found[:, at] = own[np.minimum(np.searchsorted(running, places, side="left"), last)]
+    return found
 
 
 def rows_of_groups(labels: Ints, n_groups: int) -> list[Ints]:

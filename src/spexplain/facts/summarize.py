@@ -174,36 +174,59 @@ class CountedTree(NamedTuple):
     columns: Sequence[Column]
     boxes: list[Box]  # where the rows of every node lie
     sizes: Ints  # rows of every node
-    counts: Ints  # rows of every reference cluster in every node, shape (n_nodes, k)
-    noise: Ints  # rows of no cluster in every node
+    totals: Array  # the same, or their weight, as in all that follows
+    counts: Array  # rows of every reference cluster in every node, shape (n_nodes, k)
+    noise: Array  # rows of no cluster in every node
     labels: list[Label] | None  # of the reference clusters
     classes: Array
     importances: Floats  # of every node's test
+    is_weighted: bool
 
     @classmethod
     def of(cls, explanation: "Explanation", columns: Sequence[Column]) -> "CountedTree":
         """Return the counts of a tree's nodes."""
         tree, reference = explanation.tree, explanation.reference
-        sizes, counts = explanation.node_sizes, explanation.node_counts
-        noise = np.zeros_like(sizes) if reference is None else sizes - counts.sum(axis=1)
+        totals, counts, noise = (
+            explanation.node_totals,
+            explanation.node_counts,
+            explanation.node_noise,
+        )
+        if noise is None:
+            noise = np.zeros_like(totals) if reference is None else totals - counts.sum(axis=1)
         labels = None if reference is None else [plain_label(each) for each in reference.classes]
         classes: Array = np.empty(0) if reference is None else reference.classes
-        weights = tree.totals(np.diag(sizes[tree.leaves])) if reference is None else counts
-        earned = node_importances(tree, weights)
-        return cls(tree, columns, node_boxes(tree), sizes, counts, noise, labels, classes, earned)
+        weights = tree.totals(np.diag(totals[tree.leaves])) if reference is None else counts
+        return cls(
+            tree,
+            columns,
+            node_boxes(tree),
+            explanation.node_sizes,
+            totals,
+            counts,
+            noise,
+            labels,
+            classes,
+            node_importances(tree, weights),
+            explanation.node_weights is not None,
+        )
 
     @property
     def n_rows(self) -> int:
         """Number of training rows."""
         return int(self.sizes[0])
 
-    def share(self, count: int) -> float:
-        """Return the share of all rows."""
-        return count / max(self.n_rows, 1)
+    def share(self, count: float) -> float:
+        """Return the share of all rows, or of their weight."""
+        return float(count / (self.totals[0] or 1))
 
-    def rows_of(self, node: int, code: int) -> int:
-        """Return the rows of a cluster, or of none, in a node."""
-        return int(self.noise[node] if code == NOISE else self.counts[node, code])
+    def weight(self, node: int) -> dict[str, Any]:
+        """Return the weight of a node's rows as an entry of its facts, if rows have weights."""
+        return {"weight": self.totals[node].item()} if self.is_weighted else {}
+
+    def rows_of(self, node: int, code: int) -> float:
+        """Return the rows of a cluster, or of none, in a node, or their weight."""
+        count: float = (self.noise[node] if code == NOISE else self.counts[node, code]).item()
+        return count
 
     def commonest(self, node: int) -> int | None:
         """Return the cluster of most rows in a node, the first of equals; noise if there is nothing else."""
@@ -215,8 +238,8 @@ class CountedTree(NamedTuple):
 
     def purity(self, node: int, code: int | None) -> float | None:
         """Return the share of a cluster in the rows of a node; None for no cluster or no rows."""
-        size = int(self.sizes[node])
-        return None if code is None or not size else self.rows_of(node, code) / size
+        total = self.totals[node].item()
+        return None if code is None or not total else min(self.rows_of(node, code) / total, 1.0)
 
 
 def node_facts(counted: CountedTree, runner_ups: dict[int, RunnerUp]) -> list[NodeFacts]:
@@ -264,11 +287,12 @@ def _node(
         "test": None if column is None else tree.test(node).text(column),
         "depth": int(tree.node_depths[node]),
         "size": size,
-        "share": counted.share(size),
+        **counted.weight(node),  # type: ignore[typeddict-item]
+        "share": counted.share(counted.totals[node]),
         "score": finite(tree.score[node]),
         "value": finite(tree.value[node]),
         "counts": None if counted.labels is None else counted.counts[node].tolist(),
-        "noise": int(counted.noise[node]),
+        "noise": counted.noise[node].item(),
         "code": code,
         "purity": counted.purity(node, code),
         "box": [_box(*each) for each in counted.boxes[node].items()],
@@ -318,7 +342,8 @@ def leaf_facts(counted: CountedTree, leaf_reference: Iterable[Any] | None) -> li
                 "rule": rule_text(box, counted.columns),
                 "conditions": conditions_of(box, counted.columns),
                 "size": size,
-                "share": counted.share(size),
+                **counted.weight(node),  # type: ignore[typeddict-item]
+                "share": counted.share(counted.totals[node]),
                 "value": finite(tree.value[node]),
                 "label": _label(counted, code),
                 "code": code,
@@ -377,7 +402,7 @@ def _composition(counted: CountedTree, node: int) -> list[PartFacts]:
     """Return the clusters of a node's rows, commonest first, noise last."""
     if counted.labels is None:
         return []
-    counts, size = counted.counts[node], int(counted.sizes[node])
+    counts, total = counted.counts[node], counted.totals[node].item()
     codes = [code for code in np.argsort(-counts, kind="stable").tolist() if counts[code]]
     if counted.noise[node]:
         codes.append(NOISE)
@@ -385,7 +410,7 @@ def _composition(counted: CountedTree, node: int) -> list[PartFacts]:
     for code in codes:
         label, count = _label(counted, code), counted.rows_of(node, code)
         assert label is not None
-        parts.append({"label": label, "code": code, "count": count, "share": count / size})
+        parts.append({"label": label, "code": code, "count": count, "share": count / total})
     return parts
 
 
@@ -399,13 +424,13 @@ def reference_facts(counted: CountedTree, leaves: list[LeafFacts]) -> ReferenceF
             {
                 "label": label,
                 "code": code,
-                "size": int(counted.counts[0, code]),
-                "share": counted.share(int(counted.counts[0, code])),
+                "size": counted.counts[0, code].item(),
+                "share": counted.share(counted.counts[0, code]),
                 "leaves": [leaf["leaf"] for leaf in leaves if leaf["code"] == code],
             }
             for code, label in enumerate(counted.labels)
         ],
-        "n_noise": int(counted.noise[0]),
+        "n_noise": counted.noise[0].item(),
     }
 
 

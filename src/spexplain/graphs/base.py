@@ -27,22 +27,23 @@ class Graph(Protocol):
 
     @property
     def sizes(self) -> Ints:
-        """What each vertex adds to `Side.size`: 1 if it counts, else 0."""
+        """What each vertex adds to `Side.size`: 1 (or its weight) if it counts, else 0."""
 
     @property
     def unit(self) -> float:
         """Weight of one fixed-point unit, a power of two."""
 
 
-def to_fixed_point(weights: Floats, total: float) -> tuple[Ints, float]:
+def to_fixed_point(weights: Floats, total: float, bits: int = _BITS) -> tuple[Ints, float]:
     """Return non-negative weights as integers, and the weight of one unit.
 
     Integers are kept as they are. Other weights are multiplied by the power of two that brings
     `total`, the largest sum that will be taken, just below 2**61: an error of at most 2**-61 of the
-    total, less than adding floats in any order would cost. A positive weight never becomes zero.
+    total, less than adding floats in any order would cost. A positive weight never becomes zero. Fewer
+    `bits` leave room for products of sums.
     """
-    if total < 2.0**_BITS and np.array_equal(weights, np.floor(weights)):
+    if total < 2.0**bits and np.array_equal(weights, np.floor(weights)):
         return weights.astype(np.int64), 1.0
-    exponent = _BITS - int(np.frexp(total)[1])
+    exponent = bits - int(np.frexp(total)[1])
     scaled = np.rint(np.ldexp(weights, exponent)).astype(np.int64)
     return np.where(weights > 0, np.maximum(scaled, 1), 0), float(np.ldexp(1.0, -exponent))

@@ -27,9 +27,9 @@ class CenterCosts:
     unit: float = 1.0
 
     @classmethod
-    def from_centers(cls, X: Matrix, centers: Matrix) -> Self:
-        """Return the squared Euclidean costs."""
-        return cls(*_fixed_costs(X, centers, "kmeans"))
+    def from_centers(cls, X: Matrix, centers: Matrix, sample_weight: Floats | None = None) -> Self:
+        """Return the squared Euclidean costs, times the weights of the samples."""
+        return cls(*_fixed_costs(X, centers, "kmeans", sample_weight))
 
     @property
     def n_samples(self) -> int:
@@ -74,9 +74,15 @@ class ServingCenters:
     unit: float = 1.0
 
     @classmethod
-    def from_centers(cls, X: Matrix, centers: Matrix, cost: CostName = "kmeans") -> Self:
-        """Return squared Euclidean or ℓ1 costs."""
-        costs, unit = _fixed_costs(X, centers, cost)
+    def from_centers(
+        cls,
+        X: Matrix,
+        centers: Matrix,
+        cost: CostName = "kmeans",
+        sample_weight: Floats | None = None,
+    ) -> Self:
+        """Return squared Euclidean or ℓ1 costs, times the weights of the samples."""
+        costs, unit = _fixed_costs(X, centers, cost, sample_weight)
         firsts = np.zeros(len(X), dtype=np.int64)
         firsts[np.unique(X, axis=0, return_index=True)[1]] = 1
         return cls(costs, firsts, centers, unit)
@@ -102,11 +108,25 @@ class ServingCenters:
         return np.repeat([0, 1], [self.n_samples, len(self.centers)]).astype(np.int64)
 
 
-def _fixed_costs(X: Any, centers: Matrix, cost: CostName) -> tuple[Ints, float]:
+def weighted_costs(costs: Floats, sample_weight: Floats | None) -> tuple[Ints, float]:
+    """Return costs of samples by centre in fixed point, times the weights of the samples, and their unit."""
+    if sample_weight is None:
+        return to_fixed_point(costs, total=float(costs.sum(axis=0).max()))
+    weighted = costs * sample_weight[:, None]
+    total = float(weighted.sum(axis=0).max())
+    if not np.array_equal(sample_weight, np.floor(sample_weight)):
+        return to_fixed_point(weighted, total)
+    # A sample of weight 3 costs exactly as much as three samples.
+    fixed, unit = to_fixed_point(costs, total)
+    return fixed * sample_weight.astype(np.int64)[:, None], unit
+
+
+def _fixed_costs(
+    X: Any, centers: Matrix, cost: CostName, sample_weight: Floats | None = None
+) -> tuple[Ints, float]:
     if engine_of(X) == "dask":
         return _costs_in_partitions(X, centers, cost)
-    costs = service_costs(X, centers, cost)
-    return to_fixed_point(costs, total=float(costs.sum(axis=0).max()))
+    return weighted_costs(service_costs(X, centers, cost), sample_weight)
 
 
 def _costs_in_partitions(table: Any, centers: Matrix, cost: CostName) -> tuple[Any, float]:

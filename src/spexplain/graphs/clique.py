@@ -5,10 +5,16 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from spexplain.aliases import Ints
+from spexplain.aliases import Floats, Ints
 from spexplain.graphs.base import to_fixed_point
+from spexplain.memory import check_memory
 
 CliqueWeights: TypeAlias = Literal["unit", "inverse_size"]
+
+# Sums of amounts stay below 2**30, so that their squares fit int64. Where edges weigh fractions, both
+# need digits.
+_BITS = 30
+_FEW_BITS = 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +57,7 @@ class CliqueGraph:
         else:
             labels = np.asarray(labels, dtype=np.int64)
             sizes = np.bincount(labels[labels >= 0]).astype(np.int64)
-        if weights == "unit":
-            return cls(labels, sizes, np.ones_like(sizes))
-        share = np.where(sizes > 1, 1.0 / np.maximum(sizes - 1, 1), 1.0)
-        fixed, unit = to_fixed_point(share, total=float(len(labels)))
-        return cls(labels, sizes, fixed, unit)
+        return cls(labels, sizes, *_edge_weights(sizes, weights, float(len(labels))))
 
     @property
     def n_samples(self) -> int:
@@ -82,6 +84,93 @@ class CliqueGraph:
     def sizes(self) -> Ints:
         """1 for samples of a cluster, 0 for isolated ones."""
         return (self.labels >= 0).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class MembershipGraph:
+    """Cliques of weighted samples, which may be shared between clusters.
+
+    A sample of the amount w of a cluster counts as w copies of it there: each is joined to all other
+    copies in the cluster, those of the same sample among them.
+
+    Parameters
+    ----------
+    amounts : array of int, shape (n_samples, k)
+        What every sample adds to each cluster, in fixed point; their sum is below 2**31.
+    weights : array of int, shape (k,)
+        Fixed-point weight of an edge inside each cluster.
+    unit : float
+        Weight of one fixed-point unit of an edge.
+    amount_unit : float
+        What one unit of the amounts stands for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.graphs import MembershipGraph
+    >>> graph = MembershipGraph.from_amounts(np.array([[2.0, 0.0], [1.0, 0.0], [0.0, 3.0]]))
+    >>> graph.degrees  # of all copies together
+    array([4, 2, 6])
+    """
+
+    amounts: Ints
+    weights: Ints
+    unit: float = 1.0
+    amount_unit: float = 1.0
+
+    @classmethod
+    def from_amounts(cls, amounts: Floats, weights: CliqueWeights = "unit") -> Self:
+        """Return the cliques of amounts; whole numbers are kept, others become as many tiny copies.
+
+        With ``"inverse_size"`` an edge inside a cluster of N copies weighs 1/(N-1).
+        """
+        check_memory(
+            8 * amounts.size,
+            f"The amounts of {len(amounts):,} rows in {amounts.shape[1]:,} clusters",
+            "take fewer rows, or labels (y) with fewer different values",
+        )
+        bits = _BITS if weights == "unit" else _FEW_BITS
+        fixed, unit = to_fixed_point(amounts, float(amounts.sum()), bits)
+        sizes = fixed.sum(axis=0)
+        return cls(fixed, *_edge_weights(sizes, weights, float(sizes.sum())), amount_unit=unit)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.amounts)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.amounts.shape[1])
+
+    @property
+    def cluster_sizes(self) -> Ints:
+        """Copies in each cluster."""
+        return np.asarray(self.amounts.sum(axis=0))
+
+    @property
+    def extra(self) -> None:
+        """No vertices beyond the samples."""
+        return
+
+    @property
+    def degrees(self) -> Ints:
+        """Weight of the edge ends at all copies of each sample."""
+        return np.asarray(self.amounts @ (self.weights * (self.cluster_sizes - 1)))
+
+    @property
+    def sizes(self) -> Ints:
+        """Copies of each sample."""
+        return np.asarray(self.amounts.sum(axis=1))
+
+
+def _edge_weights(sizes: Ints, weights: CliqueWeights, total: float) -> tuple[Ints, float]:
+    """Return the fixed-point weight of an edge inside clusters of these sizes, and its unit."""
+    if weights == "unit":
+        return np.ones_like(sizes), 1.0
+    share = np.where(sizes > 1, 1.0 / np.maximum(sizes - 1, 1), 1.0)
+    return to_fixed_point(share, total=total)
 
 
 def _count_lazily(labels: Any) -> Ints:

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.special import gammaln, lambertw, xlogy
 
 from spexplain.aliases import Floats, Ints, Matrix
-from spexplain.graphs.base import to_fixed_point
-from spexplain.graphs.centers import CenterCosts
+from spexplain.graphs.centers import CenterCosts, weighted_costs
 from spexplain.table.distances import check_costs
 
 KernelName: TypeAlias = Literal["rbf", "laplacian"]
@@ -116,6 +115,8 @@ class SurrogateStar:
         a column, for the Gaussian kernel only.
     max_anchors : int, optional
         Anchors a column, spread evenly over its distinct values; by default all of these.
+    sample_weights : array of int, shape (n_samples,), optional
+        Fixed-point weights of the samples; by default all are one.
 
     Examples
     --------
@@ -132,6 +133,7 @@ class SurrogateStar:
     family: Family = "kernel"
     max_anchors: int | None = None
     unit: float = 1.0
+    sample_weights: Ints | None = None
 
     def bumps(self, column: Floats) -> Bumps:
         """Return the surrogate features of a column, in the order in which ties resolve."""
@@ -150,8 +152,18 @@ class SurrogateStar:
 
     @property
     def cluster_sizes(self) -> Ints:
-        """Samples of each cluster."""
-        return np.bincount(self.labels[self.labels >= 0]).astype(np.int64)
+        """Samples of each cluster, or their weight."""
+        known = self.labels >= 0
+        sizes = np.zeros(int(self.labels.max(initial=-1)) + 1, dtype=np.int64)
+        np.add.at(sizes, self.labels[known], self.weights[known])
+        return sizes
+
+    @property
+    def weights(self) -> Ints:
+        """Weight of every sample."""
+        if self.sample_weights is None:
+            return np.ones(self.n_samples, dtype=np.int64)
+        return self.sample_weights
 
     @property
     def extra(self) -> None:
@@ -160,8 +172,8 @@ class SurrogateStar:
 
     @property
     def degrees(self) -> Ints:
-        """1 for samples of a cluster."""
-        return (self.labels >= 0).astype(np.int64)
+        """Weight of the samples of a cluster."""
+        return np.where(self.labels >= 0, self.weights, 0)
 
     @property
     def sizes(self) -> Ints:
@@ -169,7 +181,13 @@ class SurrogateStar:
         return np.zeros(self.n_samples, dtype=np.int64)
 
 
-def feature_space_costs(X: Matrix, labels: Ints, kernel: KernelName, gamma: float) -> CenterCosts:
+def feature_space_costs(
+    X: Matrix,
+    labels: Ints,
+    kernel: KernelName,
+    gamma: float,
+    sample_weight: Floats | None = None,
+) -> CenterCosts:
     """Return the squared distances ‖φ(x) − mean_i‖² of all samples to the means of all clusters.
 
     K_xx − (2/N_i) Σ_y K_xy + (1/N_i²) Σ_yz K_yz over y, z in the cluster, from blocks of rows of the
@@ -181,9 +199,11 @@ def feature_space_costs(X: Matrix, labels: Ints, kernel: KernelName, gamma: floa
     table = X.astype(np.float64)
     known = np.flatnonzero(labels >= 0)
     members = known[np.argsort(labels[known], kind="stable")]
-    sizes = np.bincount(labels[known])
-    starts = np.cumsum(sizes) - sizes
+    counts = np.bincount(labels[known])
+    starts = np.cumsum(counts) - counts
     clustered = table[members]
+    own = np.ones(len(members)) if sample_weight is None else sample_weight[members]
+    sizes = np.add.reduceat(own, starts)
     similarities = np.empty((len(table), len(sizes)))
     step = max(1, _BLOCK // len(table))
     for start in range(0, len(table), step):
@@ -192,16 +212,17 @@ def feature_space_costs(X: Matrix, labels: Ints, kernel: KernelName, gamma: floa
             table[block], clustered, "sqeuclidean" if kernel == "rbf" else "cityblock"
         )
         with np.errstate(under="ignore"):
-            similarities[block] = np.add.reduceat(np.exp(-gamma * distances), starts, axis=1)
+            similarities[block] = np.add.reduceat(np.exp(-gamma * distances) * own, starts, axis=1)
     similarities /= sizes
-    norms = np.add.reduceat(similarities[members], starts, axis=0).diagonal() / sizes
+    weighted = similarities[members] * own[:, None]
+    norms = np.add.reduceat(weighted, starts, axis=0).diagonal() / sizes
     costs = np.maximum(1 - 2 * similarities + norms, 0.0)
     costs[labels < 0] = 0.0
-    return CenterCosts(*to_fixed_point(costs, total=float(costs.sum(axis=0).max())))
+    return CenterCosts(*weighted_costs(costs, sample_weight))
 
 
-def majority_costs(labels: Ints) -> CenterCosts:
+def majority_costs(labels: Ints, sample_weight: Floats | None = None) -> CenterCosts:
     """Return 1 for every cluster that a sample is not in: the cheapest cluster is the commonest."""
     check_costs(len(labels), int(labels.max()) + 1)
-    costs = labels[:, None] != np.arange(labels.max() + 1)
-    return CenterCosts(costs.astype(np.int64) * (labels >= 0)[:, None])
+    costs = (labels[:, None] != np.arange(labels.max() + 1)) & (labels >= 0)[:, None]
+    return CenterCosts(*weighted_costs(costs.astype(np.float64), sample_weight))

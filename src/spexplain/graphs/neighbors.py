@@ -13,7 +13,7 @@ from spexplain.graphs.device_neighbors import device_neighbors
 from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_searcher
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.memory import check_memory
-from spexplain.table.places import is_on_device
+from spexplain.table.places import is_on_device, on_host
 
 _BLOCK = 1 << 22  # floats in the largest temporary array
 _SPARE = 8  # candidates asked for beyond the wanted neighbours, to see ties at the border
@@ -95,6 +95,100 @@ class Neighbors:
             return SparseGraph.from_adjacency(directed.maximum(directed.T))
         return SparseGraph.from_adjacency(directed.minimum(directed.T))
 
+    def weighted_graph(
+        self,
+        sample_weight: Floats,
+        n_neighbors: float | None = None,
+        symmetrize: Symmetrization = "sum",
+        before_own: Ints | None = None,
+    ) -> SparseGraph:
+        """Return the graph of samples of which one of weight w counts as w copies of it.
+
+        The first neighbours of a copy are the other copies; then come the neighbours with all their
+        copies, until there are `n_neighbors`. All edges between copies of the same two samples are added
+        up, those within a sample as its loops.
+
+        Parameters
+        ----------
+        sample_weight : array of shape (n_samples,)
+            Weights of at least 0.
+        n_neighbors : float, optional
+            Neighbours of a copy; by default as many as there are listed.
+        symmetrize : {"sum", "union", "mutual"}
+            As in `graph`.
+        before_own : array of int, shape (n_samples,), optional
+            How many listed neighbours come before the own copies: equal rows with lower numbers.
+        """
+        check_choice("symmetrize", symmetrize, ("sum", "union", "mutual"))
+        taken, own = self._taken(sample_weight, n_neighbors, before_own)
+        n_samples, n_near = self.indices.shape
+        indptr = np.arange(n_samples + 1) * n_near
+        directed = sparse.csr_array(
+            (taken.ravel(), on_host(self.indices).ravel(), indptr), shape=(n_samples, n_samples)
+        )
+        copies = sparse.diags_array(sample_weight) @ directed
+        # Of the copies of a sample, each takes the first few others: pairs that take each other.
+        both, loops = directed.multiply(directed.T), 2 * sample_weight * own
+        if symmetrize == "mutual":
+            edges, loops = both, own * (own + 1)
+        else:
+            edges = copies + copies.T
+            if symmetrize == "union":
+                edges, loops = edges - both, loops - own * (own + 1)
+        upper = sparse.triu(edges, k=1).tocoo()
+        heads, tails = upper.row.astype(np.int64), upper.col.astype(np.int64)
+        return SparseGraph.from_weights(n_samples, heads, tails, upper.data, np.maximum(loops, 0.0))
+
+    def _taken(
+        self, sample_weight: Floats, n_neighbors: float | None, before_own: Ints | None
+    ) -> tuple[Floats, Floats]:
+        """Return how many copies of every listed neighbour a copy takes, and how many of its own sample."""
+        near = on_host(self.indices)
+        wanted = near.shape[1] if n_neighbors is None else n_neighbors
+        first = np.zeros(len(near), dtype=np.int64) if before_own is None else before_own
+        others = np.maximum(sample_weight - 1, 0.0)
+        offered = sample_weight[near]
+        before = np.cumsum(offered, axis=1) - offered
+        is_after = np.arange(near.shape[1]) >= first[:, None]
+        taken = np.clip(wanted - before - is_after * others[:, None], 0.0, offered)
+        padded = np.concatenate([before, before[:, -1:] + offered[:, -1:]], axis=1)
+        ahead = np.take_along_axis(padded, first[:, None], axis=1)[:, 0]
+        return taken, np.clip(wanted - ahead, 0.0, others)
+
+
+def weighted_knn_graph(
+    X: Matrix,
+    sample_weight: Floats,
+    n_neighbors: int = 20,
+    *,
+    standardize: bool = True,
+    symmetrize: Symmetrization = "sum",
+    approximate: bool = False,
+    n_jobs: int | None = None,
+) -> tuple[SparseGraph, float]:
+    """Return the nearest-neighbour graph of samples of positive weight, and its recall.
+
+    It is the graph of a table in which a row of weight w stands w times, with the copies of a row taken
+    together; see `Neighbors.weighted_graph`.
+    """
+    rows = np.asarray(on_host(X), dtype=np.float64)
+    points = standardized(rows, sample_weight) if standardize else _to_unit_range(rows)
+    n_listed = min(n_neighbors, len(points) - 1)
+    while True:
+        found = Neighbors.of(
+            points, n_listed, standardize=False, approximate=approximate, n_jobs=n_jobs
+        )
+        # Light samples: more of them are as many neighbours.
+        total = sample_weight[found.indices].sum(axis=1) + np.maximum(sample_weight - 1, 0.0)
+        if n_listed == len(points) - 1 or total.min() >= n_neighbors:
+            break
+        n_listed = min(2 * n_listed, len(points) - 1)
+    is_equal = np.all(points[found.indices] == points[:, None, :], axis=2)
+    is_lower = found.indices < np.arange(len(points))[:, None]
+    before_own = np.count_nonzero(is_equal & is_lower, axis=1)
+    graph = found.weighted_graph(sample_weight, n_neighbors, symmetrize, before_own)
+    return graph, found.recall
+
 
 def knn_graph(
     X: Matrix,
@@ -144,11 +238,16 @@ def knn_graph(
     return neighbors.graph(symmetrize=symmetrize)
 
 
-def standardized(X: Matrix) -> Floats:
+def standardized(X: Matrix, sample_weight: Floats | None = None) -> Floats:
     """Return the table with every column at mean 0 and variance 1; constant columns become 0."""
     points = _to_unit_range(np.asarray(X, dtype=np.float64), axis=0)
-    points -= points.mean(axis=0)
-    deviation = points.std(axis=0)
+    if sample_weight is None:
+        points -= points.mean(axis=0)
+        deviation = points.std(axis=0)
+    else:
+        points -= np.average(points, axis=0, weights=sample_weight)
+        deviation = np.sqrt(np.average(points**2, axis=0, weights=sample_weight))
+        deviation[np.ptp(points, axis=0) == 0] = 0.0
     points /= np.where(deviation > 0, deviation, 1.0)
     return points
 

@@ -25,6 +25,9 @@ class ProductGraph:
         Non-negative; their sum is below 2**31.
     unit : float
         Weight of one fixed-point unit.
+    own : array of int, shape (n_samples,), optional
+        Squared mass of every vertex, summed over its copies where it stands for several; by default the
+        squares of `masses`.
 
     Examples
     --------
@@ -35,18 +38,29 @@ class ProductGraph:
 
     masses: Ints
     unit: float = 1.0
+    own: Ints | None = None
 
     @classmethod
-    def from_masses(cls, masses: Floats | Ints) -> Self:
-        """Return the graph of any non-negative masses, rounded to one part in 2**31 of their sum if need be."""
+    def from_masses(cls, masses: Floats | Ints, copies: Floats | None = None) -> Self:
+        """Return the graph of any non-negative masses, rounded to one part in 2**31 of their sum if need be.
+
+        A vertex that stands for several `copies`, among which its mass is shared evenly, is joined to
+        itself, too.
+        """
         given = np.asarray(masses, dtype=np.float64)
         total = float(given.sum())
+        unit = 1.0
         if total < _LARGEST_TOTAL and np.array_equal(given, np.floor(given)):
-            return cls(given.astype(np.int64))
-        exponent = 30 - int(np.frexp(total)[1])
-        fixed = np.rint(np.ldexp(given, exponent)).astype(np.int64)
-        fixed = np.where(given > 0, np.maximum(fixed, 1), 0)
-        return cls(fixed, float(np.ldexp(1.0, -2 * exponent)))
+            fixed = given.astype(np.int64)
+        else:
+            exponent = 30 - int(np.frexp(total)[1])
+            fixed = np.rint(np.ldexp(given, exponent)).astype(np.int64)
+            fixed = np.where(given > 0, np.maximum(fixed, 1), 0)
+            unit = float(np.ldexp(1.0, -2 * exponent))
+        if copies is None:
+            return cls(fixed, unit)
+        own = np.rint(fixed * (fixed / np.maximum(copies, 1.0))).astype(np.int64)
+        return cls(fixed, unit, own)
 
     @property
     def n_samples(self) -> int:
@@ -61,7 +75,12 @@ class ProductGraph:
     @property
     def degrees(self) -> Ints:
         """mass(x) times the mass of all others."""
-        return np.asarray(self.masses * (self.masses.sum() - self.masses))
+        return np.asarray(self.masses * self.masses.sum() - self.squares)
+
+    @property
+    def squares(self) -> Ints:
+        """Squared masses of the copies of every vertex, added."""
+        return self.masses**2 if self.own is None else self.own
 
     @property
     def sizes(self) -> Ints:

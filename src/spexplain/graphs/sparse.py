@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from spexplain.aliases import Ints, Matrix
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.base import Graph, to_fixed_point
 
 
@@ -35,11 +35,14 @@ class SparseGraph:
     n_samples : int
         Number of vertices.
     heads, tails : array of int, shape (n_edges,)
-        The two ends of every edge; each edge stands once, self-loops are left out.
+        The two ends of every edge; each edge stands once, self-loops apart.
     weights : array of int, shape (n_edges,)
         Fixed-point weights, positive.
     unit : float
         Weight of one fixed-point unit.
+    loops : array of int, shape (n_samples,), optional
+        Weight of the edge ends that join each vertex to itself: those between the copies of a sample
+        that counts for several.
 
     Examples
     --------
@@ -55,10 +58,16 @@ class SparseGraph:
     tails: Ints
     weights: Ints
     unit: float = 1.0
+    loops: Ints | None = None
 
     @classmethod
     def from_adjacency(
-        cls, adjacency: Any, *, n_samples: int | None = None, name: str = "graph"
+        cls,
+        adjacency: Any,
+        *,
+        n_samples: int | None = None,
+        name: str = "graph",
+        sample_weight: Floats | None = None,
     ) -> Self:
         """Return the graph of a symmetric, non-negative adjacency matrix, sparse or dense.
 
@@ -70,14 +79,35 @@ class SparseGraph:
             Number of rows that the matrix must have.
         name : str, default="graph"
             What error messages call it.
+        sample_weight : array of shape (n_samples,), optional
+            A sample of weight w counts as w copies, joined to others as it is, and to each other by the
+            weight on the diagonal.
         """
         matrix = _checked(adjacency, n_samples, name)
         upper = sparse.triu(matrix, k=1).tocoo()
         upper.eliminate_zeros()
-        total = 2.0 * float(upper.data.sum())
-        weights, unit = to_fixed_point(upper.data, total)
         heads, tails = upper.row.astype(np.int64), upper.col.astype(np.int64)
-        return cls(matrix.shape[0], heads, tails, weights, unit)
+        if sample_weight is None:
+            weights, unit = to_fixed_point(upper.data, 2.0 * float(upper.data.sum()))
+            return cls(matrix.shape[0], heads, tails, weights, unit)
+        weights = upper.data * sample_weight[heads] * sample_weight[tails]
+        # Weights that are no whole numbers stand for many tiny copies, each joined to all others.
+        is_whole = np.array_equal(sample_weight, np.floor(sample_weight))
+        others = sample_weight - 1 if is_whole else sample_weight
+        loops = matrix.diagonal() * sample_weight * others
+        return cls.from_weights(matrix.shape[0], heads, tails, weights, loops)
+
+    @classmethod
+    def from_weights(
+        cls, n_samples: int, heads: Ints, tails: Ints, weights: Floats, loops: Floats
+    ) -> Self:
+        """Return the graph of edges and of ends of loops with any non-negative weights."""
+        total = 2.0 * float(weights.sum()) + float(loops.sum())
+        fixed, unit = to_fixed_point(np.concatenate([weights, loops]), total)
+        is_edge = fixed[: len(heads)] > 0
+        edges = heads[is_edge], tails[is_edge], fixed[: len(heads)][is_edge]
+        own = fixed[len(heads) :]
+        return cls(n_samples, *edges, unit, own if own.any() else None)
 
     @property
     def extra(self) -> None:
@@ -87,7 +117,8 @@ class SparseGraph:
     @property
     def degrees(self) -> Ints:
         """Weight of the edge ends at each vertex."""
-        return edge_degrees(self.heads, self.tails, self.weights, self.n_samples)
+        degrees = edge_degrees(self.heads, self.tails, self.weights, self.n_samples)
+        return degrees if self.loops is None else degrees + self.loops
 
     @property
     def sizes(self) -> Ints:
@@ -95,23 +126,60 @@ class SparseGraph:
         return np.ones(self.n_samples, dtype=np.int64)
 
     def to_adjacency(self) -> sparse.csr_array:
-        """Return the symmetric adjacency matrix with float weights."""
+        """Return the symmetric adjacency matrix with float weights, loops left out."""
         weights = np.tile(self.weights * self.unit, 2)
         ends = np.r_[self.heads, self.tails], np.r_[self.tails, self.heads]
         return sparse.csr_array((weights, ends), shape=(self.n_samples, self.n_samples))
 
 
-def graph_of(source: Any, X: Matrix, name: str = "graph") -> Graph:
-    """Return the graph that a user means: a graph, an adjacency, a neighbour transformer, or a function of X."""
+def graph_of(
+    source: Any,
+    X: Matrix,
+    name: str = "graph",
+    *,
+    sample_weight: Floats | None = None,
+    rows: Ints | None = None,
+) -> Graph:
+    """Return the graph that a user means: a graph, an adjacency, a neighbour transformer, or a function of X.
+
+    Parameters
+    ----------
+    source : object
+        What the user gave.
+    X : array of shape (n_samples, n_features)
+        The samples.
+    name : str
+        What error messages call the graph.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the samples, see `SparseGraph.from_adjacency`.
+    rows : array of int, optional
+        The rows of the user's table that X holds, if some were left out: graphs and adjacencies are those
+        of all rows, functions see X.
+    """
     if callable(getattr(source, "fit_transform", None)):
-        return _of_transformer(source, X)
-    if callable(source):
-        source = source(X)
-    if hasattr(source, "n_samples") and hasattr(source, "degrees"):
+        source, rows = _of_transformer(source, X), None
+    elif callable(source):
+        source, rows = source(X), None
+    is_graph = hasattr(source, "n_samples") and hasattr(source, "degrees")
+    if is_graph and sample_weight is None:
         check_vertices(name, source.n_samples, len(X))
         known: Graph = source
         return known
-    return SparseGraph.from_adjacency(source, n_samples=len(X), name=name)
+    if is_graph:
+        if not isinstance(source, SparseGraph) or source.loops is not None:
+            raise ValueError(
+                f"{name} of the type {type(source).__name__} cannot be weighted by sample_weight; give an adjacency "
+                "matrix, or a graph that has the weights in it."
+            )
+        source = source.to_adjacency()
+    if rows is not None:
+        source = _checked(source, None, name)
+        if len(rows) and source.shape[0] <= rows[-1]:
+            check_vertices(name, source.shape[0], int(rows[-1]) + 1)
+        source = source[rows][:, rows]
+    return SparseGraph.from_adjacency(
+        source, n_samples=len(X), name=name, sample_weight=sample_weight
+    )
 
 
 def check_vertices(name: str, n_vertices: int, n_rows: int) -> None:

@@ -1,11 +1,12 @@
 """Each sample joined to the centre of its cluster; the centres are extra vertices."""
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
-from spexplain.aliases import Ints, Matrix
+from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.graphs.base import to_fixed_point
 from spexplain.graphs.sparse import edge_degrees
 
 Pairs: TypeAlias = Literal["any", "furthest_l1", "furthest_l2"]
@@ -94,3 +95,50 @@ class StarGraph:
             pair = np.unravel_index(np.argmax(distances), distances.shape)
             sizes[list(pair)] = 1
         return sizes
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedStar(StarGraph):
+    """A star graph of weighted samples, which may be shared between several centres.
+
+    A sample of weight w counts as w samples.
+
+    Parameters
+    ----------
+    labels, centers, pairs, unit
+        As in `StarGraph`; the label of a sample is the centre that has most of it.
+    amounts : array of int, shape (n_samples, n_centers)
+        Fixed-point weight of the edge from every sample to each centre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.graphs import WeightedStar
+    >>> amounts = np.array([[1.0, 0.0], [3.0, 0.0], [1.0, 2.0]])
+    >>> WeightedStar.from_amounts(amounts, np.array([[0.0], [5.0]])).degrees
+    array([1, 3, 3, 5, 2])
+    """
+
+    amounts: Ints = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
+
+    @classmethod
+    def from_amounts(cls, amounts: Floats, centers: Matrix, pairs: Pairs = "any") -> Self:
+        """Return the star of samples of which each centre has a non-negative amount."""
+        fixed, unit = to_fixed_point(amounts, total=4.0 * float(amounts.sum()))
+        labels = np.where(amounts.any(axis=1), amounts.argmax(axis=1), -1)
+        return cls(labels, centers, pairs, unit, fixed)
+
+    @property
+    def heads(self) -> Ints:
+        """The sample of every edge."""
+        return self.amounts.nonzero()[0]
+
+    @property
+    def tails(self) -> Ints:
+        """The centre of every edge."""
+        return self.amounts.nonzero()[1] + self.n_samples
+
+    @property
+    def weights(self) -> Ints:
+        """What the centre of every edge has of its sample."""
+        return self.amounts[self.amounts > 0]

@@ -37,6 +37,7 @@ def best_moves(
     start: tuple[int, int, int],
     ratio: tuple[float, float, float, float],
     least: float,
+    amounts: Array | None,
     best: Array,
     places: Array,
 ) -> None:
@@ -60,6 +61,8 @@ def best_moves(
     start : S, B and the number of leaves below their need, while all rows are right.
     ratio : r0, r1, r2, r3.
     least : only better scores count.
+    amounts : int64 (n_all_rows,), or None
+        How many rows each row counts for in the pair sums; None, which compiles to other code: one.
     best, places : float64, int64 (n_orders,)
         Written: the best score, and the index of the row after its gap; -1 if there is none.
     """
@@ -87,12 +90,20 @@ def best_moves(
             into, out = pair >> half, pair & low
             to, origin = np.uint64(leaf_of_cell[into]), np.uint64(leaf_of_cell[out])
             if weights[into]:
-                n_out, n_origin = count[out] - 1, size[origin] - 1
-                same += count[into] - n_out
-                both += size[to] - n_origin
-                count[into] += 1
+                if amounts is None:
+                    n_out, n_origin = count[out] - 1, size[origin] - 1
+                    same += count[into] - n_out
+                    both += size[to] - n_origin
+                    count[into] += 1
+                    size[to] += 1
+                else:
+                    amount = amounts[np.uint64(entry >> 1)]
+                    n_out, n_origin = count[out] - amount, size[origin] - amount
+                    same += amount * (count[into] - n_out)
+                    both += amount * (size[to] - n_origin)
+                    count[into] += amount
+                    size[to] += amount
                 count[out] = n_out
-                size[to] += 1
                 size[origin] = n_origin
             short += transfer(row_count, need, to, origin)
         best[o] = top

@@ -94,8 +94,8 @@ def scan_edges(
     higher ones; half of either within its bin. One instruction compares the codes of many features;
     to that end codes have columns for a multiple of 32 features, `first` is one, and small weights
     come as bytes, which hold twice the weight of neighbours of up to `most`. Shapes: codes (n, >= d),
-    vertices (3, n): degrees, sizes and whether they are samples, sums (last - first, 6, n_bins + 1). The
-    bin of a vertex is its code shifted to the right. Cost O(n_neighbors) a feature.
+    vertices (4, n): degrees, sizes, whether they are samples, and weight of the ends of loops; sums
+    (last - first, 6, n_bins + 1). The bin of a vertex is its code shifted to the right. Cost O(n_neighbors) a feature.
     """
     width, n_bins = last - first, sums.shape[2] - 1
     # Twice the weight to neighbours in lower bins and half of that within, twice all weight, volume,
@@ -113,7 +113,7 @@ def scan_edges(
         total = np.int64(0)
         for j in range(indptr[i], indptr[i + 1]):
             total += weights[j]
-        volume, counts = vertices[0, x], 1 + (vertices[1, x] << 32)
+        volume, counts, loops = vertices[0, x], 1 + (vertices[1, x] << 32), vertices[3, x]
         for f0 in range(0, width, _LANES):
             base = np.uint64(first + f0)
             for f in range(_LANES):
@@ -136,8 +136,8 @@ def scan_edges(
                 start = stop
             for f in range(min(_LANES, width - f0)):
                 cell = histograms[f0 + f, own[f]]
-                cell[0] += lower[f]
-                cell[1] += 2 * total
+                cell[0] += lower[f] + loops
+                cell[1] += 2 * (total + loops)
                 cell[2] += volume
                 cell[3] += counts
             if vertices[2, x] == 0:
@@ -273,6 +273,8 @@ def walk_edges(
                         inner += weight
                     else:
                         rest -= weight
+                inner += vertices[3, x]
+                rest -= vertices[3, x]
                 volume += vertices[0, x]
                 size += vertices[1, x]
                 n_left += 1

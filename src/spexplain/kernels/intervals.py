@@ -7,13 +7,13 @@ from spexplain.kernels.jit import jit
 
 
 @jit
-def _counts(labels: Ints, k: int) -> Ints:
-    """Return the samples of each of k labels, others left out."""
-    counts = np.zeros(k, dtype=np.int64)
-    for label in labels:
-        if label >= 0:
-            counts[label] += 1
-    return counts
+def _totals(labels: Ints, weights: Ints, k: int) -> Ints:
+    """Return the weight of the samples of each of k labels, others left out."""
+    totals = np.zeros(k, dtype=np.int64)
+    for i in range(len(labels)):
+        if labels[i] >= 0:
+            totals[labels[i]] += weights[i]
+    return totals
 
 
 @jit
@@ -31,6 +31,7 @@ def _rank(center: Floats, ranked: Ints) -> None:
 def least_parted(
     values: Floats,
     labels: Ints,
+    weights: Ints,
     centers: Floats,
     margin: float,
     min_samples: int,
@@ -38,7 +39,7 @@ def least_parted(
     parted: Ints,
     levels: Floats,
 ) -> None:
-    """Write the fewest samples that a level of each bump parts from their centres, and that level.
+    """Write the least weight of samples that a level of each bump parts from their centres, and that level.
 
     ``values[b]`` are the values of bump b at a node's samples in the order of the column: they rise
     to one peak and fall again, so the samples in descending order of value come from two pointers.
@@ -47,11 +48,11 @@ def least_parted(
     the lowest and the highest centre; of equally good levels the lowest is written. `margin` is the
     relative size of rounding. Without a level, -1 is written to `parted`.
 
-    Shapes: values (n_bumps, m), labels (m,), centers (n_bumps, k), parted and levels (n_bumps,).
+    Shapes: values (n_bumps, m), labels and weights (m,), centers (n_bumps, k), parted and levels (n_bumps,).
     Cost O(m + k²) a bump.
     """
     m, k = len(labels), centers.shape[1]
-    totals, inside = _counts(labels, k), np.empty(k, dtype=np.int64)
+    totals, inside = _totals(labels, weights, k), np.empty(k, dtype=np.int64)
     is_inside, ranked = np.empty(k, dtype=np.bool_), np.empty(k, dtype=np.int64)
     descending = np.empty(m)
     for b in range(len(values)):
@@ -99,5 +100,5 @@ def least_parted(
                 ):
                     parted[b], levels[b] = n_parted, level
             last = here
-            inside[label] += 1
-            n_parted += -1 if is_inside[label] else 1
+            inside[label] += weights[at]
+            n_parted += -weights[at] if is_inside[label] else weights[at]

@@ -123,8 +123,8 @@ def edge_moves(
     places : int32 (n_vertices,)
         Leaf of every vertex now; vertices outside the node are in no leaf of it (-1).
     edges : int64 indptr, int32 indices, int64 weights of the symmetric adjacency
-    per_vertex : int64 (2, n_vertices)
-        Degree and size.
+    per_vertex : int64 (3, n_vertices)
+        Weight of the ends of loops, degree and size.
     n_samples : vertices beyond it are extra.
     sums, rows, need, n_short, leaves, moved, valid
         As in `label_moves`; an extra vertex writes leaf -1.
@@ -161,9 +161,9 @@ def edge_moves(
                 elif at == origin:
                     total[0, origin] -= 2 * weights[e]
             place[vertex] = to
-            for s in range(2):
-                total[s + 1, to] += per_vertex[s, vertex]
-                total[s + 1, origin] -= per_vertex[s, vertex]
+            for s in range(3):
+                total[s, to] += per_vertex[s, vertex]
+                total[s, origin] -= per_vertex[s, vertex]
             short += transfer(row_count, need, to, origin)
             leaves[0, o, p], leaves[1, o, p] = to, origin
             for s in range(3):

@@ -4,12 +4,18 @@ Import `ledger_of`, which gives the ledger of a graph, and the classes from here
 register theirs with ``@ledger_of.register``.
 """
 
-from spexplain.ledgers.amounts import AmountLedger, CostLedger, ProductLedger, ServiceLedger
+from spexplain.ledgers.amounts import (
+    AmountLedger,
+    CostLedger,
+    MembershipLedger,
+    ProductLedger,
+    ServiceLedger,
+)
 from spexplain.ledgers.base import Ledger, SideLedger, ledger_of
 from spexplain.ledgers.edges import EdgeLedger
 from spexplain.ledgers.labels import LabelLedger
 from spexplain.ledgers.pairs import PairLedger
-from spexplain.ledgers.stars import StarLedger, SurrogateLedger
+from spexplain.ledgers.stars import StarLedger, SurrogateLedger, WeightedStarLedger
 
 __all__ = [
     "AmountLedger",
@@ -17,11 +23,13 @@ __all__ = [
     "EdgeLedger",
     "LabelLedger",
     "Ledger",
+    "MembershipLedger",
     "PairLedger",
     "ProductLedger",
     "ServiceLedger",
     "SideLedger",
     "StarLedger",
     "SurrogateLedger",
+    "WeightedStarLedger",
     "ledger_of",
 ]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.graphs import CenterCosts, Graph, ProductGraph, ServingCenters
+from spexplain.graphs import CenterCosts, Graph, MembershipGraph, ProductGraph, ServingCenters
 from spexplain.ledgers.base import Ledger, border_cells, ledger_of, running_sums, sums_by_leaf
 from spexplain.ledgers.bins import BinRanges, Gaps, NodeBins, WantedBins
 from spexplain.records import Costs, Cut, Service, Side
@@ -128,13 +128,30 @@ class ProductLedger(AmountLedger):
     """The ledger of edge weights d(x)·d(y): inner weight is the square of the mass less the squares of the masses."""
 
     def __init__(self, graph: ProductGraph, trend: Any = None) -> None:
-        masses = graph.masses
-        amounts = np.column_stack([masses, masses**2, graph.degrees, graph.sizes])
+        amounts = np.column_stack([graph.masses, graph.squares, graph.degrees, graph.sizes])
         super().__init__(graph, amounts, trend)
 
     def record_of(self, amounts: Ints) -> Side:
         mass, squares, volume, size = np.moveaxis(amounts, -1, 0)
         return Side(mass * mass - squares, volume, size)
+
+
+@ledger_of.register(MembershipGraph)
+class MembershipLedger(AmountLedger):
+    """The ledger of cliques of weighted or shared samples: all sums follow from the amounts of each cluster."""
+
+    graph: MembershipGraph
+
+    def __init__(self, graph: MembershipGraph, trend: Any = None) -> None:
+        super().__init__(graph, np.ascontiguousarray(graph.amounts), trend)
+        self.degrees = graph.weights * (graph.cluster_sizes - 1)
+
+    def record_of(self, amounts: Ints) -> Side:
+        inner = amounts * (amounts - 1) @ self.graph.weights
+        return Side(inner, amounts @ self.degrees, amounts.sum(axis=-1))
+
+    def is_pure(self, state: Ints) -> bool:
+        return bool(np.count_nonzero(state) <= 1)
 
 
 class UsedFeatures(NamedTuple):

@@ -55,14 +55,6 @@ class Ledger(ABC):
         extra = self.graph.extra
         return self.graph.n_samples + (0 if extra is None else len(extra))
 
-    @property
-    def weights(self) -> Ints:
-        """What every vertex counts for: a sample of weight w adds to all sums what w samples would.
-
-        All weights are one.
-        """
-        return np.broadcast_to(np.int64(1), (self.n_vertices,))
-
     # Nodes.
 
     @abstractmethod

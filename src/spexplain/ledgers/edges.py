@@ -42,8 +42,9 @@ class EdgeLedger(SideLedger):
 
     Attributes
     ----------
-    vertices : array of int, shape (3, n_vertices)
-        Degree, what a vertex adds to the size, and whether it is a sample.
+    vertices : array of int, shape (4, n_vertices)
+        Degree, what a vertex adds to the size, whether it is a sample, and the weight of the ends of its
+        loops.
     """
 
     has_bins = True
@@ -68,7 +69,22 @@ class EdgeLedger(SideLedger):
     @cached_property
     def vertices(self) -> Ints:
         is_sample = (np.arange(self.n_vertices) < self.graph.n_samples).astype(np.int64)
-        return np.stack([self.graph.degrees, self.graph.sizes * self.weights, is_sample])
+        return np.stack([self.graph.degrees, self.graph.sizes, is_sample, self.loops])
+
+    @property
+    def loops(self) -> Ints:
+        """Weight of the ends of the loops of every vertex."""
+        loops = getattr(self.graph, "loops", None)
+        return np.zeros(self.n_vertices, dtype=np.int64) if loops is None else loops
+
+    def vertices_in(self, rows: Array) -> Ints:
+        """Return the same as a node with these rows counts them."""
+        return self.vertices
+
+    @property
+    def moved(self) -> Ints:
+        """What a sample brings to a leaf by itself: ends of loops, degree, size; shape (3, n_vertices)."""
+        return self.vertices[[3, 0, 1]]
 
     @cached_property
     def neighbors(self) -> InnerNeighbors:
@@ -149,14 +165,17 @@ class EdgeLedger(SideLedger):
             inner = np.sum(self.twice_weights[state.edges])
         else:
             inner = np.sum(state.weights, dtype=np.int64)
-        volume, size = (np.sum(self.vertices[field][members]) for field in (0, 1))
-        return Side(inner, volume, size)
+        vertices = self.vertices_in(members)
+        volume, size, loops = (np.sum(vertices[field][members]) for field in (0, 1, 3))
+        return Side(inner + loops, volume, size)
 
     def leaf_sums(self, leaves: Array, n_leaves: int) -> Ints:
         head, tail = leaves[self.heads], leaves[self.tails]
         inside = np.where(head == tail, head, -1)
         inner = sums_by_leaf(inside, self.twice_weights[None], n_leaves)
-        return np.concatenate([inner, sums_by_leaf(leaves, self.vertices[:2], n_leaves)])
+        sums = sums_by_leaf(leaves, self.moved, n_leaves)
+        sums[0] += inner[0]
+        return sums
 
     # Sorted orders.
 
@@ -165,9 +184,10 @@ class EdgeLedger(SideLedger):
     ) -> tuple[Side, Side]:
         ends = self.heads[state.edges], self.tails[state.edges]
         joined, parted = edge_sums(order, *ends, self.twice_weights[state.edges], self.n_vertices)
-        volume, size = (running_sums(self.vertices[field], order) for field in (0, 1))
-        left = Side(joined, volume, size)
-        return left, Side(node.inner - parted, node.volume - volume, node.size - size)
+        vertices = self.vertices_in(order[0])
+        volume, size, loops = (running_sums(vertices[field], order) for field in (0, 1, 3))
+        left = Side(joined + loops, volume, size)
+        return left, Side(node.inner - parted - loops, node.volume - volume, node.size - size)
 
     def sorted_entries(self, state: InnerEdges, n_members: int) -> int:
         return n_members + len(state.edges)
@@ -191,9 +211,8 @@ class EdgeLedger(SideLedger):
         first, last = int(ranges.features[0]), int(ranges.features[-1]) + 1
         inside: InnerNeighbors = state
         most = 127 if self._is_small else 2**62
-        scan_edges(
-            table.codes.T, table.shift, first, last, rows, *inside, most, self.vertices, fields
-        )
+        vertices = self.vertices_in(rows)
+        scan_edges(table.codes.T, table.shift, first, last, rows, *inside, most, vertices, fields)
 
     def _number_of(self, rows: Array) -> Array:
         """Return the place of every vertex among the rows of a node."""
@@ -223,7 +242,7 @@ class EdgeLedger(SideLedger):
             rows,
             self._number_of(rows),
             *inside,
-            self.vertices,
+            self.vertices_in(rows),
             np.append(0, np.cumsum(n_chosen)),
             start,
             *gaps,

@@ -116,7 +116,7 @@ class CountingLedger(SideLedger):
         return self._state(left, state), self._state(state.totals - left, state)
 
     def _count(self, labels: Array) -> Ints:
-        """Return how many vertices have each label: the sum of their weights, which are all one."""
+        """Return how many vertices have each label."""
         return np.bincount(labels, minlength=self.n_labels).astype(np.int64)
 
     def _state(self, totals: Ints, parent: LabelCounts | None = None) -> LabelCounts:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.graphs import StarGraph
+from spexplain.graphs import StarGraph, WeightedStar
 from spexplain.graphs.kernel import SurrogateStar
 from spexplain.ledgers.base import Ledger, ledger_of, running_sums, sums_by_leaf
 from spexplain.ledgers.bins import BinRanges, Gaps, NodeBins, WantedBins
-from spexplain.ledgers.edges import InnerNeighbors, edge_sums, neighbor_lists
+from spexplain.ledgers.edges import EdgeLedger, InnerNeighbors, edge_sums, neighbor_lists
 from spexplain.ledgers.labels import CountingLedger, LabelCounts, label_type
 from spexplain.records import Cut, Side
 
@@ -70,7 +70,12 @@ class StarLedger(CountingLedger):
         is_sample = (np.arange(self.n_vertices) < self.graph.n_samples).astype(np.int64)
         of_samples = (self.labels[: self.graph.n_samples] < self.n_labels - 1).astype(np.int64)
         degrees = np.concatenate([of_samples, self.center_degrees])
-        return np.stack([degrees, self.graph.sizes * self.weights, is_sample])
+        return np.stack([degrees, self.graph.sizes, is_sample])
+
+    @property
+    def moved(self) -> Ints:
+        """What a sample brings to a leaf by itself, as in `EdgeLedger`: there are no loops."""
+        return np.stack([np.zeros_like(self.vertices[0]), *self.vertices[:2]])
 
     @cached_property
     def neighbors(self) -> InnerNeighbors:
@@ -231,6 +236,21 @@ class StarLedger(CountingLedger):
         )
 
 
+@ledger_of.register(WeightedStar)
+class WeightedStarLedger(EdgeLedger):
+    """The ledger of stars with weighted samples, whose edges are walked."""
+
+    graph: WeightedStar  # type: ignore[assignment]
+
+    def vertices_in(self, rows: Array) -> Ints:
+        """Return degrees, sizes, samples and loops; which centres count depends on those in the node."""
+        vertices = self.vertices
+        if self.graph.pairs != "any":
+            vertices = vertices.copy()
+            vertices[1] = self.graph.sizes_in(rows.astype(np.int64))
+        return vertices
+
+
 class SurrogateCut(Cut):
     """A cut of the table that also says which centres of its node go left."""
 
@@ -259,9 +279,9 @@ class SurrogateLedger(Ledger):
         return cut.left_centers, np.setdiff1d(state, cut.left_centers)
 
     def node(self, state: Ints, members: Array) -> Side:
-        labels = self.labels[members]
-        inner = 2 * np.count_nonzero(np.isin(labels, state))
-        volume = np.count_nonzero(labels >= 0) + np.sum(self.cluster_sizes[state])
+        labels, weights = self.labels[members], self.graph.weights[members]
+        inner = 2 * np.sum(weights, where=np.isin(labels, state))
+        volume = np.sum(weights, where=labels >= 0) + np.sum(self.cluster_sizes[state])
         return Side(inner, volume, len(state))
 
     def sorted_sides(

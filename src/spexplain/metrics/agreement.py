@@ -9,9 +9,12 @@ from scipy import sparse
 from scipy.special import xlog1py
 
 from spexplain.aliases import Array, Floats, Ints
+from spexplain.arguments import check_weights
+from spexplain.graphs.base import to_fixed_point
 
 _MANY_CELLS = 2**22  # a contingency table with more cells than this and than rows is kept sparse
 _BLOCK_ENTRIES = 2**18  # 2 MB, which a processor's cache can hold
+_BITS = 30  # of sums of counts, whose squares fit int64 then
 _TAIL = 40.0  # outcomes less likely than exp(-40) together add less than rounding does
 
 
@@ -23,13 +26,15 @@ class Agreement(NamedTuple):
     purity: float  # share of rows in the commonest reference cluster of their own cluster
 
 
-def agreement(labels: Array, reference: Array) -> Agreement:
+def agreement(labels: Array, reference: Array, *, sample_weight: Any = None) -> Agreement:
     """Compare a clustering with a reference clustering.
 
     Parameters
     ----------
     labels, reference : array of shape (n_samples,)
         Cluster labels of any type.
+    sample_weight : array of shape (n_samples,), optional
+        A row of weight w counts as w rows.
 
     Returns
     -------
@@ -52,6 +57,13 @@ def agreement(labels: Array, reference: Array) -> Agreement:
             f"labels and reference must be of equal length, got {len(rows)} and {len(columns)}."
         )
     cells = rows * n_columns + columns
+    weights = check_weights(sample_weight, len(cells))
+    if weights is not None:
+        filled, places = np.unique(cells, return_inverse=True)
+        table = sparse.coo_array(
+            (np.bincount(places, weights), np.divmod(filled, n_columns)), shape=(n_rows, n_columns)
+        )
+        return agreement_of_counts(table)
     if n_rows * n_columns <= max(_MANY_CELLS, len(cells)):
         counts = np.bincount(cells, minlength=n_rows * n_columns)
         return agreement_of_counts(counts.reshape(n_rows, n_columns))
@@ -66,8 +78,8 @@ def agreement_of_counts(counts: Any) -> Agreement:
     Parameters
     ----------
     counts : array or sparse array of shape (n_clusters, n_reference_clusters)
-        Number of rows in every cluster, by reference cluster; whole numbers. Empty clusters do not
-        matter.
+        Number of rows in every cluster, by reference cluster, or their weight: fractions are taken for
+        as many tiny rows. Empty clusters do not matter.
 
     Returns
     -------
@@ -86,7 +98,7 @@ def agreement_of_counts(counts: Any) -> Agreement:
         raise ValueError("counts must be a table of two axes that counts at least one row.")
     table = sparse.coo_array(given)
     is_filled = table.data != 0
-    cells: Ints = table.data[is_filled].astype(np.int64)
+    cells: Ints = whole_counts(table.data[is_filled])
     if not len(cells):
         raise ValueError("counts must be a table of two axes that counts at least one row.")
     rows, columns = table.row[is_filled], table.col[is_filled]
@@ -107,6 +119,22 @@ def agreement_of_counts(counts: Any) -> Agreement:
         ),
         purity,
     )
+
+
+def whole_counts(counts: Array) -> Ints:
+    """Return counts as whole numbers; fractions by the fixed-point rule, as the number of tiny rows they stand for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.metrics.agreement import whole_counts
+    >>> whole_counts(np.array([2.0, 1.0])).tolist(), whole_counts(np.array([0.5, 0.25])).tolist()
+    ([2, 1], [536870912, 268435456])
+    """
+    if counts.dtype.kind in "iub" and counts.sum() < 2**31:
+        return counts.astype(np.int64)
+    given = counts.astype(np.float64)
+    return to_fixed_point(given, float(given.sum()), bits=_BITS)[0]
 
 
 def _codes(name: str, labels: Any) -> tuple[Ints, int]:
@@ -252,9 +280,12 @@ class RandIndex:
     together: int
 
     @classmethod
-    def of(cls, codes: Ints) -> Self:
-        """Return the index for reference clusters 0..k-1; rows of no cluster (-1) do not count."""
-        return cls.of_sizes(np.bincount(codes[codes >= 0]))
+    def of(cls, codes: Ints, amounts: Ints | None = None) -> Self:
+        """Return the index for reference clusters 0..k-1; rows of no cluster (-1) do not count.
+
+        With `amounts`, a row counts for that many.
+        """
+        return cls.of_sizes(leaf_table(np.zeros_like(codes), codes, 1, amounts)[0])
 
     @classmethod
     def of_sizes(cls, sizes: Ints) -> Self:
@@ -296,9 +327,18 @@ def pair_sums(table: Ints) -> tuple[int, int]:
     return int(pairs(table).sum()), int(pairs(table.sum(axis=1)).sum())
 
 
-def leaf_table(labels: Array, codes: Ints, n_leaves: int) -> Ints:
-    """Return the table of leaves × clusters; rows of no cluster (-1) are left out."""
+def leaf_table(labels: Array, codes: Ints, n_leaves: int, amounts: Ints | None = None) -> Ints:
+    """Return the table of leaves × clusters; rows of no cluster (-1) are left out.
+
+    With `amounts`, a row counts for that many.
+    """
     n_clusters = int(codes.max(initial=-1)) + 1
     known = codes >= 0
     cells = labels[known].astype(np.int64) * n_clusters + codes[known]
-    return np.bincount(cells, minlength=n_leaves * n_clusters).reshape(n_leaves, n_clusters)
+    own = None if amounts is None else amounts[known]
+    return counted(cells, own, n_leaves * n_clusters).reshape(n_leaves, n_clusters)
+
+
+def counted(cells: Ints, amounts: Ints | None, n_cells: int) -> Ints:
+    """Return how many rows each cell has, or what its rows count for; their sum is below 2**53."""
+    return np.bincount(cells, amounts, minlength=n_cells).astype(np.int64)

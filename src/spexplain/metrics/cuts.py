@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph, StarGraph
 from spexplain.ledgers import ledger_of
 
 
@@ -91,7 +91,7 @@ def part_sums(graph: Any, codes: Ints) -> PartSums:
     """Return volume and outgoing weight of the parts 0, 1, ... of the vertices, from exact integers."""
     known = (
         graph
-        if isinstance(graph, CliqueGraph | SparseGraph | StarGraph)
+        if isinstance(graph, CliqueGraph | MembershipGraph | SparseGraph | StarGraph)
         else SparseGraph.from_adjacency(graph)
     )
     ledger = ledger_of(known)
@@ -99,6 +99,7 @@ def part_sums(graph: Any, codes: Ints) -> PartSums:
         raise ValueError(
             f"The clustering has {len(codes)} entries, but the graph has {ledger.n_vertices} vertices."
         )
-    inner, volume, _ = ledger.leaf_sums(codes, int(codes.max(initial=-1)) + 1)
+    side = ledger.record(ledger.leaf_sums(codes, int(codes.max(initial=-1)) + 1))
+    inner, volume = side.inner, side.volume
     unit = np.float64(known.unit)
     return PartSums(volume * unit, (volume - inner) * unit)

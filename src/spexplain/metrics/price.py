@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.arguments import check_centers, check_choice, check_number
+from spexplain.arguments import check_centers, check_choice, check_number, check_weights
 from spexplain.metrics.inputs import partition_of, table_of
+from spexplain.table.distances import weighted_medians
 
 Cost: TypeAlias = Literal["kmeans", "kmedians", "kernel_kmeans"]
 Convention: TypeAlias = Literal["reference", "own", "reoptimized"]
@@ -38,6 +39,7 @@ def clustering_cost(
     kernel: KernelChoice = "rbf",
     gamma: float | None = None,
     kernel_params: Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
 ) -> float:
     """Return the summed cost of the rows of all clusters.
 
@@ -60,6 +62,8 @@ def clustering_cost(
         Scale of the kernel, as in scikit-learn: 1 / n_features by default.
     kernel_params : dict, optional
         Further keyword arguments of the kernel.
+    sample_weight : array of shape (n_samples,), optional
+        A row of weight w counts as w rows.
 
     Returns
     -------
@@ -76,15 +80,26 @@ def clustering_cost(
     check_choice("cost", cost, get_args(Cost))
     table = table_of(X)
     _, codes = partition_of("labels", labels, len(table))
+    weights = check_weights(sample_weight, len(table))
+    if weights is not None and not weights.all():  # rows of weight 0 cost nothing
+        known = np.flatnonzero(weights)
+        table = _rows_of(table, known, kernel if cost == "kernel_kmeans" else None)
+        _, codes = np.unique(codes[known], return_inverse=True)
+        weights = weights[known]
     if cost == "kernel_kmeans":
         _refuse_centers(centers)
         parameters = _kernel_parameters(gamma, kernel_params)
-        return fsum(kernel_costs(table, codes, codes, kernel, parameters)[0].alone)
+        return fsum(kernel_costs(table, codes, codes, kernel, parameters, weights)[0].alone)
     if centers is None:
-        return fsum(point_costs(table, codes, np.empty((0, table.shape[1])), cost).alone)
-    return fsum(
-        point_costs(table, codes, check_centers(centers, table.shape[1]), cost).by_center.min(1)
-    )
+        nowhere = np.empty((0, table.shape[1]))
+        return fsum(point_costs(table, codes, nowhere, cost, weights).alone)
+    serving = check_centers(centers, table.shape[1])
+    return fsum(point_costs(table, codes, serving, cost, weights).by_center.min(1))
+
+
+def _rows_of(table: Matrix, rows: Ints, kernel: KernelChoice | None) -> Matrix:
+    """Return some rows of a table, or of a matrix of kernel values."""
+    return table[np.ix_(rows, rows)] if kernel == "precomputed" else table[rows]
 
 
 def price_of_explainability(
@@ -99,6 +114,7 @@ def price_of_explainability(
     kernel: KernelChoice = "rbf",
     gamma: float | None = None,
     kernel_params: Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
 ) -> float:
     """Return the cost of a tree's clustering divided by the cost of the reference clustering.
 
@@ -139,6 +155,8 @@ def price_of_explainability(
         Scale of the kernel, as in scikit-learn: 1 / n_features by default.
     kernel_params : dict, optional
         Further keyword arguments of the kernel.
+    sample_weight : array of shape (n_samples,), optional
+        A row of weight w counts as w rows.
 
     Returns
     -------
@@ -165,9 +183,17 @@ def price_of_explainability(
     check_choice("cost", cost, get_args(Cost))
     check_choice("convention", convention, get_args(Convention))
     table = table_of(X)
+    labels, reference_labels = np.asarray(labels), np.asarray(reference_labels)
+    weights = check_weights(sample_weight, len(table))
+    if weights is not None and not weights.all():  # rows of weight 0 cost nothing
+        for name, each in (("labels", labels), ("reference_labels", reference_labels)):
+            partition_of(name, each, len(table))
+        known = np.flatnonzero(weights)
+        table = _rows_of(table, known, kernel if cost == "kernel_kmeans" else None)
+        labels, reference_labels, weights = labels[known], reference_labels[known], weights[known]
     classes, codes = partition_of("labels", labels, len(table))
     reference_classes, reference = partition_of("reference_labels", reference_labels, len(table))
-    serving = _serving_centers(table, reference, cost, centers)
+    serving = _serving_centers(table, reference, cost, centers, weights)
     n_centers = len(reference_classes) if serving is None else len(serving)
     leaf_numbers, own_numbers = None, None
     if convention == "own":
@@ -175,10 +201,10 @@ def price_of_explainability(
         own_numbers = _reference_numbers(reference_classes, n_centers)
     if serving is None:
         parameters = _kernel_parameters(gamma, kernel_params)
-        ours, theirs = kernel_costs(table, codes, reference, kernel, parameters)
+        ours, theirs = kernel_costs(table, codes, reference, kernel, parameters, weights)
     else:
-        ours = point_costs(table, codes, serving, cost)
-        theirs = point_costs(table, reference, serving, cost)
+        ours = point_costs(table, codes, serving, cost, weights)
+        theirs = point_costs(table, reference, serving, cost, weights)
     above = _served(ours, convention, leaf_numbers)
     below = _served(theirs, convention, own_numbers)
     if below == 0:
@@ -195,13 +221,15 @@ def _served(costs: ClusterCosts, convention: Convention, numbers: Ints | None) -
     return fsum(costs.by_center[np.arange(len(numbers)), numbers])
 
 
-def _serving_centers(table: Matrix, reference: Ints, cost: Cost, centers: Any) -> Floats | None:
+def _serving_centers(
+    table: Matrix, reference: Ints, cost: Cost, centers: Any, weights: Floats | None
+) -> Floats | None:
     """Return the coordinates of the reference's centres; kernel k-means has none."""
     if cost == "kernel_kmeans":
         _refuse_centers(centers)
         return None
     return (
-        own_centers(table, reference, cost)
+        own_centers(table, reference, cost, weights)
         if centers is None
         else check_centers(centers, table.shape[1])
     )
@@ -250,40 +278,64 @@ def _kernel_parameters(gamma: float | None, parameters: Mapping[str, Any] | None
     return given if gamma is None else {"gamma": check_number("gamma", gamma), **given}
 
 
-def own_centers(X: Matrix, codes: Ints, cost: Cost) -> Floats:
+def own_centers(X: Matrix, codes: Ints, cost: Cost, weights: Floats | None = None) -> Floats:
     """Return the mean (k-means) or coordinate-wise median (k-medians) of every cluster."""
+    clusters = _clusters(X, codes, weights)
     if cost == "kmedians":
-        return np.array([np.median(rows, axis=0) for rows in _clusters(X, codes)])
-    return np.array([rows[0] + (rows - rows[0]).mean(axis=0) for rows in _clusters(X, codes)])
+        return np.array([_median(*cluster) for cluster in clusters])
+    return np.array([rows[0] + _mean(rows - rows[0], own) for rows, own in clusters])
 
 
-def point_costs(X: Matrix, codes: Ints, centers: Floats, cost: Cost) -> ClusterCosts:
+def point_costs(
+    X: Matrix, codes: Ints, centers: Floats, cost: Cost, weights: Floats | None = None
+) -> ClusterCosts:
     """Return the k-means or k-medians costs of clusters 0, 1, ..., none of them empty."""
     serve = _serve_by_medians if cost == "kmedians" else _serve_by_means
-    alone, by_center = zip(*(serve(rows, centers) for rows in _clusters(X, codes)), strict=True)
+    clusters = _clusters(X, codes, weights)
+    alone, by_center = zip(*(serve(*cluster, centers) for cluster in clusters), strict=True)
     return ClusterCosts(np.array(alone), np.array(by_center))
 
 
-def _clusters(X: Matrix, codes: Ints) -> list[Floats]:
-    """Return the rows of every cluster, as float64 and in their order in X."""
+def _clusters(X: Matrix, codes: Ints, weights: Floats | None) -> list[tuple[Floats, Floats | None]]:
+    """Return the rows of every cluster, as float64 and in their order in X, and their weights."""
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return [X[rows].astype(np.float64) for rows in members]
+    return [
+        (X[rows].astype(np.float64), None if weights is None else weights[rows]) for rows in members
+    ]
 
 
-def _serve_by_means(rows: Floats, centers: Floats) -> tuple[float, Floats]:
+def _mean(rows: Floats, weights: Floats | None) -> Floats:
+    return np.asarray(rows.mean(axis=0) if weights is None else weights @ rows / weights.sum())
+
+
+def _median(rows: Floats, weights: Floats | None) -> Floats:
+    return np.asarray(
+        np.median(rows, axis=0) if weights is None else weighted_medians(rows, weights)
+    )
+
+
+def _total(costs: Floats, weights: Floats | None) -> float:
+    """Return the costs of all rows and columns, added."""
+    return float(np.sum(costs if weights is None else costs * weights[:, None]))
+
+
+def _serve_by_means(rows: Floats, weights: Floats | None, centers: Floats) -> tuple[float, Floats]:
     """Return Σ‖x − c‖² for the mean and for each centre: the latter adds N‖mean − c‖²."""
     # Measured from one of its rows, a cluster of equal rows costs exactly zero.
     offsets = rows - rows[0]
-    mean = offsets.mean(axis=0)
-    alone = float(np.sum((offsets - mean) ** 2))
+    mean = _mean(offsets, weights)
+    alone = _total((offsets - mean) ** 2, weights)
     gaps = centers - rows[0] - mean
-    return alone, alone + len(rows) * np.sum(gaps**2, axis=1)
+    size = len(rows) if weights is None else weights.sum()
+    return alone, alone + size * np.sum(gaps**2, axis=1)
 
 
-def _serve_by_medians(rows: Floats, centers: Floats) -> tuple[float, Floats]:
+def _serve_by_medians(
+    rows: Floats, weights: Floats | None, centers: Floats
+) -> tuple[float, Floats]:
     """Return Σ‖x − c‖₁ for the coordinate-wise median and for each centre."""
-    alone = float(np.abs(rows - np.median(rows, axis=0)).sum())
-    return alone, np.array([np.abs(rows - center).sum() for center in centers])
+    alone = _total(np.abs(rows - _median(rows, weights)), weights)
+    return alone, np.array([_total(np.abs(rows - center), weights) for center in centers])
 
 
 def kernel_costs(
@@ -292,6 +344,7 @@ def kernel_costs(
     reference: Ints,
     kernel: KernelChoice,
     parameters: Mapping[str, Any],
+    weights: Floats | None = None,
 ) -> tuple[ClusterCosts, ClusterCosts]:
     """Return the kernel k-means costs of both partitions; the centres are the means of the reference.
 
@@ -299,7 +352,9 @@ def kernel_costs(
     C costs Σ_U K_xx − (2/|C|) G(U, C) + (|U|/|C|²) G(C, C).
     """
     n_clusters = int(codes.max()) + 1
-    groups = sparse.hstack([_indicator(codes), _indicator(reference)], format="csr")
+    groups = sparse.hstack(
+        [_indicator(codes, weights), _indicator(reference, weights)], format="csr"
+    )
     sums, squares = _kernel_sums(X, groups, kernel, parameters)
     sizes = np.asarray(groups.sum(axis=0)).ravel()
     own = np.diagonal(sums)
@@ -314,9 +369,9 @@ def kernel_costs(
     )
 
 
-def _indicator(codes: Ints) -> sparse.csr_array:
+def _indicator(codes: Ints, weights: Floats | None) -> sparse.csr_array:
     n_samples = len(codes)
-    entries = np.ones(n_samples), codes, np.arange(n_samples + 1)
+    entries = np.ones(n_samples) if weights is None else weights, codes, np.arange(n_samples + 1)
     return sparse.csr_array(entries, shape=(n_samples, int(codes.max()) + 1))
 
 

@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Floats
+from spexplain.arguments import check_weights
 from spexplain.metrics.inputs import table_of
 from spexplain.tree import Tree
 from spexplain.tree.boxes import Box, leaf_boxes
 
 
-def weighted_average_depth(tree: Tree, X: Any = None, *, sizes: Any = None) -> float:
+def weighted_average_depth(
+    tree: Tree, X: Any = None, *, sizes: Any = None, sample_weight: Any = None
+) -> float:
     """Return the mean number of tests that a row passes before it reaches its leaf.
 
     Parameters
@@ -22,6 +25,8 @@ def weighted_average_depth(tree: Tree, X: Any = None, *, sizes: Any = None) -> f
         Rows to average over; by default the training rows, as counted in ``tree.size``.
     sizes : array of shape (n_leaves,), optional
         Instead of `X`: the number of rows, or their weight, in each leaf from left to right.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows of `X`.
 
     Returns
     -------
@@ -35,11 +40,13 @@ def weighted_average_depth(tree: Tree, X: Any = None, *, sizes: Any = None) -> f
     >>> metrics.weighted_average_depth(deeper)
     1.6
     """
-    weights = _leaf_weights(tree, X, sizes)
+    weights = _leaf_weights(tree, X, sizes, sample_weight)
     return float(weights @ tree.node_depths[tree.leaves] / weights.sum())
 
 
-def weighted_average_explanation_size(tree: Tree, X: Any = None, *, sizes: Any = None) -> float:
+def weighted_average_explanation_size(
+    tree: Tree, X: Any = None, *, sizes: Any = None, sample_weight: Any = None
+) -> float:
     """Return the mean number of conditions in the rule that explains a row's cluster.
 
     Several tests of one feature in the same direction leave one condition, the tightest. An interval
@@ -54,6 +61,8 @@ def weighted_average_explanation_size(tree: Tree, X: Any = None, *, sizes: Any =
         Rows to average over; by default the training rows, as counted in ``tree.size``.
     sizes : array of shape (n_leaves,), optional
         Instead of `X`: the number of rows, or their weight, in each leaf from left to right.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows of `X`.
 
     Returns
     -------
@@ -69,13 +78,15 @@ def weighted_average_explanation_size(tree: Tree, X: Any = None, *, sizes: Any =
     >>> metrics.weighted_average_explanation_size(deeper)
     1.3
     """
-    weights = _leaf_weights(tree, X, sizes)
+    weights = _leaf_weights(tree, X, sizes, sample_weight)
     counts = np.array([count_thresholds(box) for box in leaf_boxes(tree)])
     return float(weights @ counts / weights.sum())
 
 
-def _leaf_weights(tree: Tree, X: Any, sizes: Any) -> Floats:
+def _leaf_weights(tree: Tree, X: Any, sizes: Any, sample_weight: Any) -> Floats:
     """Return the weight of every leaf, from left to right."""
+    if X is None and sample_weight is not None:
+        raise ValueError("sample_weight needs the rows that it is about: give X, too.")
     if X is not None and sizes is not None:
         raise ValueError("Give either X or sizes, not both.")
     if X is not None:
@@ -84,7 +95,8 @@ def _leaf_weights(tree: Tree, X: Any, sizes: Any) -> Floats:
             raise ValueError(
                 f"X has {table.shape[1]} columns, but the tree tests {tree.n_features}."
             )
-        return np.bincount(tree.apply(table), minlength=tree.n_leaves).astype(np.float64)
+        own = check_weights(sample_weight, len(table))
+        return np.bincount(tree.apply(table), own, minlength=tree.n_leaves).astype(np.float64)
     weights = np.asarray(tree.size[tree.leaves] if sizes is None else sizes, dtype=np.float64)
     if weights.shape != (tree.n_leaves,):
         raise ValueError(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from spexplain.aliases import LeafWeight
-from spexplain.graphs import CliqueGraph
+from spexplain.graphs import CliqueGraph, MembershipGraph
 from spexplain.objectives.base import Objective, compilable
 from spexplain.records import Side
 
@@ -20,7 +20,7 @@ def associations(left: Side, right: Side, node: Side) -> Any:
     return association(left, right, node) + association(right, left, node)
 
 
-def gini_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "size") -> Objective:
+def gini_cart(graph: CliqueGraph | MembershipGraph, leaf_weight: LeafWeight = "size") -> Objective:
     """Mean Gini impurity of the leaves (CART), from the same counts as the unit cliques.
 
     With `leaf_weight` "size" the leaf whose drop of impurity, weighted by its samples, is largest is
@@ -40,7 +40,9 @@ def gini_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "size") -> Objective
     return Objective("gini", graph, mean_impurity, value, priority, flat_if_pure=True, trend=trend)
 
 
-def volume_cart(graph: CliqueGraph, leaf_weight: LeafWeight = "size") -> Objective:
+def volume_cart(
+    graph: CliqueGraph | MembershipGraph, leaf_weight: LeafWeight = "size"
+) -> Objective:
     """CART with volumes in place of sizes: the largest normalised cut of the independent-set graph of the node.
 
     Joins samples of *different* clusters of the node; Ψ = 2 − (2α(L)/vol(L) + 2α(R)/vol(R)) is

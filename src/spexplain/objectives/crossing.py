@@ -6,7 +6,7 @@ import numpy as np
 
 from spexplain.graphs import PairGraph, StarGraph
 from spexplain.graphs.kernel import SurrogateStar
-from spexplain.objectives.base import Objective, compilable
+from spexplain.objectives.base import LeafValue, Objective, compilable
 from spexplain.records import Pair, Side
 
 Denominator: TypeAlias = Literal["min", "product"]
@@ -50,15 +50,22 @@ def imm(graph: StarGraph | SurrogateStar) -> Objective:
 
     With ``pairs="any"`` of the graph a cut must part some two centres of the node, with "furthest"
     the two that are furthest apart (modified IMM). The tree's objective is its number of parted
-    samples, its mistakes.
+    samples, its mistakes, or their weight.
     """
-    return Objective("imm", graph, parted_samples, half_boundary, trend=_FEW_PARTED)
+    return Objective("imm", graph, parted_samples, _parted_weight(graph), trend=_FEW_PARTED)
 
 
 def emn(graph: StarGraph, denominator: Denominator = "min") -> Objective:
     """Parted samples per parted centre (EMN): mistakes over the smaller number of centres, or over their product."""
     score = parted_per_center if denominator == "min" else parted_per_pair
-    return Objective("emn", graph, score, half_boundary, trend=_FEW_PARTED)
+    return Objective("emn", graph, score, _parted_weight(graph), trend=_FEW_PARTED)
+
+
+def _parted_weight(graph: StarGraph | SurrogateStar) -> LeafValue:
+    """Return the value of a leaf: half the weight of the edges that leave it."""
+    if graph.unit == 1.0:
+        return half_boundary
+    return lambda node: half_boundary(node) * graph.unit
 
 
 def non_uniform_cut(graph: PairGraph) -> Objective:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spexplain.aliases import Floats, Ints
-from spexplain.arguments import check_integer, check_number
+from spexplain.arguments import check_integer, check_number, check_weights
 from spexplain.memory import check_memory
 from spexplain.metrics.price import gaussian_kernel
 from spexplain.references.lloyd import (
@@ -138,7 +138,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> KernelKMeans:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelKMeans:
         """Cluster the rows of X.
 
         Parameters
@@ -147,6 +147,8 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             Rows to cluster, or their kernel matrix if `kernel="precomputed"`.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows: one of weight w counts as w rows.
 
         Returns
         -------
@@ -166,7 +168,13 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             "take fewer rows or clusters, or a smaller n_init",
         )
         self._kernel = Kernel.over(X, self.kernel, params)
-        problem = _Means(self._kernel, n_clusters, cache_bytes=cache_size * 2**20)
+        self._weights = check_weights(sample_weight, X.shape[0])
+        if self._weights is not None:
+            # So little that it never counts beside others, but a start of such rows alone has a mean.
+            self._weights = np.maximum(self._weights, 1e-200 * self._weights.max())
+        problem = _Means(
+            self._kernel, n_clusters, cache_bytes=cache_size * 2**20, weights=self._weights
+        )
         starts = self._starts(problem, n_init)
         run = lloyd(problem, starts, max_iter=max_iter, verbose=self.verbose)
         self._clusters = run.centers
@@ -192,7 +200,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         labels = np.empty(X.shape[0], dtype=np.int64)
-        indicator = indicator_of(self._clusters.members, self._kernel.X.shape[0])
+        indicator = indicator_of(self._clusters.members, self._kernel.X.shape[0], self._weights)
         for block in self._kernel.blocks(self._kernel.prepare(X)):
             similarities = mean_similarities(indicator, block.columns)
             labels[block.rows], _ = nearest(similarities, self._clusters.within, block.scale)
@@ -229,7 +237,9 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             drawn = [_random_labels(n_samples, n_clusters, rng) for rng in generators]
             return [Clusters(members_of(labels, n_clusters)) for labels in drawn]
         if self.init == "k-means++":
-            rows = spread_rows(problem.distances_to, n_samples, n_clusters, generators)
+            rows = spread_rows(
+                problem.distances_to, n_samples, n_clusters, generators, problem.weights
+            )
             return [Clusters(list(start[:, np.newaxis])) for start in rows]
         raise ValueError(
             f'init must be "k-means++", "random" or an array of labels, got {self.init!r}.'
@@ -340,16 +350,23 @@ class Clusters:
 class _Means:
     """The kernel k-means problem on the rows of a kernel."""
 
-    def __init__(self, kernel: Kernel, n_clusters: int, cache_bytes: float) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        n_clusters: int,
+        cache_bytes: float,
+        weights: Floats | None = None,
+    ) -> None:
         self.kernel = kernel
         self.n_clusters = n_clusters
+        self.weights = weights
         self.squares = kernel.diagonal()
         fits = 8 * self.squares.size**2 <= cache_bytes
         self.cache = list(kernel.blocks(kernel.X)) if fits else None
 
     def assign(self, starts: Sequence[Clusters]) -> list[Assignment]:
         members = [rows for start in starts for rows in start.members]
-        indicator = indicator_of(members, self.squares.size)
+        indicator = indicator_of(members, self.squares.size, self.weights)
         similarities = np.empty(indicator.shape)
         scale = np.empty(self.squares.size)
         for block in self.cache or self.kernel.blocks(self.kernel.X):
@@ -357,13 +374,23 @@ class _Means:
             scale[block.rows] = block.scale
         found = []
         for start, own in zip(starts, np.split(similarities, len(starts)), strict=True):
-            start.within = np.array([own[i, rows].mean() for i, rows in enumerate(start.members)])
+            start.within = np.array(
+                [self._mean(own[i, rows], rows) for i, rows in enumerate(start.members)]
+            )
             labels, low = nearest(own, start.within, scale)
             found.append(Assignment(labels, without_noise(self.squares + low, scale)))
         return found
 
+    def _mean(self, values: Floats, rows: Ints) -> float:
+        """Return the mean of one value for each of some rows."""
+        if self.weights is None:
+            return float(values.mean())
+        return float(np.average(values, weights=self.weights[rows]))
+
     def update(self, labels: Ints, centers: Clusters) -> Clusters:
         members = members_of(labels, self.n_clusters)
+        if self.weights is not None:
+            members = [rows[self.weights[rows] > 1e-200 * self.weights.max()] for rows in members]
         pairs = zip(members, centers.members, strict=True)
         return Clusters([new if new.size else old for new, old in pairs])
 
@@ -380,10 +407,10 @@ class _Means:
         return without_noise(squares - 2 * columns, squares)
 
 
-def indicator_of(members: Sequence[Ints], n_samples: int) -> Any:
-    """Return the sparse matrix (n_clusters, n_samples) with a 1 for every member."""
-    bounds = np.cumsum([0, *(rows.size for rows in members)])
-    entries = (np.ones(bounds[-1]), np.concatenate(members), bounds)
+def indicator_of(members: Sequence[Ints], n_samples: int, weights: Floats | None = None) -> Any:
+    """Return the sparse matrix (n_clusters, n_samples) with a 1, or the weight, for every member."""
+    bounds, rows = np.cumsum([0, *(rows.size for rows in members)]), np.concatenate(members)
+    entries = (np.ones(bounds[-1]) if weights is None else weights[rows], rows, bounds)
     return csr_array(entries, shape=(len(members), n_samples))
 
 
@@ -393,7 +420,8 @@ def mean_similarities(indicator: Any, columns: Floats) -> Floats:
     A sparse product adds each cluster's rows one by one, so a column's result does not depend
     on the other columns and clusters; its cost does not grow with the number of clusters.
     """
-    means: Floats = (indicator @ columns) / np.diff(indicator.indptr)[:, np.newaxis]
+    sizes = np.asarray(indicator.sum(axis=1)).reshape(-1, 1)
+    means: Floats = (indicator @ columns) / sizes
     return means
 
 

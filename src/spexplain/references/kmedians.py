@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spexplain.aliases import Floats, Ints
-from spexplain.arguments import check_integer
+from spexplain.arguments import check_integer, check_weights
 from spexplain.references.lloyd import (
     Assignment,
     check_enough_samples,
@@ -28,6 +28,7 @@ from spexplain.references.lloyd import (
     spread_rows,
     warn_about,
 )
+from spexplain.table.distances import weighted_medians
 
 # Entries of one block of distances: 8 MB, whatever the number of rows.
 _BLOCK_ENTRIES = 2**20
@@ -103,7 +104,7 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> KMedians:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMedians:
         """Cluster the rows of X.
 
         Parameters
@@ -112,6 +113,8 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             Rows to cluster.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows: one of weight w counts as w rows.
 
         Returns
         -------
@@ -123,8 +126,10 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         X = validate_data(self, X, dtype=np.float64, order="C")
         check_enough_samples(X.shape[0], n_clusters)
         check_magnitude(X)
-        starts = self._starts(X, n_clusters, n_init)
-        run = lloyd(_Medians(X, n_clusters), starts, max_iter=max_iter, verbose=self.verbose)
+        weights = check_weights(sample_weight, X.shape[0])
+        starts = self._starts(X, n_clusters, n_init, weights)
+        problem = _Medians(X, n_clusters, weights)
+        run = lloyd(problem, starts, max_iter=max_iter, verbose=self.verbose)
         self.cluster_centers_ = run.centers
         self.labels_ = run.labels
         self.inertia_ = run.cost
@@ -188,7 +193,9 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         rows: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return rows
 
-    def _starts(self, X: Floats, n_clusters: int, n_init: int) -> list[Floats]:
+    def _starts(
+        self, X: Floats, n_clusters: int, n_init: int, weights: Floats | None
+    ) -> list[Floats]:
         """Return the centres that each start begins with."""
         if not isinstance(self.init, str):
             centers = check_array(self.init, dtype=np.float64, input_name="init")
@@ -204,7 +211,11 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             return [X[rng.choice(n_samples, n_clusters, replace=False)] for rng in generators]
         if self.init == "k-medians++":
             rows = spread_rows(
-                lambda rows: cdist(X, X[rows], "cityblock"), X.shape[0], n_clusters, generators
+                lambda rows: cdist(X, X[rows], "cityblock"),
+                X.shape[0],
+                n_clusters,
+                generators,
+                weights,
             )
             return list(X[rows])
         raise ValueError(
@@ -215,9 +226,10 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 class _Medians:
     """The k-medians problem; a start's centres are an array (n_clusters, n_features)."""
 
-    def __init__(self, X: Floats, n_clusters: int) -> None:
+    def __init__(self, X: Floats, n_clusters: int, weights: Floats | None = None) -> None:
         self.X = X
         self.n_clusters = n_clusters
+        self.weights = weights
 
     def assign(self, starts: Sequence[Floats]) -> list[Assignment]:
         return [_nearest(self.X, centers) for centers in starts]
@@ -225,7 +237,11 @@ class _Medians:
     def update(self, labels: Ints, centers: Floats) -> Floats:
         updated = centers.copy()
         for cluster, rows in enumerate(members_of(labels, self.n_clusters)):
-            if rows.size:
+            if self.weights is not None:
+                known = rows[self.weights[rows] > 0]
+                if known.size:
+                    updated[cluster] = weighted_medians(self.X[known], self.weights[known])
+            elif rows.size:
                 # X[rows] is a copy, which the median may reorder in place.
                 updated[cluster] = np.median(self.X[rows], axis=0, overwrite_input=True)
         return updated

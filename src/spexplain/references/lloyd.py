@@ -31,6 +31,7 @@ class Problem(Protocol[Centers]):
     """What a clustering must tell Lloyd's alternation about its centres."""
 
     n_clusters: int
+    weights: Floats | None  # of the rows; None: all one
 
     def assign(self, starts: Sequence[Centers]) -> list[Assignment]:
         """Give every row its nearest centre, for all starts in one pass over the data."""
@@ -111,7 +112,10 @@ def _assign_without_empty(
         for i in pending:
             sizes = np.bincount(found[i].labels, minlength=problem.n_clusters)
             clusters = np.flatnonzero(sizes == 0)
-            rows = _furthest(found[i].distances, clusters.size)
+            distances = found[i].distances
+            if problem.weights is not None:  # a row of weight 0 needs no centre
+                distances = np.where(problem.weights > 0, distances, 0.0)
+            rows = _furthest(distances, clusters.size)
             if rows.size:
                 centers[i] = problem.place(centers[i], clusters[: rows.size], rows)
                 moved.append(i)
@@ -121,9 +125,16 @@ def _assign_without_empty(
             found[i] = anew
         pending = moved
     return [
-        LloydRun(own, assignment.labels, float(assignment.distances.sum()), n_iter)
+        LloydRun(own, assignment.labels, _cost(assignment, problem.weights), n_iter)
         for own, assignment in zip(centers, found, strict=True)
     ]
+
+
+def _cost(assignment: Assignment, weights: Floats | None) -> float:
+    """Return the distances of all rows, added."""
+    return float(
+        (assignment.distances if weights is None else assignment.distances * weights).sum()
+    )
 
 
 def _furthest(distances: Floats, count: int) -> Ints:
@@ -152,6 +163,7 @@ def spread_rows(
     n_samples: int,
     n_clusters: int,
     generators: Sequence[np.random.RandomState],
+    weights: Floats | None = None,
 ) -> Ints:
     """Draw rows to start from, each with probability proportional to its cost so far.
 
@@ -164,16 +176,22 @@ def spread_rows(
         Number of rows, and of rows wanted per start.
     generators : sequence of RandomState
         One per start.
+    weights : array of shape (n_samples,), optional
+        Weights of the rows, which multiply their costs.
 
     Returns
     -------
     rows : ndarray of shape (n_starts, n_clusters)
     """
     rows = np.empty((len(generators), n_clusters), dtype=np.int64)
-    rows[:, 0] = [rng.randint(n_samples) for rng in generators]
+    if weights is None:
+        rows[:, 0] = [rng.randint(n_samples) for rng in generators]
+    else:
+        rows[:, 0] = [_draw(weights, rng) for rng in generators]
+    own = np.ones(n_samples) if weights is None else weights
     nearest = distances_to(rows[:, 0])
     for j in range(1, n_clusters):
-        rows[:, j] = [_draw(nearest[:, i], rng) for i, rng in enumerate(generators)]
+        rows[:, j] = [_draw(nearest[:, i] * own, rng) for i, rng in enumerate(generators)]
         np.minimum(nearest, distances_to(rows[:, j]), out=nearest)
     return rows
 

@@ -1,16 +1,25 @@
 """Reference clusterings by name: how a table is clustered when the caller brings no labels."""
 
+import warnings
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from spexplain.aliases import Array, Matrix
+from spexplain.aliases import Array, Floats, Matrix
+from spexplain.exceptions import WeightWarning
 from spexplain.openmp import fork_safe
 
 NAMES = ("spectral", "kmeans", "kmedians", "kernel_kmeans")
 
 
-def cluster(reference: Any, X: Matrix, n_clusters: int, random_state: Any) -> Array:
+def cluster(
+    reference: Any,
+    X: Matrix,
+    n_clusters: int,
+    random_state: Any,
+    sample_weight: Floats | None = None,
+) -> Array:
     """Return the labels that a named or given clusterer finds.
 
     Parameters
@@ -24,6 +33,8 @@ def cluster(reference: Any, X: Matrix, n_clusters: int, random_state: Any) -> Ar
         Clusters for a named reference; a given clusterer brings its own number.
     random_state : int, RandomState or None
         Seed for a named reference.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows, for clusterers that take them; it is said if one does not.
     """
     if isinstance(reference, str):
         clusterer = _named(reference, X, n_clusters, random_state)
@@ -36,6 +47,17 @@ def cluster(reference: Any, X: Matrix, n_clusters: int, random_state: Any) -> Ar
             f"reference={reference!r} must be one of {', '.join(NAMES)}, or a clusterer with fit_predict."
         )
     with fork_safe():
+        if sample_weight is None:
+            return np.asarray(clusterer.fit_predict(X))
+        if _takes_weights(clusterer):
+            return np.asarray(clusterer.fit_predict(X, sample_weight=sample_weight))
+        name = reference if isinstance(reference, str) else type(clusterer).__name__
+        warnings.warn(
+            f"reference={name!r} takes no sample_weight: the clusters are those of the rows without weights; the tree "
+            "and all measures use them.",
+            WeightWarning,
+            stacklevel=6,
+        )
         return np.asarray(clusterer.fit_predict(X))
 
 
@@ -45,6 +67,13 @@ def takes_entries(reference: Any) -> bool:
         return reference == "kmeans"
     tags = getattr(reference, "__sklearn_tags__", None)
     return tags is not None and bool(tags().input_tags.sparse)
+
+
+def _takes_weights(clusterer: Any) -> bool:
+    known = signature(clusterer.fit_predict).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in known.values()):  # handed on to fit
+        known = signature(clusterer.fit).parameters
+    return "sample_weight" in known
 
 
 def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:

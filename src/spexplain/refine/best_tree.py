@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Bools, Ints, Matrix
+from spexplain.aliases import Bools, Floats, Ints, Matrix
 from spexplain.engines import Engine
-from spexplain.graphs import CliqueGraph, StarGraph
+from spexplain.graphs import CliqueGraph, MembershipGraph, StarGraph, WeightedStar
 from spexplain.grow import grow
-from spexplain.metrics.agreement import RandIndex, pair_sums, pairs
+from spexplain.metrics.agreement import RandIndex, counted, pair_sums, pairs
 from spexplain.objectives import Objective, emn, gini_cart, spex
 from spexplain.records import Cut
-from spexplain.refine.goals import AgreementGoal
+from spexplain.refine.goals import AgreementGoal, moving_rows
 from spexplain.refine.local import improve, retested
 from spexplain.refine.routes import Routes, exchanged
 from spexplain.refine.rows import SortedRows
+from spexplain.table.distances import weighted_centers
 from spexplain.tree import Test, Tree
 
 START_NAMES = ("spex", "emn", "cart", "agreement")
@@ -53,6 +54,8 @@ class AgreementImprover:
         Fewest rows in a leaf.
     max_depth : int, optional
         Most tests on a path.
+    amounts : array of int, shape (n_samples,), optional
+        How many rows each row counts for; by default one.
     """
 
     def __init__(
@@ -62,25 +65,30 @@ class AgreementImprover:
         *,
         min_samples_leaf: int = 1,
         max_depth: int | None = None,
+        amounts: Ints | None = None,
     ) -> None:
-        self.orders, self.codes = orders, codes
+        self.orders, self.codes, self.amounts = orders, codes, amounts
         self.min_samples_leaf, self.max_depth = min_samples_leaf, max_depth
 
     def agreement(self, tree: Tree) -> Fraction:
         """Return the adjusted Rand index of a tree's leaves and the clusters."""
-        return AgreementGoal(self.codes, Routes(tree, self.orders.columns), 1).best
+        return self._goal(Routes(tree, self.orders.columns), 1).best
+
+    def _goal(self, routes: Routes, min_samples_leaf: int | None = None) -> AgreementGoal:
+        need = self.min_samples_leaf if min_samples_leaf is None else min_samples_leaf
+        return AgreementGoal(self.codes, routes, need, self.amounts)
 
     def refined(self, tree: Tree, passes: int | None = None) -> tuple[Tree, Fraction]:
         """Return the tree with its cuts re-optimised, and its agreement."""
         routes = Routes(tree, self.orders.columns)
-        goal = AgreementGoal(self.codes, routes, self.min_samples_leaf)
+        goal = self._goal(routes)
         improve(routes, self.orders, goal, passes)
         return retested(tree, routes), goal.best
 
     def exchanged(self, tree: Tree) -> tuple[Tree, Fraction]:
         """Return the tree after exchanges of leaves that raise the agreement, as far as one look around finds them."""
         routes = Routes(tree, self.orders.columns)
-        goal = AgreementGoal(self.codes, routes, self.min_samples_leaf)
+        goal = self._goal(routes)
         if tree.n_leaves < 3:
             return tree, goal.best
         insertions = sorted(self._insertions(routes, goal), key=lambda new: -new.score)
@@ -91,7 +99,7 @@ class AgreementImprover:
                 routes.tree, found.dropped, new.node, new.test, new_left=new.new_left
             )
             other_routes = Routes(other, self.orders.columns)
-            other_goal = AgreementGoal(self.codes, other_routes, self.min_samples_leaf)
+            other_goal = self._goal(other_routes)
             if other_goal.best <= goal.best:
                 break
             routes, goal = other_routes, other_goal
@@ -169,9 +177,10 @@ def _drops(
     labels = routes.labels.astype(np.int64)
     in_node = (first <= labels) & (labels < last)
     labels[in_node & chipped] = n_leaves
-    table = np.bincount(labels * n_columns + goal.codes, minlength=(n_leaves + 1) * n_columns)
+    table = counted(labels * n_columns + goal.codes, goal.amounts, (n_leaves + 1) * n_columns)
     table = table.reshape(-1, n_columns)
-    if np.any(table.sum(axis=1) < np.append(goal.need, min_samples_leaf)):
+    n_rows = np.bincount(labels, minlength=n_leaves + 1)
+    if np.any(n_rows < np.append(goal.need, min_samples_leaf)):
         return
     for leaf, node in enumerate(routes.tree.leaves.tolist()):
         if node == new.node:
@@ -185,7 +194,8 @@ def _drops(
             target[(first <= target) & (target < last) & chipped[rows]] = n_leaves
         after = table.copy()
         after[leaf] = 0
-        np.add.at(after, (target, goal.codes[rows]), 1)
+        own = 1 if goal.amounts is None else goal.amounts[rows]
+        np.add.at(after, (target, goal.codes[rows]), own)
         score = float(goal.index.rounded(*pair_sums(after[:, :-1])))
         yield Exchange(score, new, node)
 
@@ -232,13 +242,22 @@ class AgreementSearch:
         Reference clusters 0..k-1; rows with -1 do not count.
     min_samples_leaf : int, default=1
         Fewest rows in a leaf.
+    amounts : array of int, shape (n_samples,), optional
+        How many rows each row counts for. With them a node is swept whenever the rest of the tree has
+        changed: sizes are no small numbers then.
     """
 
     depends_on_tree = True
 
-    def __init__(self, orders: SortedRows, codes: Ints, min_samples_leaf: int = 1) -> None:
-        self.orders, self.min_samples_leaf = orders, min_samples_leaf
-        self.index = RandIndex.of(codes)
+    def __init__(
+        self,
+        orders: SortedRows,
+        codes: Ints,
+        min_samples_leaf: int = 1,
+        amounts: Ints | None = None,
+    ) -> None:
+        self.orders, self.min_samples_leaf, self.amounts = orders, min_samples_leaf, amounts
+        self.index = RandIndex.of(codes, amounts)
         self.n_clusters = int(codes.max(initial=-1)) + 1
         self.codes = np.where(codes < 0, self.n_clusters, codes)
         self.n_features = len(orders.columns)
@@ -275,7 +294,28 @@ class AgreementSearch:
 
     def best_cuts(self, nodes: Sequence[RowRange], rival: float = np.inf) -> list[Cut | None]:
         """Return the cut of each node after which the index is highest, the rest of the tree as it is."""
-        return [self._best_cut(node) for node in nodes]
+        find = self._best_cut if self.amounts is None else self._best_weighted_cut
+        return [find(node) for node in nodes]
+
+    def _best_weighted_cut(self, node: RowRange) -> Cut | None:
+        rows = self.orders.rows(*node)
+        ways = np.zeros(len(self.codes), dtype=np.int64), np.ones(len(self.codes), dtype=np.int64)
+        need = np.full(2, self.min_samples_leaf)
+        same, both = self._sums(self._totals(node))
+        outside = self.same - same, self.both - both
+        moving = moving_rows(
+            self.codes,
+            self.n_clusters + 1,
+            self.amounts,
+            rows,
+            ways,
+            need,
+            outside,
+            self.index,
+            -np.inf,
+        )
+        score, test = self.orders.best_move(*node, moving)
+        return None if test is None else Cut(test.feature, test.upper, -score, -score)
 
     def _best_cut(self, node: RowRange) -> Cut | None:
         if node not in self.fronts:
@@ -317,7 +357,9 @@ class AgreementSearch:
         return BestBySize(same, features, places, both, *self._sums(totals))
 
     def _totals(self, node: RowRange) -> Ints:
-        return np.bincount(self.codes[self.orders.rows(*node)], minlength=self.n_clusters + 1)
+        rows = self.orders.rows(*node)
+        own = None if self.amounts is None else self.amounts[rows]
+        return counted(self.codes[rows], own, self.n_clusters + 1)
 
     def _sums(self, totals: Ints) -> tuple[int, int]:
         clustered = totals[:-1]
@@ -342,7 +384,7 @@ def started(name: str, X: Matrix, ground: AgreementImprover, engine: Engine, n_l
     """
     tree = None
     if name != "agreement":
-        objective = _OBJECTIVES[name](X, ground.codes)
+        objective = _OBJECTIVES[name](X, ground.codes, ground.amounts)
         search = engine.bind(X, objective, min_samples_leaf=ground.min_samples_leaf)
         tree = grow(search, max_leaves=n_leaves, max_depth=ground.max_depth)
     return grown_by_agreement(ground, n_leaves, tree)
@@ -352,26 +394,43 @@ def grown_by_agreement(ground: AgreementImprover, n_leaves: int, start: Tree | N
     """Return a tree grown by agreement, from one leaf or from a given tree."""
     if start is not None and start.n_leaves >= n_leaves:
         return start
-    search = AgreementSearch(ground.orders, ground.codes, ground.min_samples_leaf)
+    search = AgreementSearch(ground.orders, ground.codes, ground.min_samples_leaf, ground.amounts)
     return grow(search, max_leaves=n_leaves, max_depth=ground.max_depth, start=start)
 
 
-def _spex(X: Matrix, codes: Ints) -> Objective:
-    return spex(CliqueGraph.from_labels(codes))
+def cliques(codes: Ints, amounts: Ints | None = None) -> CliqueGraph | MembershipGraph:
+    """Return the cliques of clusters 0..k-1, of rows that count for several where amounts are given."""
+    if amounts is None:
+        return CliqueGraph.from_labels(codes)
+    return MembershipGraph.from_amounts(_by_cluster(codes, amounts))
 
 
-def _cart(X: Matrix, codes: Ints) -> Objective:
-    return gini_cart(CliqueGraph.from_labels(codes), "size")
+def _by_cluster(codes: Ints, amounts: Ints) -> Floats:
+    table = np.zeros((len(codes), int(codes.max()) + 1))
+    known = np.flatnonzero(codes >= 0)
+    table[known, codes[known]] = amounts[known]
+    return table
 
 
-def _emn(X: Matrix, codes: Ints) -> Objective:
+def _spex(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
+    return spex(cliques(codes, amounts))
+
+
+def _cart(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
+    return gini_cart(cliques(codes, amounts), "size")
+
+
+def _emn(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
+    if amounts is not None:
+        table = _by_cluster(codes, amounts)
+        return emn(WeightedStar.from_amounts(table, weighted_centers(X, table, "kmeans")))
     centers = [
         np.mean(X[codes == code], axis=0, dtype=np.float64) for code in range(codes.max() + 1)
     ]
     return emn(StarGraph(codes, np.stack(centers)))
 
 
-_OBJECTIVES: dict[str, Callable[[Matrix, Ints], Objective]] = {
+_OBJECTIVES: dict[str, Callable[[Matrix, Ints, Ints | None], Objective]] = {
     "spex": _spex,
     "emn": _emn,
     "cart": _cart,

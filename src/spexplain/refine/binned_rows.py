@@ -199,6 +199,7 @@ class _NodeSearch:
             (same, both, short),
             moving.ratio,
             least,
+            None,
             index,
             place,
         )

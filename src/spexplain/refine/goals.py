@@ -7,7 +7,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.ledgers import ledger_of
-from spexplain.metrics.agreement import RandIndex, pair_sums
+from spexplain.metrics.agreement import RandIndex, counted, pair_sums
 from spexplain.objectives import Objective
 from spexplain.refine.moves import NodeMoves, check_walk, packed, walk_of
 from spexplain.refine.routes import Routes
@@ -21,19 +21,26 @@ _MARGIN = 1e-12  # share of the objective that counts as rounding
 class AgreementGoal:
     """Re-optimise cuts of a tree for the adjusted Rand index between its leaves and reference clusters."""
 
-    def __init__(self, codes: Ints, routes: Routes, min_samples_leaf: int) -> None:
-        self.index = RandIndex.of(codes)
+    def __init__(
+        self,
+        codes: Ints,
+        routes: Routes,
+        min_samples_leaf: int,
+        amounts: Ints | None = None,
+    ) -> None:
+        self.index, self.amounts = RandIndex.of(codes, amounts), amounts
         self.routes = routes
         self.n_columns = int(codes.max(initial=-1)) + 2
         # The last column of the table counts rows of no cluster.
         self.codes = np.where(codes < 0, self.n_columns - 1, codes)
         self.table = self._table()
-        self.need = np.minimum(self.table.sum(axis=1), min_samples_leaf)
+        rows = np.bincount(routes.labels, minlength=routes.n_leaves)
+        self.need = np.minimum(rows, min_samples_leaf)
         self.best = self._score(self.table)
 
     def _table(self) -> Ints:
         cells = self.routes.labels * self.n_columns + self.codes
-        counts = np.bincount(cells, minlength=self.routes.n_leaves * self.n_columns)
+        counts = counted(cells, self.amounts, self.routes.n_leaves * self.n_columns)
         return counts.reshape(-1, self.n_columns)
 
     def _score(self, table: Ints) -> Fraction:
@@ -76,22 +83,54 @@ class AgreementGoal:
         least : float
             Only a higher index counts.
         """
-        codes, n_leaves = self.codes[rows], len(need)
-        into, out = (route[rows].astype(np.int64) * self.n_columns + codes for route in routes)
-        table = np.bincount(out, minlength=n_leaves * self.n_columns).reshape(-1, self.n_columns)
-        same, both = pair_sums(np.concatenate([outside, table])[:, :-1])
-        return PairMoveTable(
-            packed(len(self.codes), rows, into, out, n_leaves * self.n_columns),
-            np.repeat(np.arange(n_leaves, dtype=np.int32), self.n_columns),
-            np.tile(np.arange(self.n_columns) < self.n_columns - 1, n_leaves),
-            table.ravel(),
-            table[:, :-1].sum(axis=1),
-            table.sum(axis=1),
+        pairs_outside = pair_sums(outside[:, :-1])
+        return moving_rows(
+            self.codes,
+            self.n_columns,
+            self.amounts,
+            rows,
+            routes,
             need,
-            (same, both, int(np.sum(table.sum(axis=1) < need))),
-            self.index.ratio,
+            pairs_outside,
+            self.index,
             least,
         )
+
+
+def moving_rows(
+    codes: Ints,
+    n_columns: int,
+    amounts: Ints | None,
+    rows: Ints,
+    routes: tuple[Array, Array],
+    need: Ints,
+    pairs_outside: tuple[int, int],
+    index: RandIndex,
+    least: float,
+) -> PairMoveTable:
+    """Return what happens when rows move from their right to their left leaf; see `AgreementGoal.moving`.
+
+    `pairs_outside` are the pairs within cells and within leaves of all other leaves.
+    """
+    own, n_leaves = codes[rows], len(need)
+    into, out = (route[rows].astype(np.int64) * n_columns + own for route in routes)
+    n_cells = n_leaves * n_columns
+    table = counted(out, None if amounts is None else amounts[rows], n_cells).reshape(-1, n_columns)
+    n_rows = np.bincount(routes[1][rows], minlength=n_leaves)
+    same, both = pair_sums(table[:, :-1])
+    return PairMoveTable(
+        packed(len(codes), rows, into, out, n_cells),
+        np.repeat(np.arange(n_leaves, dtype=np.int32), n_columns),
+        np.tile(np.arange(n_columns) < n_columns - 1, n_leaves),
+        table.ravel(),
+        table[:, :-1].sum(axis=1),
+        n_rows,
+        need,
+        (pairs_outside[0] + same, pairs_outside[1] + both, int(np.sum(n_rows < need))),
+        index.ratio,
+        least,
+        amounts,
+    )
 
 
 class ObjectiveGoal:

@@ -7,9 +7,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from spexplain.aliases import Ints, Matrix
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.arguments import check_choice
 from spexplain.ledgers import ledger_of
+from spexplain.metrics.agreement import whole_counts
 from spexplain.objectives import Objective
 from spexplain.records import Cut
 from spexplain.refine.goals import AgreementGoal, ObjectiveGoal
@@ -41,6 +42,7 @@ def refine(
     *,
     goal: GoalName = "objective",
     labels: Ints | None = None,
+    sample_weight: Floats | None = None,
     passes: int | None = None,
     min_samples_leaf: int = 1,
     n_jobs: int | None = None,
@@ -67,6 +69,9 @@ def refine(
         Lower the objective, or raise the adjusted Rand index between leaves and `labels`.
     labels : array of int, shape (n_samples,), optional
         Reference clusters 0..k-1, for ``goal="agreement"``; rows with -1 do not count.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows, for ``goal="agreement"``: one of weight w counts as w rows. An objective has
+        them in its graph.
     passes : int, optional
         Most passes over the tree; by default as many as change something.
     min_samples_leaf : int, default=1
@@ -98,20 +103,23 @@ def refine(
     if goal == "agreement" and labels is None:
         raise ValueError('goal="agreement" needs labels to agree with.')
     extra = objective.graph.extra if goal == "objective" else None
+    amounts = None if sample_weight is None else whole_counts(sample_weight)
     if tree.n_leaves > 1 and (passes is None or passes > 0):
-        with _parted(X, extra, goal, n_jobs) as table:
+        in_bins = goal == "agreement" and amounts is None and X.size >= _MANY_VALUES
+        with _parted(X, extra, n_jobs, in_bins=in_bins) as table:
             routes = Routes(tree, table.columns)
-            improve(routes, table, _goal(goal, objective, labels, routes, min_samples_leaf), passes)
+            aim = _goal(goal, objective, labels, amounts, routes, min_samples_leaf)
+            improve(routes, table, aim, passes)
             tree = retested(tree, routes)
     return revalued(tree, X, objective)
 
 
 @contextmanager
 def _parted(
-    X: Matrix, extra: Matrix | None, goal: GoalName, n_jobs: int | None
+    X: Matrix, extra: Matrix | None, n_jobs: int | None, *, in_bins: bool
 ) -> Iterator[NodeRows]:
-    """Give the rows of a table: in bins where these spare sorting a large one."""
-    if goal == "agreement" and extra is None and X.size >= _MANY_VALUES:
+    """Give the rows of a table, sorted or in bins."""
+    if in_bins:
         from spexplain.refine.binned_rows import BinnedRows
 
         with Threads(count_threads(n_jobs)) as threads:
@@ -125,12 +133,13 @@ def _goal(
     goal: GoalName,
     objective: Objective,
     labels: Ints | None,
+    amounts: Ints | None,
     routes: Routes,
     min_samples_leaf: int,
 ) -> Goal:
     if goal == "objective":
         return ObjectiveGoal(objective, routes, min_samples_leaf)
-    return AgreementGoal(np.asarray(labels, dtype=np.int64), routes, min_samples_leaf)
+    return AgreementGoal(np.asarray(labels, dtype=np.int64), routes, min_samples_leaf, amounts)
 
 
 def improve(routes: Routes, table: NodeRows, goal: Goal, passes: int | None = None) -> None:

@@ -11,7 +11,15 @@ from typing import Protocol
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.ledgers import CostLedger, EdgeLedger, LabelLedger, Ledger, PairLedger, StarLedger
+from spexplain.ledgers import (
+    CostLedger,
+    EdgeLedger,
+    LabelLedger,
+    Ledger,
+    MembershipLedger,
+    PairLedger,
+    StarLedger,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +165,7 @@ class EdgeWalk:
             self.routes,
             self.places,
             self.ledger.neighbors,
-            self.ledger.vertices[:2],
+            self.ledger.moved,
             self.ledger.graph.n_samples,
             self.start,
             self.rows,
@@ -171,10 +179,11 @@ class EdgeWalk:
 
 
 @walk_of.register(CostLedger)
-class CostWalk:
-    """Costs of serving the leaves from every centre, added up."""
+@walk_of.register(MembershipLedger)
+class AmountWalk:
+    """Amounts of the leaves, added up: the costs of serving them from every centre, or what each cluster has."""
 
-    def __init__(self, ledger: CostLedger, moves: NodeMoves) -> None:
+    def __init__(self, ledger: CostLedger | MembershipLedger, moves: NodeMoves) -> None:
         self.costs, self.need = np.ascontiguousarray(ledger.amounts, dtype=np.int64), moves.need
         self.routes = np.full((2, len(self.costs)), -1, dtype=np.int32)
         self.routes[:, moves.members] = moves.left, moves.right

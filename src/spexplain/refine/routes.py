@@ -153,15 +153,16 @@ def exchanged(
     return tree_of(rebuilt(0), tree.n_features)
 
 
-def in_order_of_gain(tree: Tree, X: Matrix, codes: Ints) -> Tree:
+def in_order_of_gain(tree: Tree, X: Matrix, codes: Ints, amounts: Ints | None = None) -> Tree:
     """Return the same tree with its splits in another order: each step the one that agrees best.
 
-    So `Tree.truncate` gives the most faithful trees.
+    So `Tree.truncate` gives the most faithful trees. With `amounts`, a row counts for that many.
     """
     leaf_of = np.full(tree.n_nodes, LEAF)
     leaf_of[tree.leaves] = np.arange(tree.n_leaves)
     tables: dict[int, Ints] = {}
-    table, index = leaf_table(tree.apply(X), codes, tree.n_leaves), RandIndex.of(codes)
+    table = leaf_table(tree.apply(X), codes, tree.n_leaves, amounts)
+    index = RandIndex.of(codes, amounts)
     for node in range(tree.n_nodes - 1, -1, -1):  # children are younger than their parents
         is_leaf = tree.feature[node] == LEAF
         left, right = int(tree.left[node]), int(tree.right[node])

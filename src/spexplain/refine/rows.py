@@ -31,6 +31,7 @@ class PairMoveTable(NamedTuple):
     start: tuple[int, int, int]  # pairs in cells, pairs in leaves, leaves below their need
     ratio: tuple[float, float, float, float]
     least: float  # only a higher index counts
+    amounts: Ints | None = None  # how many rows each row counts for in pairs; None: one
 
 
 class NodeRows(Protocol):

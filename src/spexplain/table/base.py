@@ -8,9 +8,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
+from spexplain.arguments import check_weights
 from spexplain.table.columns import column_numbers, default_names
 from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
+from spexplain.table.places import on_host
 from spexplain.table.reference import Reference
 from spexplain.tree import Column, Kind, Tree
 
@@ -85,6 +87,13 @@ class Table(Rows):
     def select(self, columns: Sequence[int]) -> Self:
         """Return the table of some columns only."""
 
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only; refused where rows cannot be left out."""
+        raise ValueError(
+            "sample_weight is 0 for some rows, which cannot be left out of a table in partitions; drop them from X, y "
+            "and sample_weight, or pass a table in memory."
+        )
+
     @abstractmethod
     def training_rows(self) -> Matrix:
         """Return the values on the host as they were at the fit."""
@@ -116,6 +125,10 @@ class Table(Rows):
     def reference(self, y: Any, noise: NoisePolicy = "ignore") -> Reference:
         """Return the labels of the rows as a clustering to explain."""
         return Reference.from_labels(y, n_samples=len(self), noise=noise)
+
+    def weights(self, sample_weight: Any) -> Floats | None:
+        """Return the weights of the rows; None where all are one."""
+        return check_weights(on_host(sample_weight), len(self))
 
     @abstractmethod
     def fetch(self, leaves: Any) -> Any:

@@ -88,6 +88,10 @@ class DeviceTable(Table):
         """Return which training values meet the tests of a tree."""
         return node_values(self.values, tree)
 
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only."""
+        return replace(self, values=self.values[rows], seen=None)
+
     @property
     def origin(self) -> Floats:
         """The first row."""

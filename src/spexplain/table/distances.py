@@ -42,3 +42,47 @@ def check_costs(n_samples: int, n_centers: int) -> None:
         f"Costs of serving {n_samples:,} rows from {n_centers:,} centres",
         "take fewer rows or clusters, or a method without such costs, as SpexClique, CART and IMM are",
     )
+
+
+def weighted_centers(X: Matrix, amounts: Floats, cost: CostName) -> Floats:
+    """Return the mean ("kmeans") or coordinate-wise median ("kmedians") of clusters of weighted rows.
+
+    A row of weight w counts as w rows. Shapes: amounts (n_rows, n_clusters), result (n_clusters, n_columns).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.distances import weighted_centers
+    >>> weighted_centers(np.array([[0.0], [4.0]]), np.array([[3.0], [1.0]]), "kmeans")
+    array([[1.]])
+    """
+    centers = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for own in amounts.T:
+            rows = np.flatnonzero(own)
+            points, weights = X[rows].astype(np.float64), own[rows]
+            if cost == "kmedians":
+                centers.append(weighted_medians(points, weights))
+            else:
+                centers.append(weights @ points / weights.sum())
+    found = np.array(centers)
+    if not np.isfinite(found).all():
+        raise ValueError(
+            "X holds values so large that the centres of its clusters overflow; scale its columns, for example with "
+            "scikit-learn's StandardScaler."
+        )
+    return found
+
+
+def weighted_medians(points: Floats, weights: Floats) -> Floats:
+    """Return the median of every column: the middle of the values around half of the weight."""
+    medians = np.empty(points.shape[1])
+    for column, values in enumerate(points.T):
+        order = np.argsort(values, kind="stable")
+        running = np.cumsum(weights[order])
+        half = running[-1] / 2
+        last = len(order) - 1
+        low = min(int(np.searchsorted(running, half, side="left")), last)
+        high = min(int(np.searchsorted(running, half, side="right")), last)
+        medians[column] = np.mean(values[order[[low, high]]])
+    return medians

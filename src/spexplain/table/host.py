@@ -135,6 +135,10 @@ class HostTable(Table):
         """Return which training values meet the tests of a tree. O(n_rows · depth)."""
         return node_values(self.values, tree)
 
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only."""
+        return replace(self, values=self.values[rows], seen=None)
+
     @property
     def origin(self) -> Floats:
         """The first row."""

@@ -17,7 +17,7 @@ from spexplain.table.checks import check_finite, first_flaw
 from spexplain.table.coding import N_CODES, Binning, code
 from spexplain.table.distances import CostName, service_costs
 from spexplain.table.host import group_sizes, node_values
-from spexplain.table.reference import Reference, mixed_labels
+from spexplain.table.reference import NOISE, Reference, missing_labels, mixed_labels
 from spexplain.tree import Tree
 
 LIMB = 34  # bits of either half of a number: with 2**28 rows a partition, sums fit 63 bits
@@ -178,22 +178,33 @@ def exact_sums(block: Any, codes: Array, n_clusters: int, exponents: Ints) -> tu
 
 
 def classes_of(block: Any) -> list[Array]:
-    """Return the distinct labels of a block; refuse missing ones."""
+    """Return the distinct labels of a block, and how many are missing."""
     labels = np.asarray(block)
-    return [Reference.from_labels(labels, n_samples=len(labels), noise="cluster").classes]
+    is_missing = missing_labels(labels)
+    known = Reference.from_labels(
+        labels[~is_missing], n_samples=int(np.count_nonzero(~is_missing)), noise="cluster"
+    )
+    return [known.classes, np.array([np.count_nonzero(is_missing)])]
 
 
 def merge_classes(parts: list[list[Array]]) -> list[Array]:
-    """Return the distinct labels of several blocks."""
-    found = [classes for (classes,) in parts if len(classes)]
+    """Return the distinct labels of several blocks, and how many are missing."""
+    found = [classes for classes, _ in parts if len(classes)]
+    n_missing = np.sum([missing for _, missing in parts], axis=0)
     if not found:
-        return parts[0]
+        return [parts[0][0], n_missing]
     try:
-        return [np.unique(np.concatenate(found))]
+        return [np.unique(np.concatenate(found)), n_missing]
     except TypeError:
         raise mixed_labels() from None
 
 
-def encode(block: Array, classes: Array, n_noise: int) -> Ints:
-    """Return labels as places among the classes; noise, which comes first, as -1."""
-    return (np.searchsorted(classes, block) - n_noise).astype(np.int32)
+def encode(block: Array, classes: Array) -> Array:
+    """Return labels as places among the classes; -1 for those that are none of them: noise."""
+    codes = np.full(len(block), NOISE, dtype=np.int32)
+    known = np.flatnonzero(~missing_labels(block))
+    if len(classes):
+        places = np.minimum(np.searchsorted(classes, block[known]), len(classes) - 1)
+        is_class = classes[places] == block[known]
+        codes[known[is_class]] = places[is_class]
+    return codes

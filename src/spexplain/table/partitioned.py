@@ -17,7 +17,7 @@ from spexplain.table.coding import MAX_BINS, Binning, binning_of, code, limits_o
 from spexplain.table.columns import kinds_of
 from spexplain.table.distances import CostName
 from spexplain.table.places import is_collection
-from spexplain.table.reference import Reference, count_noise
+from spexplain.table.reference import Reference, check_missing, noise_rows
 from spexplain.table.workers import Workers, add_tuples, current_client
 from spexplain.tree import Kind, Tree
 
@@ -371,11 +371,16 @@ class PartitionedTable(Table):
             raise ValueError(f"y must hold one label per row of X, got {values.ndim} dimensions.")
         labels = self._aligned(values)
         blocks = [(block,) for block in labels.to_delayed().reshape(-1)]
-        (classes,) = self.workers.ask("classes", worker.classes_of, blocks, worker.merge_classes)
-        n_noise = count_noise(classes, noise)
-        nothing = np.empty(0, np.int32)
-        codes = labels.map_blocks(worker.encode, classes, n_noise, dtype=np.int32, meta=nothing)
-        return Reference(labels, codes, classes[n_noise:], has_noise=bool(n_noise))
+        classes, missing = self.workers.ask(
+            "classes", worker.classes_of, blocks, worker.merge_classes
+        )
+        has_missing = bool(missing[0])
+        if has_missing:
+            check_missing(noise)
+        is_noise = noise_rows(classes, noise)
+        kept, nothing = classes[~is_noise], np.empty(0, np.int32)
+        codes = labels.map_blocks(worker.encode, kept, dtype=np.int32, meta=nothing)
+        return Reference(labels, codes, kept, has_noise=has_missing or bool(is_noise.any()))
 
 
 def _sampled(workers: Workers, blocks: list[Any], n_features: int) -> Floats:

@@ -1,11 +1,14 @@
 """The reference clustering as an estimator sees it: labels 0..k-1, the caller's own names for them, and noise."""
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, NoisePolicy
+from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
+from spexplain.exceptions import NoiseWarning, quoted, quoted_list
 from spexplain.table.places import on_host
 
 NOISE = -1
@@ -27,6 +30,8 @@ class Reference:
         A centre for each code, for the methods that need centres.
     has_noise : bool
         Whether some rows belong to no cluster.
+    memberships : array of float, shape (n_samples, k), optional
+        How much of each row belongs to every cluster, where rows are shared between clusters.
     """
 
     labels: Array
@@ -34,6 +39,7 @@ class Reference:
     classes: Array
     centers: Floats | None = None
     has_noise: bool = False
+    memberships: Floats | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -42,27 +48,94 @@ class Reference:
 
     @classmethod
     def from_labels(cls, y: Any, *, n_samples: int, noise: NoisePolicy = "ignore") -> Self:
-        """Return the reference of labels of any type; refuse missing or misshapen ones."""
+        """Return the reference of labels of any type, or of memberships; refuse misshapen ones."""
         labels = _as_array(on_host(y))
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
+        if labels.ndim == 2 and labels.dtype.kind in "buif":
+            return cls._of_memberships(labels, getattr(y, "columns", None), n_samples)
         if labels.ndim != 1:
             raise ValueError(
-                f"y must hold one label per row of X, got an array of shape {labels.shape}."
+                "y must hold one label per row of X, or one column of memberships per cluster, got an array of "
+                f"shape {labels.shape} and dtype {labels.dtype}."
             )
         if len(labels) != n_samples:
             raise ValueError(f"y has {len(labels)} labels, but X has {n_samples} rows.")
-        if _has_missing(labels):
-            raise ValueError(
-                "y holds missing labels; drop those rows, or mark noise with the integer label -1."
-            )
+        is_noise = noise_rows(labels, noise)
         try:
-            classes, codes = np.unique(labels, return_inverse=True)
+            classes, places = np.unique(labels[~is_noise], return_inverse=True)
         except TypeError:
             raise mixed_labels() from None
-        n_noise = count_noise(classes, noise)
+        codes = np.full(n_samples, NOISE, dtype=np.int64)
+        codes[~is_noise] = places
+        return cls(labels, codes, classes, has_noise=bool(is_noise.any()))
+
+    @classmethod
+    def _of_memberships(cls, given: Array, columns: Any, n_samples: int) -> Self:
+        """Return the reference of rows that are shared between clusters."""
+        if len(given) != n_samples:
+            raise ValueError(f"y has {len(given)} rows of memberships, but X has {n_samples} rows.")
+        memberships = given.astype(np.float64)
+        if not np.isfinite(memberships).all() or memberships.min(initial=0.0) < 0:
+            raise ValueError(
+                "y holds memberships that are negative, missing or infinite; every row needs one number of at "
+                "least 0 per cluster."
+            )
+        n_clusters = memberships.shape[1]
+        classes = np.arange(n_clusters)
+        if columns is not None:
+            classes = _as_array(list(columns))
+            if len(set(classes.tolist())) < n_clusters:
+                raise ValueError("y has two columns of memberships of the same name; rename one.")
+        codes = np.where(memberships.any(axis=1), memberships.argmax(axis=1), NOISE)
+        is_hard = (
+            np.all((memberships == 0) | (memberships == 1)) and (memberships.sum(axis=1) <= 1).all()
+        )
         return cls(
-            labels, codes.astype(np.int64) - n_noise, classes[n_noise:], has_noise=bool(n_noise)
+            labels_of_codes(classes, codes),
+            codes,
+            classes,
+            has_noise=bool((codes < 0).any()),
+            memberships=None if is_hard else memberships,
+        ).weighed(None)
+
+    def weighed(self, weights: Floats | None) -> Self:
+        """Return the reference without the clusters of which nothing is left once rows have weights."""
+        if weights is None and self.memberships is None:
+            totals = np.bincount(self.codes[self.codes >= 0], minlength=self.n_clusters)
+        else:
+            totals = self.amounts(weights).sum(axis=0)
+        kept = np.flatnonzero(totals > 0)
+        if len(kept) == self.n_clusters:
+            return self
+        place = np.full(self.n_clusters + 1, NOISE)  # the last is what noise finds
+        place[kept] = np.arange(len(kept))
+        shared = self.memberships
+        return replace(
+            self,
+            codes=place[self.codes],
+            classes=self.classes[kept],
+            memberships=None if shared is None else shared[:, kept],
+        )
+
+    def amounts(self, weights: Floats | None = None) -> Floats:
+        """Return what every row adds to each cluster, shape (n_samples, k)."""
+        if self.memberships is not None:
+            found = self.memberships
+        else:
+            found = np.zeros((len(self.codes), self.n_clusters))
+            known = np.flatnonzero(self.codes >= 0)
+            found[known, self.codes[known]] = 1.0
+        return found if weights is None else found * weights[:, None]
+
+    def rows(self, chosen: Array) -> Self:
+        """Return the reference of some rows only, with the same clusters."""
+        shared = self.memberships
+        return replace(
+            self,
+            labels=self.labels[chosen],
+            codes=self.codes[chosen],
+            memberships=None if shared is None else shared[chosen],
         )
 
     def counts(self, leaf_ids: Ints, n_leaves: int) -> Ints:
@@ -81,10 +154,122 @@ class Reference:
         return np.where(only_noise, NOISE, winners) if only_noise.any() else winners
 
 
-def count_noise(classes: Array, noise: NoisePolicy) -> int:
-    """Return how many of the sorted distinct labels mean rows of no cluster: 1 or 0."""
-    is_noise = classes.dtype.kind == "i" and len(classes) > 0 and classes[0] == NOISE
-    return int(noise == "ignore" and is_noise)
+def labels_of_codes(classes: Array, codes: Ints) -> Array:
+    """Return the label of every code; noise is -1 among numbers, "-1" among texts, and None among others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.reference import labels_of_codes
+    >>> labels_of_codes(np.array(["a", "b"]), np.array([1, -1])).tolist()
+    ['b', '-1']
+    """
+    if not len(classes):
+        return np.full(len(codes), NOISE)
+    labels: Array = classes[np.maximum(codes, 0)]
+    if (codes >= 0).all():
+        return labels
+    if classes.dtype.kind in "if":
+        return np.where(codes < 0, classes.dtype.type(NOISE), labels)
+    if classes.dtype.kind == "u":
+        return np.where(codes < 0, NOISE, labels.astype(np.int64))
+    if classes.dtype.kind == "U":
+        return np.where(codes < 0, str(NOISE), labels)
+    named = labels.astype(object)
+    named[codes < 0] = str(NOISE) if all(isinstance(each, str) for each in classes) else None
+    return named
+
+
+def noise_rows(labels: Array, noise: NoisePolicy) -> Bools:
+    """Return which labels mean rows of no cluster; say so unless it is the integer -1 or the caller named them.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        The caller's labels.
+    noise : {"ignore", "cluster"}, label or list of labels
+        "ignore" means -1, -1.0, "-1" and missing labels; "cluster" means none; labels mean themselves
+        and missing ones.
+    """
+    is_missing = missing_labels(labels)
+    if isinstance(noise, str) and noise == "cluster":
+        if is_missing.any():
+            check_missing(noise)
+        return is_missing
+    if isinstance(noise, str) and noise == "ignore":
+        is_minus_one = _equal(labels, NOISE) | _equal(labels, str(NOISE))
+        found = is_missing | is_minus_one
+        if found.any() and labels.dtype.kind != "i":
+            _warn_of_noise(labels, is_missing, is_minus_one)
+        return found
+    named = _named_noise(noise)
+    is_named = np.zeros(len(labels), dtype=np.bool_)
+    for label in named:
+        is_named |= _equal(labels, label)
+    if not is_named.any():
+        shown = noise if isinstance(noise, str) else quoted_list(named)
+        raise ValueError(
+            f'noise={shown!r} must be "ignore", "cluster", or a label (or a list of labels) of y that means rows of '
+            "no cluster."
+        )
+    if is_missing.any():
+        _warn_of_noise(labels, is_missing, np.zeros_like(is_missing))
+    return is_named | is_missing
+
+
+def check_missing(noise: NoisePolicy) -> None:
+    """Refuse missing labels where noise is to be a cluster."""
+    if isinstance(noise, str) and noise == "cluster":
+        raise ValueError(
+            'y holds missing labels, which cannot be a cluster (noise="cluster"); give them a label, or pass '
+            'noise="ignore".'
+        )
+
+
+def _named_noise(noise: Any) -> list[Any]:
+    """Return the labels that a caller says mean noise."""
+    if isinstance(noise, str) or not isinstance(noise, Iterable):
+        return [noise]
+    return list(noise)
+
+
+def _equal(labels: Array, label: Any) -> Bools:
+    """Return which labels are equal to one, whatever their types."""
+    if labels.dtype.kind == "O":
+        return np.array([_same(each, label) for each in labels], dtype=np.bool_)
+    is_text, is_time = labels.dtype.kind in "UT", labels.dtype.kind in "mM"
+    if is_text != isinstance(label, str) or is_time != isinstance(
+        label, np.datetime64 | np.timedelta64
+    ):
+        return np.zeros(len(labels), dtype=np.bool_)
+    return np.asarray(labels == label, dtype=np.bool_)
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return isinstance(one, str) == isinstance(other, str) and bool(one == other)
+    except (TypeError, ValueError):
+        return False
+
+
+def _warn_of_noise(labels: Array, is_missing: Bools, is_minus_one: Bools) -> None:
+    """Say which labels were taken to mean noise."""
+    places, told = np.flatnonzero(is_minus_one), []
+    if len(places):
+        label = np.asarray(labels[places[0]]).item()
+        told.append(f"{_counted(len(places))} with the label {quoted(label)}")
+    if is_missing.any():
+        told.append(f"{_counted(int(is_missing.sum()))} without a label")
+    warnings.warn(
+        f"y: {' and '.join(told)} count as noise, rows of no cluster; the parameter noise can name other labels, or "
+        "make noise a cluster.",
+        NoiseWarning,
+        stacklevel=2,
+    )
+
+
+def _counted(n_rows: int) -> str:
+    return "1 row" if n_rows == 1 else f"{n_rows:,} rows"
 
 
 def mixed_labels() -> ValueError:
@@ -109,15 +294,16 @@ def _as_array(y: Any) -> Array:
     return labels
 
 
-def _has_missing(labels: Array) -> bool:
+def missing_labels(labels: Array) -> Bools:
+    """Return which labels are missing: None, NaN, NaT or pandas' NA."""
     if labels.dtype.kind in "mM":
-        return bool(np.isnat(labels).any())
+        return np.asarray(np.isnat(labels))
     if labels.dtype.kind == "f":
-        return bool(np.isnan(labels).any())
+        return np.asarray(np.isnan(labels))
     if labels.dtype.kind == "O":
         # NaN and pandas' NA differ from themselves (or refuse to say); None is None.
-        return any(each is None or _is_na(each) for each in labels)
-    return False
+        return np.array([each is None or _is_na(each) for each in labels], dtype=np.bool_)
+    return np.zeros(len(labels), dtype=np.bool_)
 
 
 def _is_na(label: Any) -> bool:

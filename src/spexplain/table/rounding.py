@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.aliases import Floats, Ints
 from spexplain.table.base import NodeValues, Table
 from spexplain.tree import Column, Test, Tree
 
@@ -101,13 +101,13 @@ def rounded(
     changes : list of RoundedTest
         The tests that left their gap, parents first.
     """
-    values: Matrix = table.training_rows()
-    n_most = int(tolerance * len(values))
+    n_most = int(tolerance * len(table))
     tests, changes = {}, []
-    members: dict[int, Ints] = {0: np.arange(len(values))}
+    members: dict[int, Ints] = {0: np.arange(len(table))}
     for node, test in tree.tests.items():
         rows, column = members.pop(node), table.columns[test.feature]
-        x = values[rows, test.feature].astype(np.float64, copy=False)
+        x = table.select([test.feature]).to_host("round_to", "use round_to=None")[rows, 0]
+        x = x.astype(np.float64, copy=False)
         found = test
         if test.values is None and test.lower == -np.inf and np.isfinite(test.upper):
             found = _rounder(test, column, x, n_most, max(1, least))
