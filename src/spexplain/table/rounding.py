@@ -131,4 +131,5 @@ def _rounder(test: Test, column: Column, x: Floats, n_most: int, least: int) -> 
         return test
     # With a cut behind the first value that may stay, and before the last that may go.
     threshold = column.between(float(ordered[first - 1]), float(ordered[last]))
-    return replace(test, upper=threshold)
+    is_rounder = column.effort(threshold) < column.effort(test.upper)
+    return replace(test, upper=threshold) if is_rounder else test

@@ -122,6 +122,33 @@ class Column:
             return _round_duration(low, high)
         return roundest(low, high)
 
+    def effort(self, t: float) -> int:
+        """Return how hard a threshold is to say: its significant digits, or how fine a date is."""
+        if self.kind == "date":
+            moment = np.datetime64(_wall(t + 1, self.zone), "us")
+            return next(
+                place
+                for place, unit in enumerate(_DATE_UNITS)
+                if moment == moment.astype(f"datetime64[{unit}]")
+            )
+        if self.kind == "duration":
+            units = (_DAY, *_CLOCK.values())
+            place = next(place for place, unit in enumerate(units) if t % unit == 0)
+            return 20 * place + significant_digits(t / units[place])
+        return significant_digits(t)
+
+
+def significant_digits(x: float) -> int:
+    """Return how many digits a number has, zeros at either end apart.
+
+    Examples
+    --------
+    >>> from spexplain.tree.column import significant_digits
+    >>> significant_digits(1200.0), significant_digits(0.125), significant_digits(0.0)
+    (2, 3, 0)
+    """
+    return 0 if x == 0 else len(Decimal(repr(float(x))).normalize().as_tuple().digits)
+
 
 def as_column(column: "Column | str") -> Column:
     """Return a column; a name alone stands for a column of numbers."""
