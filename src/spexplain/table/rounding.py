@@ -41,7 +41,7 @@ def settled(tree: Tree, table: Table) -> Tree:
     >>> from spexplain.tree import Tree
     >>> table = HostTable(np.array([[18.2], [31.7], [44.0]]))
     >>> tree = Tree.root(n_features=1, size=3).split(0, feature=0, threshold=24.95, sizes=(1, 2))
-    >>> settled(tree, table).threshold[0]
+    >>> float(settled(tree, table).threshold[0])
     20.0
     """
     around = table.node_values(tree)
