@@ -118,7 +118,10 @@ def to_python(explanation: "Explanation", *, label: LabelKind = "leaf") -> str:
     """
     labels = [_literal(each) for each in explanation.leaf_labels(label)]
     meaning = "leaf id" if label == "leaf" else "reference label"
-    readers = {column: _READERS.get(explanation.fields[column].kind, _ANY_NUMBER) for column in explanation.used}
+    readers = {
+        column: _READERS.get(explanation.fields[column].kind, _ANY_NUMBER)
+        for column in explanation.used
+    }
     sources = dict(sorted(readers.values()))
     has_dates = not {"moment", "duration"}.isdisjoint(sources)
     source = _HEADER.format(

@@ -10,25 +10,33 @@ import numpy as np
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
 from spexplain.facts.schema import plain
-from spexplain.tree import Tree
+from spexplain.tree import Column, Tree
+from spexplain.tree.column import KINDS, zone_info
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
 FORMAT = "spexplain.model"
-VERSION = 1
+VERSION = 2
+_PLAIN_VERSION = 1  # of models whose columns all hold numbers, which are still read
 # Far beyond any tree that explains something; what is larger is a mistake or an attack.
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
 MAX_LEAVES = 100_000
+MAX_CATEGORIES = 1_000_000  # of all columns together, and of all tests of categories
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
 # Settings that decide how long a fit takes, never what comes out: the same model is the same file.
 _NOT_STORED = ("engine", "n_jobs", "verbose")
-# Values of the largest model: names twice, eight arrays over the nodes, labels and purities, and all
-# that is stored about the training rows, of the grown tree too.
-_MAX_VALUES = 2 * MAX_COLUMNS + 2 * (11 * 2 * MAX_LEAVES + 2 * MAX_COUNTS) + 20 * MAX_STEPS
+# Values of the largest model: names twice and what columns hold, nine arrays over the nodes, labels
+# and purities, and all that is stored about the training rows, of the grown tree too.
+_MAX_VALUES = (
+    7 * MAX_COLUMNS
+    + 3 * MAX_CATEGORIES
+    + 2 * (13 * 2 * MAX_LEAVES + 2 * MAX_COUNTS)
+    + 20 * MAX_STEPS
+)
 _FEW = 100_000  # characters whose values need no counting
 _BLOCK = 1 << 20  # characters that are counted at a time
 
@@ -38,9 +46,12 @@ _KEYS = {
     "written_by",
     "estimator",
     "feature_names",
+    "columns",
     "reference",
     "tree",
 }
+# Entries of a column; those that are not there have their default.
+_COLUMN_KEYS = ("kind", "categories", "zone", "has_missing")
 # Entries of "training", which files of older versions do not have.
 _TRAINING_KEYS = {
     "columns",
@@ -84,6 +95,7 @@ def to_json(explanation: "Explanation") -> str:
     """
     tree, columns = explanation.tree, explanation.columns
     _check_size(tree.n_features, tree.n_leaves)
+    _check_n_categories(explanation.described or (), tree)
     is_named = columns is not None and all(isinstance(each, str) for each in columns)
     document = {
         "format": FORMAT,
@@ -91,6 +103,7 @@ def to_json(explanation: "Explanation") -> str:
         "written_by": explanation.version,
         "estimator": explanation.method,
         "feature_names": list(explanation.names) if is_named else None,
+        "columns": _columns(explanation),
         "reference": _reference(explanation),
         "tree": tree.to_dict(),
     }
@@ -103,6 +116,35 @@ def to_json(explanation: "Explanation") -> str:
 
 def _dumped(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
+
+
+def _columns(explanation: "Explanation") -> list[dict[str, Any]] | None:
+    """Return what the columns hold; None where all hold numbers."""
+    if explanation.described is None:
+        return None
+    default, found = Column(""), []
+    for column in explanation.fields:
+        entries = {key: getattr(column, key) for key in _COLUMN_KEYS}
+        entries = {key: value for key, value in entries.items() if value != getattr(default, key)}
+        if "categories" in entries:
+            entries["categories"] = [_category(each, column) for each in column.categories]
+        found.append(entries)
+    return found if any(found) else None
+
+
+def _category(value: Any, column: Column) -> Any:
+    """Return a category as JSON has it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    is_plain = type_of_plain(type(value).__name__) is not None
+    is_known = isinstance(value, str) or (
+        is_plain and abs(value) < (2**63 if type(value) is int else inf)
+    )
+    if not is_known:
+        raise ValueError(
+            f"Column {quoted(column.name)} has the category {quoted(value)}; JSON can hold strings, int64 "
+            "integers, finite floats and booleans: turn it into such a value before fit."
+        )
+    return value
 
 
 def _reference(explanation: "Explanation") -> dict[str, Any] | None:
@@ -187,9 +229,12 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
     data = _parsed(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise refusal(f'an object with "format": "{FORMAT}" is expected')
-    if data.get("version") != VERSION or isinstance(data.get("version"), bool):
+    if data.get("version") == _PLAIN_VERSION and not isinstance(data["version"], bool):
+        data = {"columns": None} | data | {"version": VERSION}
+    if data.get("version") != VERSION:
         raise refusal(
-            f"it has format version {quoted(data.get('version'))}, but this spexplain reads version {VERSION}"
+            f"it has format version {quoted(data.get('version'))}, but this spexplain reads versions "
+            f"{_PLAIN_VERSION} and {VERSION}"
         )
     if set(data) - {"training"} != _KEYS:
         odd = (set(data) - {"training"}) ^ _KEYS
@@ -200,6 +245,7 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
         return {
             "tree": tree,
             "columns": _names(data["feature_names"]),
+            "described": _described(data["columns"], tree),
             "leaf_reference": labels,
             "leaf_purity": purity,
             "method": _string(data, "estimator"),
@@ -224,6 +270,54 @@ def _tree(data: Any) -> Tree:
     if tree.size.min() < 0:
         raise ValueError("size of this tree must not be negative")
     return tree
+
+
+def _described(data: Any, tree: Tree) -> tuple[Column, ...] | None:
+    """Return what the columns hold; refuse tests of categories that no column has."""
+    columns = None
+    if data is not None:
+        if not isinstance(data, list) or len(data) != tree.n_features:
+            raise ValueError("columns must be null or a list with one object per column")
+        columns = tuple(_column(f"x{number}", entries) for number, entries in enumerate(data))
+        _check_n_categories(columns, tree)
+    for node, codes in tree.values.items():
+        known = () if columns is None else columns[tree.feature[node]].categories
+        if any(code >= len(known) for code in codes):
+            raise ValueError("values of this tree must be codes of the categories of its columns")
+    return columns
+
+
+def _column(name: str, entries: Any) -> Column:
+    """Return what one column holds."""
+    if not isinstance(entries, dict) or not set(entries) <= set(_COLUMN_KEYS):
+        raise ValueError(f"columns must hold objects with {', '.join(_COLUMN_KEYS)} only")
+    kind, zone = entries.get("kind", "number"), entries.get("zone")
+    categories, has_missing = entries.get("categories", []), entries.get("has_missing", False)
+    if kind not in KINDS:
+        raise ValueError(f"kind of a column must be one of {', '.join(KINDS)}")
+    if type(has_missing) is not bool:
+        raise ValueError("has_missing of a column must be true or false")
+    if not isinstance(categories, list) or any(
+        type_of_plain(type(each).__name__) is None for each in categories
+    ):
+        raise ValueError(
+            "categories of a column must be a list of strings, numbers, true and false"
+        )
+    column = Column(name, kind, tuple(categories), zone, has_missing)
+    if len(column.codes) != len(categories):
+        raise ValueError("categories of a column must differ from each other")
+    if categories and kind != "category":
+        raise ValueError("only a column of kind category has categories")
+    if zone is not None and (kind != "date" or not _is_zone(zone)):
+        raise ValueError("zone of a column must be the time zone of a column of dates")
+    return column
+
+
+def _is_zone(zone: Any) -> bool:
+    try:
+        return isinstance(zone, str) and zone_info(zone) is not None
+    except (ValueError, OSError, KeyError):  # zones that are not found are a KeyError
+        return False
 
 
 def _read_training(data: Any, tree: Tree) -> dict[str, Any]:
@@ -353,6 +447,15 @@ def _check_size(n_features: int, n_leaves: int) -> None:
         raise ValueError(
             f"A tree of {n_features} columns and {n_leaves} leaves is too large for JSON "
             f"(at most {MAX_COLUMNS} columns and {MAX_LEAVES} leaves)."
+        )
+
+
+def _check_n_categories(columns: tuple[Column, ...], tree: Tree) -> None:
+    n_known = sum(len(column.categories) for column in columns)
+    n_tested = sum(len(codes) for codes in tree.values.values())
+    if max(n_known, n_tested) > MAX_CATEGORIES:
+        raise ValueError(
+            f"{n_known} categories, and {n_tested} in tests, are too many for JSON (at most {MAX_CATEGORIES})."
         )
 
 

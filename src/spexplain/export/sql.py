@@ -204,7 +204,9 @@ def _condition(dialect: Dialect, x: str, region: Region, column: Column) -> tupl
 def _categories(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
     """Return the conditions, one of which holds, of categories; what was never seen counts as missing."""
     argument = f"Column {column.name!r}"
-    values = [value.item() if isinstance(value, np.generic) else value for value in column.categories]
+    values = [
+        value.item() if isinstance(value, np.generic) else value for value in column.categories
+    ]
     types = {_TYPES.get(type(value), type(value).__name__) for value in values}
     if len(types) > 1 or not types <= set(_TYPES.values()):
         raise ValueError(
