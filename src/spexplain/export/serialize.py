@@ -23,20 +23,14 @@ _PLAIN_VERSION = 1  # of models whose columns all hold numbers, which are still 
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
 MAX_LEAVES = 100_000
-MAX_CATEGORIES = 1_000_000  # of all columns together, and of all tests of categories
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
 # Settings that decide how long a fit takes, never what comes out: the same model is the same file.
 _NOT_STORED = ("engine", "n_jobs", "verbose")
-# Values of the largest model: names twice and what columns hold, nine arrays over the nodes, labels
-# and purities, and all that is stored about the training rows, of the grown tree too.
-_MAX_VALUES = (
-    7 * MAX_COLUMNS
-    + 3 * MAX_CATEGORIES
-    + 2 * (13 * 2 * MAX_LEAVES + 2 * MAX_COUNTS)
-    + 20 * MAX_STEPS
-)
+# Commas and brackets outside of strings: a million names and what these columns hold, or 100,000 leaves
+# and all that is known about them. Each is a value that takes memory once it is parsed.
+_MAX_VALUES = 9_000_000
 _FEW = 100_000  # characters whose values need no counting
 _BLOCK = 1 << 20  # characters that are counted at a time
 
@@ -95,7 +89,6 @@ def to_json(explanation: "Explanation") -> str:
     """
     tree, columns = explanation.tree, explanation.columns
     _check_size(tree.n_features, tree.n_leaves)
-    _check_n_categories(explanation.described or (), tree)
     is_named = columns is not None and all(isinstance(each, str) for each in columns)
     document = {
         "format": FORMAT,
@@ -111,7 +104,13 @@ def to_json(explanation: "Explanation") -> str:
     if any(value is not None for value in training.values()):
         document["training"] = training
     lines = (f"{json.dumps(key)}: {_dumped(value)}" for key, value in document.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    if len(text) > MAX_CHARACTERS or _n_values(text) > _MAX_VALUES:
+        raise ValueError(
+            f"A model of {tree.n_features} columns and {tree.n_leaves} leaves with all their categories is too "
+            "large for JSON; leave out columns of very many categories."
+        )
+    return text
 
 
 def _dumped(value: Any) -> str:
@@ -279,7 +278,6 @@ def _described(data: Any, tree: Tree) -> tuple[Column, ...] | None:
         if not isinstance(data, list) or len(data) != tree.n_features:
             raise ValueError("columns must be null or a list with one object per column")
         columns = tuple(_column(f"x{number}", entries) for number, entries in enumerate(data))
-        _check_n_categories(columns, tree)
     for node, codes in tree.values.items():
         known = () if columns is None else columns[tree.feature[node]].categories
         if any(code >= len(known) for code in codes):
@@ -447,15 +445,6 @@ def _check_size(n_features: int, n_leaves: int) -> None:
         raise ValueError(
             f"A tree of {n_features} columns and {n_leaves} leaves is too large for JSON "
             f"(at most {MAX_COLUMNS} columns and {MAX_LEAVES} leaves)."
-        )
-
-
-def _check_n_categories(columns: tuple[Column, ...], tree: Tree) -> None:
-    n_known = sum(len(column.categories) for column in columns)
-    n_tested = sum(len(codes) for codes in tree.values.values())
-    if max(n_known, n_tested) > MAX_CATEGORIES:
-        raise ValueError(
-            f"{n_known} categories, and {n_tested} in tests, are too many for JSON (at most {MAX_CATEGORIES})."
         )
 
 
