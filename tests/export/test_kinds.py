@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from export.conftest import DuckDB, SQLite
-from export.kinds import KINDS, NAN, Sample, samples
+from export.kinds import KINDS, NAN, Sample, raw_value, samples
 from export.test_onnx import run
 from export.test_python_source import function
 from spexplain.explanation import Explanation, from_json
@@ -114,6 +114,20 @@ def test_scikit_learn(sample):
     )
     classifier = to_sklearn(Explanation(model.tree, described=model.described))
     np.testing.assert_array_equal(classifier.predict(rows), model.tree.apply(rows))
+
+
+@pytest.mark.parametrize("kind", ["flag", "boolean", "category", "whole", "date"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_sides_that_no_row_reaches(database, kind, missing, monkeypatch):
+    monkeypatch.setattr(sql_module, "_NESTED_DEPTH", 0)
+    column = Column("c", kind, ("a", "b") if kind == "category" else ())
+    tree = Tree.root(n_features=1, size=9).split(0, feature=0, threshold=0.0, missing=missing)
+    tree = tree.split(2, feature=0, threshold=1.0, lower=0.0).split(1, feature=0, threshold=0.0)
+    tree = tree.split(3, feature=0, threshold=5.0, lower=1.0, missing=missing)
+    model = Explanation(tree, ("c",), described=(column,))
+    coded = np.array([[0.0], [1.0], [NAN]])
+    raw = [[raw_value(column, row[0])] for row in coded]
+    assert database.labels(model, raw) == tree.apply(coded).tolist()
 
 
 def shop() -> Explanation:

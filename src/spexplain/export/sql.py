@@ -198,7 +198,7 @@ def _condition(dialect: Dialect, x: str, region: Region, column: Column) -> tupl
         parts = _yes_or_no(dialect, x, region, column)
     else:
         parts = _numbers(dialect, x, region, column)
-    return " OR ".join(parts), len(parts) > 1
+    return " OR ".join(parts) or _NEVER, len(parts) > 1
 
 
 def _categories(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
