@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,15 @@ from sklearn.datasets import load_iris
 from spexplain import CART
 from spexplain.explanation import Explanation
 from spexplain.export import to_sql
-from spexplain.tree import Tree
+from spexplain.tree import Column, Tree
 
-Rows = list[list[float | None]]
+Rows = list[list[Any]]
 ROW_ID = "row id"  # a column of ours, to read results in order
+TYPES = {
+    "duckdb": {"float64": "DOUBLE", "float32": "FLOAT"},
+    "postgresql": {"float64": "float8", "float32": "float4"},
+    "sqlite": {"float64": "REAL", "float32": "REAL"},
+}
 
 
 def quoted(name: str) -> str:
@@ -31,8 +37,28 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def columns_of(model: Explanation, real: str) -> str:
-    return ", ".join([f'"{ROW_ID}" INTEGER', *(f"{quoted(name)} {real}" for name in model.names)])
+def type_of(column: Column, dialect: str, real: str) -> str:
+    """The type that a database has for a column."""
+    number = TYPES[dialect][real]
+    if column.kind == "category":
+        return {str: "TEXT", bool: "BOOLEAN"}.get(type(column.categories[0]), number)
+    if column.kind == "date":
+        zoned = column.zone is not None
+        return "TEXT" if dialect == "sqlite" else "TIMESTAMPTZ" if zoned else "TIMESTAMP"
+    kinds = {"flag": "INTEGER", "boolean": "BOOLEAN", "duration": "INTERVAL", "whole": "BIGINT"}
+    return kinds.get(column.kind, number)
+
+
+def columns_of(model: Explanation, dialect: str, real: str) -> str:
+    columns = [f"{quoted(each.name)} {type_of(each, dialect, real)}" for each in model.fields]
+    return ", ".join([f'"{ROW_ID}" INTEGER', *columns])
+
+
+def labelling(model: Explanation, dialect: str, options: dict[str, Any]) -> str:
+    """A query for the numbers of the rows and their labels."""
+    query = to_sql(model, dialect=dialect, table="t", **options).removesuffix(";")
+    name = quoted(options.get("name", "cluster"))
+    return f'SELECT "{ROW_ID}", {name} FROM ({query}) AS q ORDER BY 1'
 
 
 class SQLite:
@@ -42,14 +68,16 @@ class SQLite:
         self, model: Explanation, rows: Rows, *, real: str = "float64", **options: Any
     ) -> list:
         connection = sqlite3.connect(":memory:")
-        connection.execute(f"CREATE TABLE t ({columns_of(model, 'REAL')})")
+        connection.execute(f"CREATE TABLE t ({columns_of(model, 'sqlite', real)})")
         marks = ", ".join("?" * (1 + model.tree.n_features))
-        records = [[number, *row] for number, row in enumerate(rows)]
+        records = [
+            [number, *(str(each) if isinstance(each, datetime) else each for each in row)]
+            for number, row in enumerate(rows)
+        ]
         connection.executemany(f"INSERT INTO t VALUES ({marks})", records)
-        query = to_sql(model, dialect="sqlite", table="t", **options)
-        found = connection.execute(query).fetchall()
+        found = connection.execute(labelling(model, "sqlite", options)).fetchall()
         connection.close()
-        return [record[-1] for record in sorted(found, key=lambda record: record[0])]
+        return [record[-1] for record in found]
 
 
 class DuckDB:
@@ -61,14 +89,13 @@ class DuckDB:
         import duckdb
 
         connection = duckdb.connect()
-        type_name = {"float64": "DOUBLE", "float32": "FLOAT"}[real]
-        connection.execute(f"CREATE TABLE t ({columns_of(model, type_name)})")
+        connection.execute(f"CREATE TABLE t ({columns_of(model, 'duckdb', real)})")
         marks = ", ".join(["(" + ", ".join("?" * (1 + model.tree.n_features)) + ")"] * len(rows))
         values = [each for number, row in enumerate(rows) for each in (number, *row)]
         connection.execute(f"INSERT INTO t VALUES {marks}", values)
-        found = connection.execute(to_sql(model, dialect="duckdb", table="t", **options)).fetchall()
+        found = connection.execute(labelling(model, "duckdb", options)).fetchall()
         connection.close()
-        return [record[-1] for record in sorted(found, key=lambda record: record[0])]
+        return [record[-1] for record in found]
 
 
 class PostgreSQL:
@@ -80,30 +107,30 @@ class PostgreSQL:
     def labels(
         self, model: Explanation, rows: Rows, *, real: str = "float64", **options: Any
     ) -> list:
-        type_name = {"float64": "float8", "float32": "float4"}[real]
         values = ",\n".join(
-            f"({number}, "
-            + ", ".join("NULL" if each is None else f"'{each!r}'" for each in row)
-            + ")"
+            f"({number}, " + ", ".join(self.value(each) for each in row) + ")"
             for number, row in enumerate(rows)
         )
         script = (
-            f"CREATE TEMP TABLE t ({columns_of(model, type_name)});\n"
+            f"CREATE TEMP TABLE t ({columns_of(model, 'postgresql', real)});\n"
             f"INSERT INTO t VALUES {values};\n"
-            f"{to_sql(model, dialect='postgresql', table='t', **options)}\n"
+            f"{labelling(model, 'postgresql', options)};\n"
         )
         done = subprocess.run(
             self.command, input=script.encode(), capture_output=True, check=False, timeout=60
         )
         assert done.returncode == 0, done.stderr.decode()
-        found = [
-            (int(record[0]), record[-1])
-            for record in csv.reader(io.StringIO(done.stdout.decode(), newline=""))
-        ]
-        labels = [label for _, label in sorted(found)]
+        found = csv.reader(io.StringIO(done.stdout.decode(), newline=""))
+        labels = [record[-1] for record in found]
         if options.get("label") == "reference":
             return labels
-        return [None if label == "<null>" else int(label) for label in labels]
+        return [int(label) for label in labels]
+
+    @staticmethod
+    def value(x: Any) -> str:
+        if isinstance(x, timedelta):
+            return f"'{x / timedelta(microseconds=1):.0f} microseconds'"
+        return "NULL" if x is None else "'" + str(x).replace("'", "''") + "'"
 
 
 def postgres_program(name: str) -> str | None:

@@ -82,8 +82,8 @@ def test_bad_rows():
     predict = function(to_python(stump()))
     with pytest.raises(ValueError, match=r"row has 1 values, but 2 are needed\."):
         predict([1.0])
-    for bad in (float("nan"), float("inf"), -np.inf):
-        with pytest.raises(ValueError, match=r"row holds NaN or infinity"):
+    for bad in (float("inf"), -np.inf):
+        with pytest.raises(ValueError, match=r"row holds infinity"):
             predict([0.0, bad])
     with pytest.raises(KeyError):
         predict({"other": 1.0})

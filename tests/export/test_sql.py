@@ -61,7 +61,7 @@ def test_interval_tests(database, interval_model, dtype, is_flat, monkeypatch):
 
 
 @pytest.mark.parametrize("is_flat", [False, True])
-def test_missing_values_give_null_where_a_test_needs_them(
+def test_missing_values_go_where_the_tree_sends_them(
     database, interval_model, is_flat, monkeypatch
 ):
     if is_flat:
@@ -69,15 +69,16 @@ def test_missing_values_give_null_where_a_test_needs_them(
     rows = [
         [None, None, None],
         [None, 0.0, 0.0],
-        [0.0, None, None],  # the root's interval: no other test is met
+        [0.0, None, None],
         [1.0, None, 0.0],
         [1.0, 0.0, None],
         [2.0, None, 1.0],
     ]
-    assert database.labels(interval_model, rows) == [None, None, 0, 1, None, 2]
+    expected = interval_model.tree.apply(np.array(rows, dtype=np.float64)).tolist()
+    assert database.labels(interval_model, rows) == expected == [3, 1, 0, 1, 3, 2]
     if database.dialect != "sqlite":  # which stores NaN as NULL
         rows = [[float("nan") if each is None else each for each in row] for row in rows]
-        assert database.labels(interval_model, rows) == [None, None, 0, 1, None, 2]
+        assert database.labels(interval_model, rows) == expected
 
 
 @pytest.mark.parametrize("depth", [13, 90])

@@ -51,7 +51,12 @@ TREES = {
     "a billion columns": {"n_features": 1_000_000_000},
     "more columns than any integer": {"n_features": 10**19},
     "a threshold that is text": {"threshold": ["0.5", None, None]},
-    "no threshold": {"threshold": [None, None, None]},
+    "missing values as numbers": {"missing": [0, 0, 0]},
+    "codes of a leaf": {"values": {"1": [0]}},
+    "codes of no node": {"values": {"-1": [0], "9": [0], "x": [0]}},
+    "codes that no column has": {"values": {"0": [0]}},
+    "negative codes": {"values": {"0": [-1]}},
+    "codes that are no list": {"values": {"0": 0}},
     "negative sizes": {"size": [10, -4, 14]},
     "huge sizes": {"size": [2**63, 4, 6]},
     "lists in lists": {"size": [[10], [4], [6]]},
@@ -70,7 +75,7 @@ def test_trees(good, name):
 
 
 ENTRIES = {
-    "an unknown version": {"version": 2},
+    "an unknown version": {"version": 3},
     "a version that is a float": {"version": 1.5},
     "a version that is a list": {"version": [1]},
     "an entry too many": {"__class__": "os.system"},
@@ -86,6 +91,26 @@ ENTRIES = {
     "an estimator with code": {"estimator": '"""\nimport os\n"""'},
     "a version with code": {"written_by": "1.0\nimport os"},
     "a tree that is a list": {"tree": []},
+    "columns that are no list": {"columns": {}},
+    "too few columns": {"columns": [{}]},
+    "columns that are texts": {"columns": ["number", "number"]},
+    "a column of an unknown kind": {"columns": [{"kind": "code"}, {}]},
+    "a column of a kind that is a list": {"columns": [{"kind": []}, {}]},
+    "a column with an unknown entry": {"columns": [{"name": "x"}, {}]},
+    "categories of a number": {"columns": [{"categories": ["a"]}, {}]},
+    "categories that are a text": {"columns": [{"kind": "category", "categories": "ab"}, {}]},
+    "categories that are null": {"columns": [{"kind": "category", "categories": [None]}, {}]},
+    "categories that are lists": {"columns": [{"kind": "category", "categories": [[]]}, {}]},
+    "a category twice": {"columns": [{"kind": "category", "categories": [1, 1.0]}, {}]},
+    "missing values as a number": {"columns": [{"has_missing": 1}, {}]},
+    "a zone of numbers": {"columns": [{"zone": "UTC"}, {}]},
+    "a zone that is none": {"columns": [{"kind": "date", "zone": "Middle/Earth"}, {}]},
+    "a zone outside of the folder": {"columns": [{"kind": "date", "zone": "../../etc/passwd"}, {}]},
+    "a zone that is a number": {"columns": [{"kind": "date", "zone": 1}, {}]},
+    "a zone that is a path": {"columns": [{"kind": "date", "zone": "/etc/passwd"}, {}]},
+    "a zone with NUL": {"columns": [{"kind": "date", "zone": "a\0b"}, {}]},
+    "an offset of letters": {"columns": [{"kind": "date", "zone": "+ab:cd"}, {}]},
+    "an empty zone": {"columns": [{"kind": "date", "zone": ""}, {}]},
 }
 
 
@@ -101,7 +126,7 @@ def test_numbers(good, number):
 
 def test_keys_that_occur_twice(good):
     text = json.dumps(good)
-    refusal(text.replace('"version": 1', '"version": 1, "version": 1', 1))
+    refusal(text.replace('"version": 2', '"version": 2, "version": 2', 1))
     refusal(text.replace('"left":', '"left": [1, -1, -1], "left":', 1))
 
 
@@ -117,7 +142,7 @@ import resource, sys, time
 from spexplain import from_json
 from spexplain.export import serialize
 
-head = '{"format": "spexplain.model", "version": 1, "feature_names": ['
+head = '{"format": "spexplain.model", "version": 2, "feature_names": ['
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 for filling in sys.argv[1:]:
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))

@@ -1,18 +1,24 @@
-"""How six databases spell names, texts and numbers."""
+"""How six databases spell names, texts, numbers, dates and durations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import frexp
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from spexplain.exceptions import quoted
+from spexplain.tree import Column, number
+from spexplain.tree.column import zone_info
 
 DialectName: TypeAlias = Literal["duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"]
 
 _BIGQUERY_ESCAPES = str.maketrans(
     {"\\": "\\\\", "'": "\\'", "`": "\\`", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 )
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -20,15 +26,22 @@ class Dialect:
     """The spelling of one database."""
 
     title: str
-    number: Callable[[float], str]
+    number: Callable[[float], str]  # for comparisons with columns of any number type
+    double: Callable[[float], str]  # of type double, whatever its value
     text: Callable[[str], str]
     quote: str = '"'
-    nan: str | None = None  # how NaN is written where it sorts above all numbers
+    nan: Callable[[str], tuple[str, str]] | None = None  # that x is NaN, and that it is none
+    nan_is_largest: bool = False  # or not comparable at all
+    timestamp: str = "TIMESTAMP"  # without time zone
+    zoned: Callable[[str], str] | None = None  # a moment in a time zone
+    interval: Callable[[int, str, str], str] | None = None  # of days and a time, both with sign
     folds_case: bool = True  # whether quoted names that differ in case only are one name
     escapes_names: bool = False  # backslashes in names instead of doubled quotes
     has_booleans: bool = True
+    has_dates: bool = True
     has_empty_names: bool = False
     has_dots: bool = True  # where not, a dot parts a quoted name, too
+    exact_text: Callable[[str], str] = str  # a column of texts, for comparisons by the letter
 
     def identifier(self, name: str, argument: str) -> str:
         """Return a quoted name; refuse one that the database cannot have."""
@@ -43,16 +56,56 @@ class Dialect:
             return self.quote + name.translate(_BIGQUERY_ESCAPES) + self.quote
         return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
 
-    def literal(self, value: Any) -> str:
-        """Return a label as the database writes it."""
+    def literal(self, value: Any, argument: str = "label") -> str:
+        """Return a label or a category as the database writes it."""
         if isinstance(value, bool):
             return str(value).upper() if self.has_booleans else str(int(value))
         if isinstance(value, int):
             return str(value)
         if isinstance(value, float):
-            return self.number(value)
-        check_characters(value, "label", self.title)
+            return self.double(value)
+        check_characters(value, argument, self.title)
         return self.text(value)
+
+    def moment(self, x: float, column: Column) -> str:
+        """Return a date or time from microseconds since 1970; refuse what the database cannot compare."""
+        try:
+            moment = _EPOCH + timedelta(microseconds=int(x))
+            if column.zone is not None:
+                moment = moment.astimezone(zone_info(column.zone))
+        except OverflowError:
+            raise ValueError(
+                f"Column {quoted(column.name)} is tested for {column.say(x)}, but {self.title} needs "
+                "dates of the years 1 to 9999."
+            ) from None
+        if column.zone is None:
+            text = moment.replace(tzinfo=None).isoformat(" ")
+            text = text.rstrip("0") if moment.microsecond else text
+            is_day = text.endswith(" 00:00:00")
+            text = self.text(text[:10] if is_day else text)
+            return f"{'DATE' if is_day else self.timestamp} {text}" if self.has_dates else text
+        if self.zoned is None:
+            raise ValueError(
+                f"Column {quoted(column.name)} holds dates with a time zone, which {self.title} does not "
+                "compare safely; convert them to UTC without a zone before fit."
+            )
+        offset = moment.utcoffset()
+        if offset is None or offset.seconds % 60:  # no database reads seconds of an offset
+            moment = moment.astimezone(UTC)
+        return self.zoned(moment.isoformat(" "))
+
+    def duration(self, x: float, column: Column) -> str:
+        """Return a duration from microseconds; refuse it where the database has none."""
+        if self.interval is None:
+            raise ValueError(
+                f"Column {quoted(column.name)} holds durations, which {self.title} cannot compare; turn "
+                "them into numbers, such as seconds, before fit."
+            )
+        sign, size = ("-", -int(x)) if x < 0 else ("", int(x))
+        days, clock = divmod(size, 86_400_000_000)
+        seconds, rest = divmod(clock, 1_000_000)
+        time = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        return self.interval(days, f"{time}.{rest:06d}".rstrip("0") if rest else time, sign)
 
 
 def check_characters(text: str, argument: str, title: str) -> None:
@@ -86,19 +139,53 @@ def _bigquery_text(text: str) -> str:
     return "'" + text.translate(_BIGQUERY_ESCAPES) + "'"
 
 
+def _is_binary(x: float) -> bool:
+    """Whether the decimal that is printed is the very number, in any type a column may have."""
+    text = number(x)
+    return "e" not in text and Decimal(text) == Decimal(x) and float(np.float32(x)) == x
+
+
+def _is_short(x: float) -> bool:
+    """Whether the way from a decimal to a double rounds once: 15 digits, powers of ten up to 22."""
+    text = number(x)
+    return "e" not in text and len(Decimal(text).normalize().as_tuple().digits) <= _SURE_DIGITS
+
+
+_SURE_DIGITS, _SURE_POWER = 15, 22
+_MANY = 1e15  # up to here whole numbers are exact in a double
+
+
 def _cast(type_name: str) -> Callable[[float], str]:
-    # A text is parsed straight to a double. A bare 0.1 is a decimal to these databases: its way to
-    # a double may round twice, or the comparison may be one of decimals.
+    # A text is parsed straight to a double, whatever its digits.
     return lambda x: f"'{x!r}'::{type_name}"
 
 
-def _bigquery_number(x: float) -> str:
-    return f"CAST('{x!r}' AS FLOAT64)"
+def _duckdb_number(x: float) -> str:
+    # A bare 0.1 is a decimal, which is rounded to the type of the column: wrong for a FLOAT.
+    if _is_binary(x):
+        return number(x)
+    if _is_short(x):
+        return f"{number(x)}::DOUBLE"
+    return number(x) if "e" in number(x) else f"'{x!r}'::DOUBLE"
+
+
+def _postgresql_number(x: float) -> str:
+    # A decimal beside a double or real is read as a double, by its text. Whole-number columns are
+    # compared digit by digit, so that beyond the whole numbers of a double they must be made doubles.
+    return number(x) if abs(x) < _MANY else f"'{x!r}'::DOUBLE PRECISION"
+
+
+def _snowflake_number(x: float) -> str:
+    return number(x) if _is_short(x) else f"'{x!r}'::FLOAT"
+
+
+def _mysql_double(x: float) -> str:
+    # Only a literal with an exponent is a double in MySQL; others are decimals.
+    return repr(x) if "e" in repr(x) else f"{x!r}e0"
 
 
 def _mysql_number(x: float) -> str:
-    # Only a literal with an exponent is a double in MySQL; others are decimals.
-    return repr(x) if "e" in repr(x) else f"{x!r}e0"
+    return number(x) if _is_binary(x) else _mysql_double(x)
 
 
 def _sqlite_number(x: float) -> str:
@@ -107,9 +194,19 @@ def _sqlite_number(x: float) -> str:
     SQLite promises 15 digits only: version 3.40 misreads about one in 200 doubles of 17 digits.
     Fifteen digits times a power of ten up to 22 are exact in any implementation.
     """
+    return number(x) if _sqlite_reads(x) else _sqlite_fraction(x)
+
+
+def _sqlite_double(x: float) -> str:
+    return repr(x) if _sqlite_reads(x) else _sqlite_fraction(x)
+
+
+def _sqlite_reads(x: float) -> bool:
     _, digits, exponent = Decimal(repr(x)).normalize().as_tuple()
-    if len(digits) <= 15 and isinstance(exponent, int) and abs(exponent) <= 22:
-        return repr(x)
+    return len(digits) <= _SURE_DIGITS and abs(int(exponent)) <= _SURE_POWER
+
+
+def _sqlite_fraction(x: float) -> str:
     fraction, power = frexp(x)
     whole, power = int(fraction * 2**53), power - 53
     zeros = (whole & -whole).bit_length() - 1
@@ -120,13 +217,35 @@ def _sqlite_number(x: float) -> str:
     return f"(1.0 * {whole}{scaling} /* {x!r} */)"
 
 
+def _equals_nan(type_name: str) -> Callable[[str], tuple[str, str]]:
+    return lambda x: (f"{x} = 'NaN'::{type_name}", f"{x} <> 'NaN'::{type_name}")
+
+
+def _interval(days: int, time: str, sign: str) -> str:
+    day = f"{sign}{days} day{'' if days == 1 else 's'}"
+    return f"INTERVAL '{day} {sign}{time}'" if time != "00:00:00" else f"INTERVAL '{day}'"
+
+
 DIALECTS: dict[str, Dialect] = {
-    "duckdb": Dialect("DuckDB", _cast("DOUBLE"), _doubled, nan="'NaN'::DOUBLE"),
+    "duckdb": Dialect(
+        "DuckDB",
+        _duckdb_number,
+        _cast("DOUBLE"),
+        _doubled,
+        nan=lambda x: (f"isnan({x})", f"NOT isnan({x})"),
+        nan_is_largest=True,
+        zoned=lambda text: f"TIMESTAMPTZ '{text}'",
+        interval=_interval,
+    ),
     "postgresql": Dialect(
         "PostgreSQL",
+        _postgresql_number,
         _cast("DOUBLE PRECISION"),
         _postgresql_text,
-        nan="'NaN'::DOUBLE PRECISION",
+        nan=_equals_nan("DOUBLE PRECISION"),
+        nan_is_largest=True,
+        zoned=lambda text: f"TIMESTAMPTZ '{text}'",
+        interval=_interval,
         folds_case=False,
     ),
     # A name in double quotes that is no column is read as a text by SQLite, without an error; one
@@ -134,21 +253,43 @@ DIALECTS: dict[str, Dialect] = {
     "sqlite": Dialect(
         "SQLite",
         _sqlite_number,
+        _sqlite_double,
         _doubled,
         quote="`",
         has_booleans=False,
+        has_dates=False,
         has_empty_names=True,
     ),
     "bigquery": Dialect(
         "BigQuery",
-        _bigquery_number,
+        number,  # literals with a point are doubles
+        repr,
         _bigquery_text,
         quote="`",
+        nan=lambda x: (f"IS_NAN({x})", f"NOT IS_NAN({x})"),
+        timestamp="DATETIME",
+        zoned=lambda text: f"TIMESTAMP '{text}'",
+        interval=lambda days, time, sign: f"INTERVAL '{sign}{days} {sign}{time}' DAY TO SECOND",
         escapes_names=True,
         has_dots=False,
     ),
     "snowflake": Dialect(
-        "Snowflake", _cast("FLOAT"), _backslashed, nan="'NaN'::FLOAT", folds_case=False
+        "Snowflake",
+        _snowflake_number,
+        _cast("FLOAT"),
+        _backslashed,
+        nan=_equals_nan("FLOAT"),
+        nan_is_largest=True,
+        zoned=lambda text: f"'{text}'::TIMESTAMP_TZ",
+        folds_case=False,
     ),
-    "mysql": Dialect("MySQL", _mysql_number, _backslashed, quote="`"),
+    "mysql": Dialect(
+        "MySQL",
+        _mysql_number,
+        _mysql_double,
+        _backslashed,
+        quote="`",
+        # Most collations take A for a, and a text for the same text with a space behind it.
+        exact_text=lambda x: f"CAST({x} AS BINARY)",
+    ),
 }

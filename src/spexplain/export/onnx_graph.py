@@ -7,8 +7,10 @@ import numpy as np
 
 from spexplain.aliases import Floats, Ints
 from spexplain.arguments import check_choice
+from spexplain.exceptions import quoted
+from spexplain.export.encoding import encodings
 from spexplain.export.labels import LabelKind, check_label, label_array, plain_labels
-from spexplain.tree import LEAF
+from spexplain.tree import LEAF, Tree
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
@@ -25,7 +27,9 @@ def to_onnx(
 ) -> Any:
     """Return the tree as an ONNX model with the input ``X`` and one output named after `label`.
 
-    A row of NaNs is not refused, as `predict` does, but fails every test.
+    The input is a matrix of numbers. Categories are given by their place in the list of categories,
+    dates as microseconds since 1970, booleans as 0 and 1; NaN is a missing value or a category never
+    seen in training. ``encoding`` in the model's properties says so for every such column.
 
     Parameters
     ----------
@@ -36,7 +40,7 @@ def to_onnx(
         for (string, int64, double or bool; other labels as text).
     input_type : {"float64", "float32"}
         Type of ``X``, shape (n_rows, n_features). Thresholds are float64 in both cases: float32
-        rows are widened, which is exact.
+        rows are widened, which is exact. Dates and durations need float64.
 
     Returns
     -------
@@ -57,6 +61,7 @@ def to_onnx(
     """
     check_label(label)
     check_choice("input_type", input_type, get_args(InputType))
+    _check_dates(explanation, input_type)
     try:
         from onnx import TensorProto, checker, helper
     except ImportError:
@@ -80,9 +85,13 @@ def to_onnx(
         producer_name="spexplain",
         producer_version=explanation.version,
     )
+    properties = {}
     if explanation.columns is not None:
-        names = [str(each) for each in explanation.columns]
-        helper.set_model_props(proto, {"feature_names": json.dumps(names)})
+        properties["feature_names"] = json.dumps([str(each) for each in explanation.columns])
+    encoded = encodings(explanation)
+    if encoded:
+        properties["encoding"] = json.dumps(encoded, default=str)
+    helper.set_model_props(proto, properties)
     checker.check_model(proto, full_check=True)
     return proto
 
@@ -105,6 +114,15 @@ def _label_tensor(explanation: "Explanation", label: LabelKind) -> Any:
     return helper.make_tensor("labels", TensorProto.STRING, [len(texts)], texts)
 
 
+def _check_dates(explanation: "Explanation", input_type: InputType) -> None:
+    for j in explanation.used:
+        if input_type == "float32" and explanation.fields[j].kind in ("date", "duration"):
+            raise ValueError(
+                f"input_type='float32' cannot hold the times of column {quoted(explanation.names[j])}; take "
+                "input_type='float64'."
+            )
+
+
 def _tree_nodes(explanation: "Explanation") -> tuple[list[Any], list[Any]]:
     """Return the operators that lead from ``X`` to the leaf id ``id``, and their constants."""
     from onnx import TensorProto, helper, numpy_helper
@@ -112,33 +130,53 @@ def _tree_nodes(explanation: "Explanation") -> tuple[list[Any], list[Any]]:
     tree = explanation.tree
     nodes = [helper.make_node("Cast", ["X"], ["wide"], to=TensorProto.DOUBLE)]
     constants = {"flat": np.array([-1])}
-    intervals = np.flatnonzero(tree.lower > -np.inf)  # NaN in leaves is not
-    if len(intervals):
-        # ONNX has no interval test; written as two tests, it would double what follows it. So the
-        # tree is given one more column for each, which holds 1 inside the interval.
+    others = _other_tests(tree)
+    if len(others):
+        # ONNX has no tests of intervals and sets; written as several tests, they would repeat what
+        # follows. So the tree is given one more column for each, which holds 1 where it is passed.
+        pieces = [tree.test(node).region() for node in others.tolist()]
+        owner = [each for each, region in enumerate(pieces) for _ in region.intervals]
+        bounds = [interval for region in pieces for interval in region.intervals]
+        belongs = np.zeros((len(owner), len(others)))
+        belongs[np.arange(len(owner)), owner] = 1
         constants |= {
-            "columns": tree.feature[intervals],
-            "lower": tree.lower[intervals],
-            "upper": tree.threshold[intervals],
+            "columns": tree.feature[others],
+            "interval_columns": tree.feature[others][owner],
+            "lower": np.array([low for low, _ in bounds], dtype=np.float64),
+            "upper": np.array([high for _, high in bounds], dtype=np.float64),
+            "belongs": belongs,
+            "missing": tree.missing[others],
         }
         nodes += [
+            helper.make_node("Gather", ["wide", "interval_columns"], ["bounded"], axis=1),
+            helper.make_node("Greater", ["bounded", "lower"], ["above"]),
+            helper.make_node("LessOrEqual", ["bounded", "upper"], ["below"]),
+            helper.make_node("And", ["above", "below"], ["in_interval"]),
+            helper.make_node("Cast", ["in_interval"], ["ones"], to=TensorProto.DOUBLE),
+            helper.make_node("MatMul", ["ones", "belongs"], ["n_intervals"]),
             helper.make_node("Gather", ["wide", "columns"], ["tested"], axis=1),
-            helper.make_node("Greater", ["tested", "lower"], ["above"]),
-            helper.make_node("LessOrEqual", ["tested", "upper"], ["below"]),
-            helper.make_node("And", ["above", "below"], ["inside"]),
-            helper.make_node("Cast", ["inside"], ["extra"], to=TensorProto.DOUBLE),
+            helper.make_node("IsNaN", ["tested"], ["is_missing"]),
+            helper.make_node("And", ["is_missing", "missing"], ["passes_missing"]),
+            helper.make_node("Cast", ["passes_missing"], ["more"], to=TensorProto.DOUBLE),
+            helper.make_node("Add", ["n_intervals", "more"], ["extra"]),
             helper.make_node("Concat", ["wide", "extra"], ["table"], axis=1),
         ]
-    source = "table" if len(intervals) else "wide"
+    source = "table" if len(others) else "wide"
     nodes += [
-        _ensemble(explanation, intervals, source),
+        _ensemble(explanation, others, source),
         helper.make_node("Cast", ["weight"], ["column"], to=TensorProto.INT64),
         helper.make_node("Reshape", ["column", "flat"], ["id"]),
     ]
     return nodes, [numpy_helper.from_array(value, name) for name, value in constants.items()]
 
 
-def _ensemble(explanation: "Explanation", intervals: Ints, source: str) -> Any:
+def _other_tests(tree: Tree) -> Ints:
+    """Return the inner nodes whose test is more than ``x <= threshold``."""
+    is_plain = np.isneginf(tree.lower) & np.isfinite(tree.threshold)
+    return np.flatnonzero((tree.feature != LEAF) & ~is_plain)
+
+
+def _ensemble(explanation: "Explanation", others: Ints, source: str) -> Any:
     """Return the tree as one operator that gives every row the number of its leaf."""
     from onnx import TensorProto, helper
 
@@ -146,13 +184,14 @@ def _ensemble(explanation: "Explanation", intervals: Ints, source: str) -> Any:
     inner = np.flatnonzero(tree.feature != LEAF)
     feature, split = tree.feature.copy(), tree.threshold.copy()
     true, false = tree.left.copy(), tree.right.copy()
-    # Inside the interval the extra column is 1, so rows that pass `column <= 0.5` go right.
-    feature[intervals] = tree.n_features + np.arange(len(intervals))
-    split[intervals] = 0.5
-    true[intervals], false[intervals] = tree.right[intervals], tree.left[intervals]
+    missing = tree.missing.astype(np.int64)
+    # The extra column is 1 where the test is passed, so rows with `column <= 0.5` go right.
+    feature[others] = tree.n_features + np.arange(len(others))
+    split[others], missing[others] = 0.5, 0
+    true[others], false[others] = tree.right[others], tree.left[others]
     if not len(inner):  # the operator needs a test: both its sides are the only leaf
         inner, feature, split = np.array([0]), np.array([0]), np.array([0.0])
-        true = false = np.array([0])
+        true = false = missing = np.array([0])
     places = np.zeros(tree.n_nodes, dtype=np.int64)
     places[inner] = np.arange(len(inner))
     places[tree.leaves] = np.arange(tree.n_leaves)
@@ -171,6 +210,7 @@ def _ensemble(explanation: "Explanation", intervals: Ints, source: str) -> Any:
         nodes_modes=helper.make_tensor(
             "modes", TensorProto.UINT8, [len(inner)], [_AT_MOST] * len(inner)
         ),
+        nodes_missing_value_tracks_true=missing[inner].tolist(),
         nodes_truenodeids=places[true[inner]].tolist(),
         nodes_falsenodeids=places[false[inner]].tolist(),
         nodes_trueleafs=is_leaf[true[inner]].astype(int).tolist(),

@@ -10,13 +10,15 @@ import numpy as np
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
 from spexplain.facts.schema import plain
-from spexplain.tree import Tree
+from spexplain.tree import Column, Tree
+from spexplain.tree.column import KINDS, zone_info
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
 FORMAT = "spexplain.model"
-VERSION = 1
+VERSION = 2
+_PLAIN_VERSION = 1  # of models whose columns all hold numbers, which are still read
 # Far beyond any tree that explains something; what is larger is a mistake or an attack.
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
@@ -26,9 +28,9 @@ MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
 # Settings that decide how long a fit takes, never what comes out: the same model is the same file.
 _NOT_STORED = ("engine", "n_jobs", "verbose")
-# Values of the largest model: names twice, eight arrays over the nodes, labels and purities, and all
-# that is stored about the training rows, of the grown tree too.
-_MAX_VALUES = 2 * MAX_COLUMNS + 2 * (11 * 2 * MAX_LEAVES + 2 * MAX_COUNTS) + 20 * MAX_STEPS
+# Commas and brackets outside of strings: a million names and what these columns hold, or 100,000 leaves
+# and all that is known about them. Each is a value that takes memory once it is parsed.
+_MAX_VALUES = 9_000_000
 _FEW = 100_000  # characters whose values need no counting
 _BLOCK = 1 << 20  # characters that are counted at a time
 
@@ -38,9 +40,12 @@ _KEYS = {
     "written_by",
     "estimator",
     "feature_names",
+    "columns",
     "reference",
     "tree",
 }
+# Entries of a column; those that are not there have their default.
+_COLUMN_KEYS = ("kind", "categories", "zone", "has_missing")
 # Entries of "training", which files of older versions do not have.
 _TRAINING_KEYS = {
     "columns",
@@ -91,6 +96,7 @@ def to_json(explanation: "Explanation") -> str:
         "written_by": explanation.version,
         "estimator": explanation.method,
         "feature_names": list(explanation.names) if is_named else None,
+        "columns": _columns(explanation),
         "reference": _reference(explanation),
         "tree": tree.to_dict(),
     }
@@ -98,11 +104,46 @@ def to_json(explanation: "Explanation") -> str:
     if any(value is not None for value in training.values()):
         document["training"] = training
     lines = (f"{json.dumps(key)}: {_dumped(value)}" for key, value in document.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    if len(text) > MAX_CHARACTERS or _n_values(text) > _MAX_VALUES:
+        raise ValueError(
+            f"A model of {tree.n_features} columns and {tree.n_leaves} leaves with all their categories is too "
+            "large for JSON; leave out columns of very many categories."
+        )
+    return text
 
 
 def _dumped(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
+
+
+def _columns(explanation: "Explanation") -> list[dict[str, Any]] | None:
+    """Return what the columns hold; None where all hold numbers."""
+    if explanation.described is None:
+        return None
+    default, found = Column(""), []
+    for column in explanation.fields:
+        entries = {key: getattr(column, key) for key in _COLUMN_KEYS}
+        entries = {key: value for key, value in entries.items() if value != getattr(default, key)}
+        if "categories" in entries:
+            entries["categories"] = [_category(each, column) for each in column.categories]
+        found.append(entries)
+    return found if any(found) else None
+
+
+def _category(value: Any, column: Column) -> Any:
+    """Return a category as JSON has it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    is_plain = type_of_plain(type(value).__name__) is not None
+    is_known = isinstance(value, str) or (
+        is_plain and abs(value) < (2**63 if type(value) is int else inf)
+    )
+    if not is_known:
+        raise ValueError(
+            f"Column {quoted(column.name)} has the category {quoted(value)}; JSON can hold strings, int64 "
+            "integers, finite floats and booleans: turn it into such a value before fit."
+        )
+    return value
 
 
 def _reference(explanation: "Explanation") -> dict[str, Any] | None:
@@ -189,9 +230,12 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
     data = _parsed(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise refusal(f'an object with "format": "{FORMAT}" is expected')
-    if data.get("version") != VERSION or isinstance(data.get("version"), bool):
+    if data.get("version") == _PLAIN_VERSION and not isinstance(data["version"], bool):
+        data = {"columns": None} | data | {"version": VERSION}
+    if data.get("version") != VERSION:
         raise refusal(
-            f"it has format version {quoted(data.get('version'))}, but this spexplain reads version {VERSION}"
+            f"it has format version {quoted(data.get('version'))}, but this spexplain reads versions "
+            f"{_PLAIN_VERSION} and {VERSION}"
         )
     if set(data) - {"training"} != _KEYS:
         odd = (set(data) - {"training"}) ^ _KEYS
@@ -202,6 +246,7 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
         return {
             "tree": tree,
             "columns": _names(data["feature_names"]),
+            "described": _described(data["columns"], tree),
             "leaf_reference": labels,
             "leaf_purity": purity,
             "method": _string(data, "estimator"),
@@ -226,6 +271,53 @@ def _tree(data: Any) -> Tree:
     if tree.size.min() < 0:
         raise ValueError("size of this tree must not be negative")
     return tree
+
+
+def _described(data: Any, tree: Tree) -> tuple[Column, ...] | None:
+    """Return what the columns hold; refuse tests of categories that no column has."""
+    columns = None
+    if data is not None:
+        if not isinstance(data, list) or len(data) != tree.n_features:
+            raise ValueError("columns must be null or a list with one object per column")
+        columns = tuple(_column(f"x{number}", entries) for number, entries in enumerate(data))
+    for node, codes in tree.values.items():
+        known = () if columns is None else columns[tree.feature[node]].categories
+        if any(code >= len(known) for code in codes):
+            raise ValueError("values of this tree must be codes of the categories of its columns")
+    return columns
+
+
+def _column(name: str, entries: Any) -> Column:
+    """Return what one column holds."""
+    if not isinstance(entries, dict) or not set(entries) <= set(_COLUMN_KEYS):
+        raise ValueError(f"columns must hold objects with {', '.join(_COLUMN_KEYS)} only")
+    kind, zone = entries.get("kind", "number"), entries.get("zone")
+    categories, has_missing = entries.get("categories", []), entries.get("has_missing", False)
+    if kind not in KINDS:
+        raise ValueError(f"kind of a column must be one of {', '.join(KINDS)}")
+    if type(has_missing) is not bool:
+        raise ValueError("has_missing of a column must be true or false")
+    if not isinstance(categories, list) or any(
+        type_of_plain(type(each).__name__) is None for each in categories
+    ):
+        raise ValueError(
+            "categories of a column must be a list of strings, numbers, true and false"
+        )
+    column = Column(name, kind, tuple(categories), zone, has_missing)
+    if len(column.codes) != len(categories):
+        raise ValueError("categories of a column must differ from each other")
+    if categories and kind != "category":
+        raise ValueError("only a column of kind category has categories")
+    if zone is not None and (kind != "date" or not _is_zone(zone)):
+        raise ValueError("zone of a column must be the time zone of a column of dates")
+    return column
+
+
+def _is_zone(zone: Any) -> bool:
+    try:
+        return isinstance(zone, str) and zone_info(zone) is not None
+    except (ValueError, OSError, KeyError):  # zones that are not found are a KeyError
+        return False
 
 
 def _read_training(data: Any, tree: Tree) -> dict[str, Any]:

@@ -1,23 +1,26 @@
 """The tree as a fitted scikit-learn classifier, for the plots and explainers made for those."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.export.encoding import encodings
 from spexplain.export.labels import LabelKind
 from spexplain.export.rows import read_rows
 from spexplain.table.places import is_sparse
 from spexplain.table.sparse import densified
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import EVERYWHERE, LEAF, Column, Region, Tree
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
 _MAX_NODES = 100_000
+_NOWHERE = Region((), missing=False)
 _NO_ROWS = 1e-6  # weight of a leaf without training rows: explainers divide by weights
 
 
@@ -28,6 +31,7 @@ class _Nodes(NamedTuple):
     right: list[int]
     feature: list[int]
     threshold: list[float]
+    missing: list[bool]
     leaf: list[int]
 
 
@@ -43,7 +47,12 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
     same float32 as a threshold may not; with `X`, each threshold is moved within this gap to where
     the fewest rows of `X` go the wrong way, and a warning tells how many rows still do.
 
-    An interval test becomes two tests, below each of which the other branch is repeated.
+    An interval test becomes two tests, and a test of several categories as many as it needs; what
+    follows them is repeated.
+
+    The classifier reads numbers: categories as their place in the list of categories, dates as
+    microseconds since 1970, booleans as 0 and 1, missing values and categories never seen in training
+    as NaN. Its attribute ``encoding_`` says so for every such column.
 
     Parameters
     ----------
@@ -73,7 +82,7 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
         rows = densified(rows, "The comparison on X", "pass fewer rows as X, or none")
     if rows is not None:
         tree = _moved(tree, rows)
-    nodes = _plain_nodes(tree)
+    nodes = _plain_nodes(tree, explanation.fields)
     classifier = _classifier(explanation, classes, _state(tree, nodes, codes, counts))
     node_codes = codes[np.array(nodes.leaf)]  # nothing reads those of inner nodes
     is_leaf = np.array(nodes.leaf) != LEAF
@@ -84,6 +93,7 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
         labelled.__dict__.update(classifier.__dict__)
         labelled.node_classes_ = classes[node_codes]
         classifier = labelled
+    classifier.encoding_ = encodings(explanation)
     if rows is not None:
         _warn_of_differences(explanation, classifier, rows, node_codes, codes)
     return classifier
@@ -137,62 +147,75 @@ def _classifier(explanation: "Explanation", classes: Array, state: dict[str, Any
     return classifier
 
 
-class _Target(NamedTuple):
-    """A node of our tree, or the second half of its interval test."""
-
-    node: int
-    is_upper_half: bool = False
-
-
-def _plain_test(tree: Tree, target: _Target) -> tuple[int, float, _Target, _Target]:
-    """Return column and threshold of a plain test, and where it leads."""
-    node = target.node
-    feature, right = int(tree.feature[node]), _Target(int(tree.right[node]))
-    if tree.lower[node] > -inf and not target.is_upper_half:
-        return feature, float(tree.lower[node]), right, _Target(node, is_upper_half=True)
-    return feature, float(tree.threshold[node]), _Target(int(tree.left[node])), right
-
-
-def _settled(tree: Tree, target: _Target, known: dict[int, tuple[float, float]]) -> _Target:
-    """Return where a row goes as long as the tests above already decide it."""
-    while tree.feature[target.node] != LEAF:
-        feature, threshold, left, right = _plain_test(tree, target)
-        low, high = known.get(feature, (-inf, inf))
-        if low < threshold < high:
-            break
-        target = left if high <= threshold else right
-    return target
-
-
-def _plain_nodes(tree: Tree) -> _Nodes:
-    """Return the tree with every interval test written as two plain ones."""
-    nodes = _Nodes([], [], [], [], [])
+def _plain_nodes(tree: Tree, columns: Sequence[Column]) -> _Nodes:
+    """Return the tree with every test written as tests ``x <= threshold``, perhaps several."""
+    nodes = _Nodes([], [], [], [], [], [])
     leaf_ids = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
-    root: dict[int, tuple[float, float]] = {}
-    stack = [(_Target(0), root, ([LEAF], 0))]  # with the place that waits for the node's number
+    everywhere = {j: _possible(columns[j]) for j in set(tree.feature.tolist()) - {LEAF}}
+    stack = [(0, everywhere, ([LEAF], 0))]  # with the place that waits for the node's number
     while stack:
-        target, known, (children, place) = stack.pop()
-        target = _settled(tree, target, known)
-        children[place] = number = len(nodes.leaf)
-        if number >= _MAX_NODES:
+        node, known, (children, place) = stack.pop()
+        node = _settled(tree, node, known)
+        children[place] = own = len(nodes.leaf)
+        if own >= _MAX_NODES:
             raise ValueError(
-                f"The interval tests of this tree would need more than {_MAX_NODES} nodes in "
-                "scikit-learn; take to_onnx or to_python, which have interval tests."
+                f"The tests of intervals and categories of this tree would need more than {_MAX_NODES} nodes "
+                "in scikit-learn; take to_onnx or to_python, which have such tests."
             )
-        nodes.leaf.append(leaf_ids.get(target.node, LEAF))
+        nodes.leaf.append(leaf_ids.get(node, LEAF))
         nodes.left.append(LEAF)
         nodes.right.append(LEAF)
-        if target.node in leaf_ids:
+        if node in leaf_ids:
             nodes.feature.append(LEAF)
             nodes.threshold.append(0.0)
+            nodes.missing.append(False)
             continue
-        feature, threshold, left, right = _plain_test(tree, target)
-        nodes.feature.append(feature)
+        test = tree.test(node)
+        threshold, missing = _plain_test(known[test.feature], test.region())
+        nodes.feature.append(test.feature)
         nodes.threshold.append(threshold)
-        low, high = known.get(feature, (-inf, inf))
-        below, above = known | {feature: (low, threshold)}, known | {feature: (threshold, high)}
-        stack += [(right, above, (nodes.right, number)), (left, below, (nodes.left, number))]
+        nodes.missing.append(missing)
+        passed = Region(((-inf, threshold),), missing)
+        for side, waiting in ((passed.rest(), nodes.right), (passed, nodes.left)):
+            # The test is asked again on each side, where it may be decided by now.
+            below = known | {test.feature: known[test.feature].common(side)}
+            stack.append((node, below, (waiting, own)))
     return nodes
+
+
+def _possible(column: Column) -> Region:
+    """Return the numbers that a column can hold."""
+    n_categories = len(column.categories)
+    return Region(((-1.0, n_categories - 1.0),)) if column.kind == "category" else EVERYWHERE
+
+
+def _settled(tree: Tree, node: int, known: dict[int, Region]) -> int:
+    """Return where a row goes as long as the tests above already decide it."""
+    while tree.feature[node] != LEAF:
+        test = tree.test(node)
+        inside, outside = (
+            known[test.feature].common(test.region(passed=passed)) for passed in (True, False)
+        )
+        if _NOWHERE not in (inside, outside):
+            break
+        node = int((tree.right if inside == _NOWHERE else tree.left)[node])
+    return node
+
+
+def _plain_test(known: Region, region: Region) -> tuple[float, bool]:
+    """Return the first threshold that parts a region from the rest of what is known, and whether missing goes left."""
+    inside, outside = known.common(region), known.common(region.rest())
+    pieces = sorted(
+        [(low, high, True) for low, high in inside.intervals]
+        + [(low, high, False) for low, high in outside.intervals]
+    )
+    first = pieces[0][2]
+    if all(is_inside == first for _, _, is_inside in pieces):
+        return inf, False  # all numbers go left, and missing values right
+    ends = [high for _, high, is_inside in pieces if is_inside == first]
+    turns = [low for low, _, is_inside in pieces if is_inside != first]
+    # The last end of the first side before the other side begins.
+    return max(end for end in ends if end <= turns[0]), region.missing == first
 
 
 def _state(tree: Tree, nodes: _Nodes, codes: Ints, leaf_counts: Array) -> dict[str, Any]:
@@ -221,6 +244,7 @@ def _state(tree: Tree, nodes: _Nodes, codes: Ints, leaf_counts: Array) -> dict[s
             "right_child": nodes.right,
             "feature": nodes.feature,
             "threshold": nodes.threshold,
+            "missing_go_to_left": nodes.missing,
             "impurity": 1 - np.sum(shares**2, axis=1),
             "n_node_samples": np.rint(weights),
             "weighted_n_node_samples": weights,
@@ -234,11 +258,12 @@ def _moved(tree: Tree, rows: Matrix) -> Tree:
         return tree
     lower, threshold = tree.lower.copy(), tree.threshold.copy()
     visits = tree.decision_path(rows).tocsc()
-    for node in np.flatnonzero(tree.feature != LEAF):
+    for node in np.flatnonzero((tree.feature != LEAF) & ~np.isnan(tree.threshold)):
         here = visits.indices[visits.indptr[node] : visits.indptr[node + 1]]
         x = rows[here, tree.feature[node]]
-        threshold[node] = _moved_threshold(x, float(threshold[node]))
-        if lower[node] > -inf:
+        if isfinite(threshold[node]):
+            threshold[node] = _moved_threshold(x, float(threshold[node]))
+        if isfinite(lower[node]):
             moved = _moved_threshold(x, float(lower[node]))
             lower[node] = min(moved, float(np.nextafter(threshold[node], -inf)))
     return replace(tree, lower=lower, threshold=threshold)

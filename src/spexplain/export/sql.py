@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spexplain.arguments import check_choice
 from spexplain.export.dialects import DIALECTS, Dialect, DialectName
 from spexplain.export.labels import LabelKind
-from spexplain.tree import LEAF, Interval
+from spexplain.tree import LEAF, Column, Region, Tree
 from spexplain.tree.boxes import leaf_boxes
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
-# Deeper trees become one line a leaf: SQLite's parser gives up at 20 nested CASEs (version 3.40).
+# With more CASEs inside each other there is one line a leaf: SQLite's parser gives up at 20 (version 3.40).
 _NESTED_DEPTH = 12
+_ALWAYS, _NEVER = "1 = 1", "1 = 0"
 
 
 def to_sql(
@@ -28,8 +31,11 @@ def to_sql(
 ) -> str:
     """Return the tree as a CASE expression, a query or a view.
 
-    A row whose value is missing (NULL or NaN) where a test needs it gets NULL. Thresholds are read
-    back as the same float64, so columns of any number type give the labels that `predict` gives.
+    It reads the columns as they are and gives the labels that `predict` gives: thresholds are read
+    back as the same float64 beside columns of any number type; missing values (NULL, and NaN where
+    there is one) and categories never seen in training go where the tree sends them. Columns of 0
+    and 1 are asked ``= 1``; booleans ``= TRUE``, in SQLite ``= 1``. SQLite has no dates: it compares
+    texts such as 1997-05-26 or 1997-05-26 12:30:00.
 
     Parameters
     ----------
@@ -61,8 +67,8 @@ def to_sql(
     >>> print(to_sql(Explanation(tree, ("width", "height")), dialect="mysql", table="boxes"))
     SELECT *,
       CASE
-        WHEN `height` <= 0.5e0 THEN 0
-        WHEN `height` > 0.5e0 THEN 1
+        WHEN `height` <= 0.5 THEN 0
+        ELSE 1
       END AS `cluster`
     FROM `boxes`;
     """
@@ -70,7 +76,7 @@ def to_sql(
     spelling = DIALECTS[dialect]
     columns = _columns(explanation, spelling)
     labels = [spelling.literal(each) for each in explanation.leaf_labels(label)]
-    case = _nested if explanation.tree.depth <= _NESTED_DEPTH else _flat
+    case = _nested if _n_cases(explanation.tree) <= _NESTED_DEPTH else _flat
     if table is None:
         if view is not None:
             raise ValueError(f"view={view!r} needs a table to look at: pass table as well.")
@@ -125,27 +131,42 @@ def _path(dialect: Dialect, path: Any, argument: str) -> str:
     return ".".join(dialect.identifier(part, argument) for part in parts)
 
 
+def _n_cases(tree: Tree) -> int:
+    """Return how many CASEs stand inside each other: one more with every test below a yes."""
+    depths = np.ones(tree.n_nodes, dtype=np.int64)
+    inner = np.flatnonzero(tree.feature != LEAF)
+    for node in inner:  # parents come first
+        depths[tree.left[node]], depths[tree.right[node]] = depths[node] + 1, depths[node]
+    return int(depths[inner].max(initial=0))
+
+
 def _nested(
     explanation: "Explanation", dialect: Dialect, columns: dict[int, str], labels: list[str]
 ) -> list[str]:
-    """Return a CASE for every inner node, in the tree's own shape."""
+    """Return the tree in its own shape: what follows a no is the next WHEN, what follows a yes a CASE inside."""
     tree, lines = explanation.tree, []
 
-    def write(node: int, indent: str, start: str) -> None:
-        if tree.feature[node] == LEAF:
-            lines.append(f"{start}{labels[explanation.leaf_ids[node]]}")
-            return
-        if start.strip():  # a WHEN: the CASE gets its own line
-            lines.append(start.rstrip())
-            indent += "  "
-        lines.append(f"{indent}CASE")
-        test = tree.test(node)
-        for child, passed in ((tree.left[node], True), (tree.right[node], False)):
-            text = _condition(dialect, columns[test.feature], test.region(passed=passed).intervals)
-            write(int(child), indent + "  ", f"{indent}  WHEN {text} THEN ")
-        lines.append(f"{indent}END")
+    def label(node: int) -> str:
+        return labels[explanation.leaf_ids[node]]
 
-    write(0, "", "")
+    def write(node: int, indent: str) -> None:
+        lines.append(f"{indent}CASE")
+        while tree.feature[node] != LEAF:
+            test = tree.test(node)
+            condition, _ = _condition(
+                dialect, columns[test.feature], test.region(), explanation.fields[test.feature]
+            )
+            left, node = int(tree.left[node]), int(tree.right[node])
+            if tree.feature[left] == LEAF:
+                lines.append(f"{indent}  WHEN {condition} THEN {label(left)}")
+            else:
+                lines.append(f"{indent}  WHEN {condition} THEN")
+                write(left, indent + "    ")
+        lines.extend([f"{indent}  ELSE {label(node)}", f"{indent}END"])
+
+    if tree.n_leaves == 1:
+        return [label(0)]
+    write(0, "")
     return lines
 
 
@@ -154,25 +175,121 @@ def _flat(
 ) -> list[str]:
     """Return one CASE with the rule of every leaf."""
     lines = ["CASE"]
-    for box, label in zip(leaf_boxes(explanation.tree), labels, strict=True):
-        texts = [_condition(dialect, columns[each], box[each].intervals) for each in box]
+    for box, label in zip(leaf_boxes(explanation.tree)[:-1], labels[:-1], strict=True):
+        texts = []
+        for feature, region in box.items():
+            text, has_or = _condition(
+                dialect, columns[feature], region, explanation.fields[feature]
+            )
+            texts.append(f"({text})" if has_or and len(box) > 1 else text)
         lines.append(f"  WHEN {' AND '.join(texts)} THEN {label}")
-    return [*lines, "END"]
+    return [*lines, f"  ELSE {labels[-1]}", "END"]
 
 
-def _condition(dialect: Dialect, x: str, intervals: Sequence[Interval]) -> str:
-    """Return a condition that holds in some intervals, and is never true of a missing value."""
-    texts = [_inside(dialect, x, *each) for each in intervals]
+def _condition(dialect: Dialect, x: str, region: Region, column: Column) -> tuple[str, bool]:
+    """Return a condition that is true in a region and nowhere else, and whether it is joined by OR."""
+    if region.is_all:
+        return _ALWAYS, False
+    if not region.intervals and not region.missing:
+        return _NEVER, False
+    if column.kind == "category":
+        parts = _categories(dialect, x, region, column)
+    elif column.kind in ("boolean", "flag"):
+        parts = _yes_or_no(dialect, x, region, column)
+    else:
+        parts = _numbers(dialect, x, region, column)
+    return " OR ".join(parts) or _NEVER, len(parts) > 1
+
+
+def _categories(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
+    """Return the conditions, one of which holds, of categories; what was never seen counts as missing."""
+    argument = f"Column {column.name!r}"
+    values = [
+        value.item() if isinstance(value, np.generic) else value for value in column.categories
+    ]
+    types = {_TYPES.get(type(value), type(value).__name__) for value in values}
+    if len(types) > 1 or not types <= set(_TYPES.values()):
+        raise ValueError(
+            f"{argument} has categories of type {', '.join(sorted(types))}, which no column of {dialect.title} "
+            "can hold; turn them into texts before fit."
+        )
+    read = dialect.exact_text(x) if types == {"text"} else x
+    inside = region.codes(len(values))
+    listed = [code for code in range(len(values)) if (code in inside) != region.missing]
+    texts = [
+        dialect.number(values[code])
+        if isinstance(values[code], float)
+        else dialect.literal(values[code], argument)
+        for code in listed
+    ]
+    no = "NOT " if region.missing else ""
     if not texts:
-        return "1 = 0"
-    # NaN would pass as a number above all others.
-    is_open = intervals[-1][1] == inf and dialect.nan is not None
-    guard = f" AND {x} <> {dialect.nan}" if is_open else ""
-    return f"({' OR '.join(texts)}){guard}" if len(texts) > 1 else texts[0] + guard
+        return [_ALWAYS if region.missing else _NEVER]
+    if len(texts) == 1:
+        found = f"{read} {'<>' if region.missing else '='} {texts[0]}"
+    else:
+        found = f"{read} {no}IN ({', '.join(texts)})"
+    return [found, f"{x} IS NULL"] if region.missing else [found]
 
 
-def _inside(dialect: Dialect, x: str, low: float, high: float) -> str:
-    if low == -inf:
-        return f"{x} <= {dialect.number(high)}"
-    above = f"{x} > {dialect.number(low)}"
-    return above if high == inf else f"{above} AND {x} <= {dialect.number(high)}"
+_TYPES: dict[type, str] = {str: "text", int: "number", float: "number", bool: "boolean"}
+
+
+def _yes_or_no(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
+    """Return the conditions, one of which holds, of booleans and of columns of 0 and 1."""
+    codes = region.codes(2)
+    if len(codes) == 1:
+        value = codes == [1] if column.kind == "boolean" else codes[0]
+        return [f"{x} = {dialect.literal(value)}", *_missing(dialect, x, region, column)]
+    both = Region().intervals if codes else ()
+    return _numbers(dialect, x, Region(both, region.missing), column)
+
+
+def _missing(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
+    """Return the conditions that hold for missing values, if these lie in the region."""
+    if not region.missing:
+        return []
+    is_nan = [] if dialect.nan is None or column.kind in _WITHOUT_NAN else [dialect.nan(x)[0]]
+    return [f"{x} IS NULL", *is_nan]
+
+
+_WITHOUT_NAN = ("boolean", "date", "duration")
+
+
+def _numbers(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
+    """Return the conditions, one of which holds, of intervals and missing values."""
+    not_nan = (
+        dialect.nan(x)[1] if dialect.nan is not None and column.kind not in _WITHOUT_NAN else None
+    )
+    parts = []
+    for low, high in region.intervals:
+        bounds = _bounds(dialect, x, low, high, column)
+        if not bounds:
+            if region.missing:
+                return [_ALWAYS]
+            bounds = [f"{x} IS NOT NULL"]
+            bounds += [not_nan] if not_nan else []
+        elif high == inf and dialect.nan_is_largest and not_nan and not region.missing:
+            bounds.append(not_nan)  # NaN would pass as a number above all others
+        parts.append(" AND ".join(bounds))
+    # Above the largest number NaN has passed already.
+    is_open = bool(region.intervals) and region.intervals[-1][1] == inf and dialect.nan_is_largest
+    missing = _missing(dialect, x, region, column)
+    return parts + (missing[:1] if is_open else missing)
+
+
+def _bounds(dialect: Dialect, x: str, low: float, high: float, column: Column) -> list[str]:
+    """Return what must hold of x for it to lie in an interval."""
+    above, below = ">", "<="
+    if column.kind == "date":  # at most t is before the microsecond after t
+        above, below = ">=", "<"
+
+    def spelled(end: float) -> str:
+        if column.kind == "date":
+            return dialect.moment(end + 1, column)
+        if column.kind == "duration":
+            return dialect.duration(end, column)
+        return dialect.number(end)
+
+    found = [] if low == -inf else [f"{x} {above} {spelled(low)}"]
+    return found if high == inf else [*found, f"{x} {below} {spelled(high)}"]
