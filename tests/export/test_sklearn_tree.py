@@ -223,5 +223,7 @@ def test_dtreeviz(iris):
 def test_bad_arguments(nameless):
     with pytest.raises(ValueError, match=r"^label='x' must be"):
         to_sklearn(nameless, label="x")
-    with pytest.raises(ValueError, match=r"^X has 1 columns"):
+    with pytest.raises(
+        ValueError, match=r"^X has the shape \(1, 1\), but this Tree needs rows of 3 columns"
+    ):
         to_sklearn(nameless, [[1.0]])

@@ -574,7 +574,8 @@ class FittedModel(ABC):
 
         Its nodes hold the classes of the training rows, so `predict_proba` gives their shares.
         scikit-learn rounds rows to float32. With `X`, thresholds are adapted to those rows, and a
-        warning tells how many still get another label.
+        warning tells how many still get another label. The classifier reads numbers: its attribute
+        ``encoding_`` tells how categories, booleans, dates and durations are given.
 
         Parameters
         ----------
@@ -587,10 +588,14 @@ class FittedModel(ABC):
         -------
         classifier : sklearn.tree.DecisionTreeClassifier
         """
-        return to_sklearn(self._fitted(), X, label=label)
+        rows = None if X is None else self._rows(X)
+        return to_sklearn(self._fitted(), rows, label=label)
 
     def to_onnx(self, *, label: LabelKind = "leaf", input_type: InputType = "float64") -> Any:
         """Return the tree as an ONNX model; thresholds stay float64. Needs the extra ``onnx``.
+
+        The model reads numbers: its property ``encoding`` tells how categories, booleans, dates and
+        durations are given; NaN is a missing value.
 
         Parameters
         ----------

@@ -11,7 +11,6 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.export.encoding import encodings
 from spexplain.export.labels import LabelKind
-from spexplain.export.rows import read_rows
 from spexplain.table.places import is_sparse
 from spexplain.table.sparse import densified
 from spexplain.tree import EVERYWHERE, LEAF, Column, Region, Tree
@@ -58,8 +57,9 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
     ----------
     explanation : Explanation
         What is exported.
-    X : array or data frame of shape (n_rows, n_features), optional
-        Rows on which the two must agree, usually the training rows.
+    X : array or sparse matrix of shape (n_rows, n_features), optional
+        Rows on which the two must agree, usually the training rows; as numbers, like those that the
+        classifier reads.
     label : {"leaf", "reference"}
         The classes: leaf ids, or the labels of the reference; rows of no cluster are a class -1.
 
@@ -77,9 +77,7 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
     array([0, 1])
     """
     classes, codes, counts = _classes(explanation, label)
-    tree, rows = explanation.tree, None if X is None else read_rows(explanation, X)
-    if is_sparse(rows):
-        rows = densified(rows, "The comparison on X", "pass fewer rows as X, or none")
+    tree, rows = explanation.tree, None if X is None else _rows(explanation, X)
     if rows is not None:
         tree = _moved(tree, rows)
     nodes = _plain_nodes(tree, explanation.fields)
@@ -97,6 +95,19 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
     if rows is not None:
         _warn_of_differences(explanation, classifier, rows, node_codes, codes)
     return classifier
+
+
+def _rows(explanation: "Explanation", X: Any) -> Matrix:
+    """Return rows as a matrix with the columns of the tree."""
+    if is_sparse(X):
+        X = densified(X, "The comparison on X", "pass fewer rows as X, or none")
+    rows: Matrix = np.asarray(X)
+    if rows.ndim != 2 or rows.shape[1] != explanation.tree.n_features:
+        raise ValueError(
+            f"X has the shape {rows.shape}, but this {explanation.method} needs rows of "
+            f"{explanation.tree.n_features} columns."
+        )
+    return rows if rows.dtype == np.float32 else rows.astype(np.float64)
 
 
 def _classes(explanation: "Explanation", label: LabelKind) -> tuple[Array, Ints, Array]:

@@ -192,12 +192,12 @@ def _series_of(X: Any, names: Sequence[str] | None = None) -> list[tuple[str, Se
         return [
             (name, objects[:, place]) for place, name in enumerate(default_names(objects.shape[1]))
         ]
-    frame = nw.from_native(X, eager_only=True)
     if nw.dependencies.is_pandas_dataframe(X):  # names need not be texts, nor differ
         chosen = (
             range(X.shape[1]) if names is None else [list(X.columns).index(each) for each in names]
         )
         return [(str(X.columns[i]), nw.from_native(X.iloc[:, i], series_only=True)) for i in chosen]
+    frame = nw.from_native(X, eager_only=True)
     return [(name, frame[name]) for name in (frame.columns if names is None else names)]
 
 
@@ -247,6 +247,8 @@ def _encoded_as(series: Series, column: Column) -> Floats:
         return _codes(series, column)
     try:
         if isinstance(series, np.ndarray) and dtype.kind in "mM":
+            if kind_of_dtype(dtype) != column.kind:
+                raise ValueError(f"type {dtype}")
             moments = series.astype(f"{dtype.kind}8[us]")
             return np.where(np.isnat(moments), np.nan, moments.astype(np.int64))
         if column.kind == "date":

@@ -161,7 +161,7 @@ def read_rows(X: Any, model: Any) -> Rows:
         matrix = _as_matrix(X, model, reset=False)
         _check_tested(matrix[:, used], model)
         return HostTable(matrix)
-    check_length(len(values), max(1, len(used)), least_rows=1)
+    check_length(len(values), max(1, len(used)), _least_rows(model))
     _check_tested(values, model)
     return TestedRows(values, tuple(used), explanation.tree.n_features)
 
@@ -170,6 +170,8 @@ def _check_tested(values: Matrix, model: Any) -> None:
     """Refuse infinite values in tested columns and, if the model was told so, missing ones."""
     explanation = model.explanation_
     names = [explanation.fields[each].name for each in explanation.used]
+    if not names:  # a tree of one leaf
+        return
     check_finite(values, names, allow_missing=_allows_missing(model))
 
 
@@ -199,7 +201,12 @@ def _check_width(X: Any, model: Any) -> None:
             f"X has {shape[1]} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
-    check_length(shape[0], shape[1], least_rows=1)
+    check_length(shape[0], shape[1], _least_rows(model))
+
+
+def _least_rows(model: Any) -> int:
+    """Return how many rows there must be: scikit-learn wants one, a model from a file labels none, too."""
+    return int(isinstance(model, BaseEstimator))
 
 
 def holds_objects(X: Any) -> bool:
