@@ -296,8 +296,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             _check_size(min(n_leaves, len(table)), reference.n_clusters)
         searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
-            points = searched.table.as_points().values
-            objective = self._objective(points, searched.reference, searched.weights)
+            # Where labels alone decide, nobody looks at the points.
+            seen = searched.table if self._needs_labels_only else searched.table.as_points()
+            objective = self._objective(seen.values, searched.reference, searched.weights)
             graph = self._certified_graph(objective, searched.reference)
         views = self._views = self._search_columns(searched, columns)
         with self._stage("tree"):

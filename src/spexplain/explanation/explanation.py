@@ -229,7 +229,7 @@ class Explanation:
         if reference is None:
             return cls(tree, **more)
         counts, node_costs, cluster_costs = _counts_and_costs(
-            tree, table.as_points(), labels, reference, weights
+            tree, table.for_sums(), labels, reference, weights
         )
         totals = tree.size if row_totals is None else more["node_weights"]
         node_counts = tree.totals(counts)

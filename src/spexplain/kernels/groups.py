@@ -2,16 +2,21 @@
 
 from typing import Any
 
+import numpy as np
+
 from spexplain.aliases import Floats, Ints
 from spexplain.kernels.jit import jit
 
 
 @jit
-def sum_groups(X: Any, origin: Floats, groups: Ints, sums: Floats, squares: Floats) -> None:
+def sum_groups(
+    X: Any, origin: Floats, filling: Floats, groups: Ints, sums: Floats, squares: Floats
+) -> None:
     """Add every row, measured from `origin`, and its squared length to the sums of its group.
 
-    X: (n, d), groups: (n,), with -1 for rows that do not count. Writes to sums (n_groups, d) and
-    squares (n_groups,). O(n d).
+    X: (n, d), groups: (n,), with -1 for rows that do not count. A missing value counts as the filling
+    of its column, also measured from the origin. Writes to sums (n_groups, d) and squares (n_groups,).
+    O(n d).
     """
     for row in range(X.shape[0]):
         group = groups[row]
@@ -20,6 +25,21 @@ def sum_groups(X: Any, origin: Floats, groups: Ints, sums: Floats, squares: Floa
         total = 0.0
         for column in range(X.shape[1]):
             x = X[row, column] - origin[column]
+            x = x if x == x else filling[column]  # noqa: PLR0124
             sums[group, column] += x
             total += x * x
         squares[group] += total
+
+
+@jit
+def sum_columns(X: Any, sums: Floats, counts: Ints) -> None:
+    """Add the values of every column that are not missing, and count them.
+
+    X: (n, d); writes to sums and counts (d,). O(n d).
+    """
+    for row in range(X.shape[0]):
+        for column in range(X.shape[1]):
+            x = np.float64(X[row, column])
+            is_known = x == x  # noqa: PLR0124
+            sums[column] += x if is_known else 0.0
+            counts[column] += is_known

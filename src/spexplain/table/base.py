@@ -161,6 +161,10 @@ class Table(Rows):
         """Return the table that distances, centres and costs are computed from: numbers without gaps."""
         return self
 
+    def for_sums(self) -> "Table":
+        """Return a table with the same sums over groups of rows as `as_points`."""
+        return self.as_points()
+
     @property
     def coordinates(self) -> Coordinates:
         """Where the columns of `as_points` come from."""

@@ -51,11 +51,12 @@ def check_finite(
     with np.errstate(over="ignore", invalid="ignore"):
         for block in _blocks(X):
             # One number tells for nearly every block; a finite sum has only finite terms.
-            if not np.isfinite(block.sum()) and not np.isfinite(block).all():
-                if not allow_missing or np.isinf(block).any():
+            if not np.isfinite(block.sum()):
+                is_missing = bool(np.isnan(block).any())
+                if np.isinf(block).any() or (is_missing and not allow_missing):
                     flaw = first_flaw(X, allow_missing=allow_missing)
                     refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
-                has_missing = True
+                has_missing |= is_missing
             if watched:
                 sums.append(_checksum(block))
     return Checked(tuple(sums), has_missing)

@@ -109,7 +109,9 @@ def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
     has_ties = np.any(chosen[:, 1:] == chosen[:, :-1], axis=1)
     is_discrete = np.zeros(len(edges), dtype=bool)
     for feature in np.flatnonzero(has_ties):
-        values, counts = np.unique(ordered[feature], return_counts=True)
+        row = ordered[feature]
+        starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+        values, counts = row[starts], np.diff(starts, append=len(row))
         is_discrete[feature] = len(values) <= n_bins
         if is_discrete[feature]:
             upper = values[:-1]

@@ -115,15 +115,27 @@ class HostTable(Table):
     @property
     def coordinates(self) -> Coordinates:
         """Where the columns of `as_points` come from."""
-        return Coordinates.plain(self.shape[1]) if self._has_only_numbers else self._points
+        return Coordinates.plain(self.shape[1]) if self._has_no_objects else self._points
 
     @property
     def _has_only_numbers(self) -> bool:
-        return self.is_plain and not any(each.kind in ("date", "duration") for each in self.columns)
+        return self.is_plain and self._has_no_objects
 
     def as_points(self) -> "HostTable":
         """Return the table that distances, centres and costs are computed from: numbers without gaps."""
-        return self if self._has_only_numbers else HostTable(self._points.matrix)
+        if self._has_only_numbers:
+            return self
+        if self._has_no_objects:
+            return HostTable(np.where(np.isnan(self.values), self.means, self.values))
+        return HostTable(self._points.matrix)
+
+    def for_sums(self) -> "HostTable":
+        """Return a table with the same sums as `as_points`: missing numbers need not be filled in."""
+        return self if self._has_no_objects else self.as_points()
+
+    @property
+    def _has_no_objects(self) -> bool:
+        return all(each.kind not in ("category", "date", "duration") for each in self.columns)
 
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
         """Return what the columns hold, for those that are used as their values tell."""
@@ -141,22 +153,49 @@ class HostTable(Table):
 
     @property
     def origin(self) -> Floats:
-        """The first row."""
-        return np.asarray(self.values[0], dtype=np.float64)
+        """The first row, means where it lacks values."""
+        first = np.asarray(self.values[0], dtype=np.float64)
+        return np.where(np.isnan(first), self.means, first) if self.has_missing else first
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether some values are missing."""
+        return self.described is not None and any(each.has_missing for each in self.described)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The means of the columns, missing values apart; 0 where there are no others."""
+        sums, counts = np.zeros(self.shape[1]), np.zeros(self.shape[1], dtype=np.int64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if compiled_pays(self.size, "groups.sum_columns"):
+                from spexplain.kernels.groups import sum_columns
+
+                sum_columns(self.values, sums, counts)
+            else:
+                known = ~np.isnan(self.values)
+                sums = np.sum(self.values, axis=0, where=known, dtype=np.float64)
+                counts = np.count_nonzero(known, axis=0)
+            return sums / np.maximum(counts, 1)
 
     def sums(self, groups: Ints, n_groups: int) -> GroupSums:
-        """Return rows, sums and squared lengths of every group, measured from the first row."""
+        """Return rows, sums and squared lengths of every group, measured from the first row.
+
+        Missing values count as the means of their columns.
+        """
         X, origin = self.values, self.origin
+        filling = self.means - origin if self.has_missing else np.zeros(X.shape[1])
         sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
         with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
             if not compiled_pays(self.size, "groups.sum_groups"):
                 for group in np.unique(groups[groups >= 0]):
                     rows = X[groups == group] - origin
+                    if self.has_missing:
+                        rows = np.where(np.isnan(rows), filling, rows)
                     sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
             else:
                 from spexplain.kernels.groups import sum_groups
 
-                sum_groups(X, origin, groups, sums, squares)
+                sum_groups(X, origin, filling, groups, sums, squares)
         return GroupSums(group_sizes(groups, n_groups), sums, squares)
 
     def scales(self, features: Ints) -> Floats:

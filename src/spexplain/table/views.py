@@ -18,6 +18,7 @@ from spexplain.table.coordinates import Coordinates
 from spexplain.tree import Test, Tree
 
 Role: TypeAlias = Literal["plain", "missing left", "missing right", "set", "nothing"]
+_ROWS = 512  # that are transposed at a time
 _MOST_INDICATORS = (
     64  # categories of one column that become columns of their own, the commonest first
 )
@@ -81,12 +82,12 @@ class SearchColumns:
         if table.is_plain:
             views = tuple(View(int(each)) for each in columns)
             return cls(table, table.select(columns.tolist()).values, views)
-        values = table.values
+        values = transposed(table.values, columns)
         parts: list[Floats] = []
         views_: list[View] = []
         categories: list[CategoryColumn] = []
-        for each in columns.tolist():
-            x, column = values[:, each], table.columns[each]
+        for x, each in zip(values, columns.tolist(), strict=True):
+            column = table.columns[each]
             if column.kind == "category":
                 grouped = np.where(np.isnan(x), len(column.categories), x).astype(np.int64)
                 if not one_by_one:
@@ -94,16 +95,16 @@ class SearchColumns:
                     continue
                 for view in _indicators(each, grouped, len(column.categories), codes):
                     views_.append(view)
-                    parts.append(indicator(values, view))
+                    parts.append(indicator(x, view))
             elif column.has_missing:
                 views_ += [View(each, "missing left"), View(each, "missing right")]
-                parts += [below_all(x), above_all(x)]
+                parts += with_missing_at_ends(x)
             else:
                 views_.append(View(each))
                 parts.append(x)
         if not parts:  # engines need a column; one without cuts does no harm
-            views_, parts = [View(0, "nothing")], [np.zeros(len(values))]
-        return cls(table, np.column_stack(parts), tuple(views_), tuple(categories))
+            views_, parts = [View(0, "nothing")], [np.zeros(len(table))]
+        return cls(table, np.stack(parts).T, tuple(views_), tuple(categories))
 
     def placed(self, extra: Matrix, coordinates: Coordinates) -> Matrix:
         """Return points of the table's coordinates, such as centres, as rows of the matrix."""
@@ -163,7 +164,8 @@ class SearchColumns:
         known: dict[View, int] = {}
         for view in wanted:
             known.setdefault(view, len(self.views) + len(known))
-        matrix = np.column_stack([self.matrix, *(indicator(values, view) for view in known)])
+        sets_ = [indicator(values[:, view.column], view) for view in known]
+        matrix = np.concatenate([self.matrix.T, sets_]).T
         wider = SearchColumns(self.table, matrix, (*self.views, *known))
         tests = {
             node: Test(known[View(test.feature, "set", test.values or (), test.missing)], upper=0.5)
@@ -194,27 +196,30 @@ class SearchedTree(NamedTuple):
         return point.astype(np.int64), node.astype(np.int64)
 
 
-def below_all(x: Floats) -> Floats:
-    """Return a column in which missing values lie below all others."""
+def with_missing_at_ends(x: Any) -> list[Any]:
+    """Return a column twice: with missing values below all others, and above all others."""
     missing = np.isnan(x)
-    least = np.min(x, where=~missing, initial=np.inf)
-    return np.where(
-        missing, np.nextafter(least if np.isfinite(least) else x.dtype.type(0), -np.inf), x
-    )
+    least, most = np.fmin.reduce(x), np.fmax.reduce(x)
+    if np.isnan(least):  # nothing is known
+        least = most = x.dtype.type(0)
+    below, above = x.copy(), x.copy()
+    np.copyto(below, np.nextafter(least, x.dtype.type(-np.inf)), where=missing)
+    np.copyto(above, np.nextafter(most, x.dtype.type(np.inf)), where=missing)
+    return [below, above]
 
 
-def above_all(x: Floats) -> Floats:
-    """Return a column in which missing values lie above all others."""
-    missing = np.isnan(x)
-    most = np.max(x, where=~missing, initial=-np.inf)
-    return np.where(
-        missing, np.nextafter(most if np.isfinite(most) else x.dtype.type(0), np.inf), x
-    )
+def transposed(values: Matrix, columns: Ints) -> Matrix:
+    """Return some columns of a table as rows of an array, brought together while they are in the cache."""
+    if len(columns) < values.shape[1]:
+        values = values[:, columns]
+    found: Matrix = np.empty(values.shape[::-1], dtype=values.dtype)
+    for start in range(0, len(values), _ROWS):
+        found[:, start : start + _ROWS] = values[start : start + _ROWS].T
+    return found
 
 
-def indicator(values: Matrix, view: View) -> Floats:
+def indicator(x: Floats, view: View) -> Floats:
     """Return 0 for rows whose category is in the set of a view, else 1."""
-    x = values[:, view.column]
     inside = Test(view.column, missing=view.missing, values=view.codes).passes(x)
     return np.where(inside, 0.0, 1.0)
 
