@@ -8,6 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
+from sklearn.pipeline import make_pipeline
 
 from refusals import refused
 from spexplain import CART, IMM, BestTree, SpexClique, SpexKNN, from_json
@@ -285,6 +288,62 @@ def test_methods_that_need_the_zeros(method):
     assert refined.fit(sparse.csr_matrix(COUNTS), TOPICS).tree_ == expected
 
 
+def test_stored_missing_values():
+    dense = COUNTS.astype(float)
+    dense[[0, 4, 7], [0, 1, 2]] = np.nan
+    given = sparse.csr_matrix(dense)
+    expected = SpexClique().fit(dense, TOPICS)
+    model = SpexClique().fit(given, TOPICS)
+    assert model.tree_ == expected.tree_
+    np.testing.assert_array_equal(model.predict(given), expected.labels_)
+
+
+def test_words_of_a_vectorizer():
+    texts = [
+        " ".join(word for word, n in zip(WORDS, row, strict=True) for _ in range(n))
+        for row in COUNTS
+    ]
+    vectorizer = CountVectorizer(token_pattern=r"\w+")
+    X = vectorizer.fit_transform(texts)
+    model = SpexClique(feature_names=vectorizer).fit(X, TOPICS)
+    rules = [each["rule"] for each in model.rules(output="records")]
+    assert rules[0].startswith('no "')
+    assert 'contains "' in rules[-1]
+    assert model.explanation_.names == tuple(vectorizer.get_feature_names_out())
+    # Only the tested words are needed, in any order, from frames and sparse frames.
+    used = [model.explanation_.names[each] for each in model.explanation_.used]
+    assert len(used) < X.shape[1]
+    for kind in (pd.DataFrame, pd.DataFrame.sparse.from_spmatrix):
+        frame = kind(X if kind is not pd.DataFrame else X.toarray())
+        frame.columns = vectorizer.get_feature_names_out()
+        np.testing.assert_array_equal(model.predict(frame[used[::-1]]), model.labels_)
+    again = from_json(model.to_json())
+    np.testing.assert_array_equal(again.predict(X), model.labels_)
+    copied = clone(model)
+    assert copied.feature_names is vectorizer
+    assert copied.fit(X, TOPICS).to_text() == model.to_text()
+    through = make_pipeline(vectorizer, TfidfTransformer()).fit(texts)
+    weighed = SpexClique(feature_names=through).fit(through.transform(texts), TOPICS)
+    assert {each.kind for each in weighed.explanation_.fields} == {"word"}
+
+
+def test_names_from_a_list_and_none():
+    X, names = sparse.csr_matrix(COUNTS), WORDS.tolist()
+    for table in (X, COUNTS):
+        named = SpexClique(feature_names=names, features=["god", "hockey"]).fit(table, TOPICS)
+        assert named.explanation_.names == tuple(names)
+        assert {each.kind for each in named.explanation_.fields} <= {"whole", "flag"}
+        np.testing.assert_array_equal(named.predict(table), named.labels_)
+    hashed = HashingVectorizer(n_features=8).fit(["a"])
+    unnamed = SpexClique(feature_names=hashed).fit(X, TOPICS)
+    assert unnamed.explanation_.names[0] == "x0"
+    refused(
+        lambda: SpexClique(feature_names=names[:3]).fit(X, TOPICS),
+        words=["feature_names has 3 entries", "5 columns"],
+    )
+    refused(lambda: SpexClique(feature_names="god").fit(X, TOPICS), words=["feature_names='god'"])
+
+
 def test_columns_that_may_be_used():
     chosen = SpexClique(features=[0, 2]).fit(sparse.csr_matrix(COUNTS), TOPICS)
     assert chosen.tree_ == SpexClique(features=[0, 2]).fit(COUNTS, TOPICS).tree_
@@ -295,16 +354,22 @@ def test_refusals(monkeypatch):
     labels = [0, 1, 0, 1, 0]
     bad = X.copy()
     bad.data[3] = np.nan
-    refused(lambda: SpexClique().fit(bad, labels), words=["NaN", "row 3", "column 3"])
-    refused(lambda: SpexClique().fit(bad.tocsc(), labels), words=["NaN", "row 3", "column 3"])
+    strict, where = SpexClique(missing="error"), ["NaN", "row 3", "column 3"]
+    refused(lambda: strict.fit(bad, labels), words=where)
+    refused(lambda: strict.fit(bad.tocsc(), labels), words=where)
+    bad.data[3] = np.inf
+    refused(lambda: SpexClique().fit(bad, labels), words=["infinity", "row 3", "column 3"])
     refused(lambda: SpexClique().fit(0 * X, labels), words=["constant"])
-    refused(lambda: SpexClique().fit(X.astype(complex), labels), words=["Complex"])
+    refused(lambda: SpexClique().fit(X.astype(complex), labels), words=["real numbers"])
+    refused(lambda: SpexClique().fit(X[:1], labels[:1]), words=["1 sample"])
     fitted = SpexClique().fit(X, labels)
     refused(lambda: fitted.predict(X[:, :3]), words=["X has 3 features", "5 features"])
-    refused(lambda: fitted.predict(bad), words=["NaN"])
+    tested = X.copy()
+    tested.data[:] = np.inf
+    refused(lambda: fitted.predict(tested), words=["infinity", f"'x{fitted.tree_.feature[0]}'"])
     loaded = from_json(fitted.to_json())
-    refused(lambda: loaded.predict(X[:, :3]), words=["X has 3 features", "5"])
-    refused(lambda: loaded.predict(bad), words=["NaN"])
+    refused(lambda: loaded.predict(X[:, :3]), words=["X has 3", "5"])
+    refused(lambda: loaded.predict(tested), words=["infinity"])
     refused(lambda: fitted.explain(X), words=["single row"])
     monkeypatch.setattr("spexplain.memory._SMALL", 0)
     monkeypatch.setattr("spexplain.memory.available_memory", lambda: 10.0)

@@ -36,7 +36,7 @@ from spexplain.objectives import Objective, with_extra
 from spexplain.references.named import cluster, takes_entries
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows, Table
-from spexplain.table.columns import column_numbers
+from spexplain.table.columns import column_numbers, is_text_vectorizer, names_of
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_sparse
 from spexplain.table.read import read_rows, read_table
@@ -54,6 +54,7 @@ class Shared(TypedDict, total=False):
     max_depth: int | None
     min_samples_leaf: int
     features: Sequence[int | str] | None
+    feature_names: Any
     noise: NoisePolicy
     missing: Literal["allow", "error"]
     round_to: float | None
@@ -87,6 +88,10 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    feature_names : list of str, or fitted vectorizer, optional
+        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
+        ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
         What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
         attract nor repel, or a cluster like others. Or the labels that mean such rows.
@@ -174,6 +179,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         features: Sequence[int | str] | None = None,
+        feature_names: Any = None,
         noise: NoisePolicy = "ignore",
         missing: Literal["allow", "error"] = "allow",
         round_to: float | None = None,
@@ -195,6 +201,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.features = features
+        self.feature_names = feature_names
         self.noise = noise
         self.missing = missing
         self.round_to = round_to
@@ -205,6 +212,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def __sklearn_clone__(self) -> Any:
+        copied: Any = super().__sklearn_clone__()
+        copied.feature_names = self.feature_names  # a vectorizer without its words has no names
+        return copied
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -280,8 +292,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """Walk from the table to the tree."""
         self._check_parameters()
         self.__dict__.pop("rounding_", None)
-        names = _column_names(X)
-        table = read_table(X, self)
+        table, names = self._read(X)
         self._table = table
         columns = self._column_numbers()
         weights = table.weights(sample_weight)
@@ -313,7 +324,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
-        about = {"columns": names, "parameters": self.get_params(deep=False), "training": training}
+        about = {"columns": names, "parameters": self._settings(), "training": training}
 
         def retold(tree: Tree, grown_as: SearchedTree, **more: Any) -> Explanation:
             method = type(self).__name__
@@ -369,6 +380,21 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         valued = revalued(same, views.matrix, on_views(objective, views))
         return replace(tree, size=valued.size, score=valued.score, value=valued.value)
 
+    def _read(self, X: Any) -> tuple[Table, tuple[str | int, ...] | None]:
+        """Return the table, and the names of its columns if there are any."""
+        self.__dict__.pop("_given_names", None)
+        table = read_table(X, self)
+        names = names_of(self.feature_names, table.shape[1])
+        if names is None:
+            return table, _column_names(X)
+        self._given_names = names
+        return table.named(names, are_words=is_text_vectorizer(self.feature_names)), names
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the parameters for the record, which has the names of columns anyway."""
+        settings: dict[str, Any] = self.get_params(deep=False)
+        return {name: each for name, each in settings.items() if name != "feature_names"}
+
     @property
     def _grown(self) -> Explanation:
         """The explanation of the tree as it was grown, before "auto" or a refinement changed it."""
@@ -391,7 +417,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         # KernelIMM takes some words here that say which features it makes, not which columns it uses.
         features: Any = self.features
         is_word = isinstance(features, str) and features in self._words_for_features
-        names = getattr(self, "feature_names_in_", None)
+        names = vars(self).get("_given_names", getattr(self, "feature_names_in_", None))
         return column_numbers(None if is_word else features, names, self.n_features_in_)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:

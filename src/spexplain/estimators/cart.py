@@ -39,6 +39,10 @@ class CART(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    feature_names : list of str, or fitted vectorizer, optional
+        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
+        ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
         What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
         attract nor repel, or a cluster like others. Or the labels that mean such rows.

@@ -50,6 +50,10 @@ class SpexClique(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    feature_names : list of str, or fitted vectorizer, optional
+        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
+        ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
         What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
         attract nor repel, or a cluster like others. Or the labels that mean such rows.
@@ -159,6 +163,10 @@ class SpexGraph(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    feature_names : list of str, or fitted vectorizer, optional
+        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
+        ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
         What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
         attract nor repel, or a cluster like others. Or the labels that mean such rows.
@@ -265,6 +273,10 @@ class SpexKNN(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    feature_names : list of str, or fitted vectorizer, optional
+        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
+        ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
         What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
         attract nor repel, or a cluster like others. Or the labels that mean such rows.
@@ -423,6 +435,10 @@ class NonUniformCut(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    feature_names : list of str, or fitted vectorizer, optional
+        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
+        ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
         What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
         attract nor repel, or a cluster like others. Or the labels that mean such rows.

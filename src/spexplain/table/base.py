@@ -157,6 +157,13 @@ class Table(Rows):
         """Whether all columns are numbers, and no value is missing: engines search the values themselves."""
         return not any(each.kind == "category" or each.has_missing for each in self.columns)
 
+    def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
+        """Return the table under names that the caller gave; of words, if a text vectorizer did.
+
+        One that lies elsewhere stays as it is: explanations know the names.
+        """
+        return self
+
     def as_points(self) -> "Table":
         """Return the table that distances, centres and costs are computed from: numbers without gaps."""
         return self

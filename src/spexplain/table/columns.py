@@ -14,6 +14,7 @@ from sklearn import __version__
 
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.arguments import check_choice, is_integer
+from spexplain.exceptions import quoted
 from spexplain.messages import one_line
 from spexplain.tree import Column, Kind
 
@@ -41,6 +42,44 @@ def default_names(n_columns: int) -> tuple[str, ...]:
     ('x0', 'x1', 'x2')
     """
     return tuple(f"x{column}" for column in range(n_columns))
+
+
+def names_of(feature_names: Any, n_columns: int) -> tuple[str, ...] | None:
+    """Return the names that a caller gave for the columns, as a list or by a vectorizer; None without.
+
+    Examples
+    --------
+    >>> from spexplain.table.columns import names_of
+    >>> names_of(["age", "height"], 2)
+    ('age', 'height')
+    """
+    if feature_names is None:
+        return None
+    given = feature_names
+    if hasattr(given, "transform"):
+        if not hasattr(given, "get_feature_names_out"):
+            return None  # what hashes words cannot say which
+        given = given.get_feature_names_out()
+    if isinstance(given, str) or np.ndim(given) != 1:
+        raise ValueError(
+            f"feature_names={quoted(feature_names)} must be a list of names, or a fitted vectorizer with "
+            "get_feature_names_out()."
+        )
+    names = tuple(map(str, given))
+    if len(names) != n_columns:
+        raise ValueError(
+            f"feature_names has {len(names):,} entries, but X has {n_columns:,} columns."
+        )
+    return names
+
+
+def is_text_vectorizer(vectorizer: Any) -> bool:
+    """Whether a vectorizer, or a step of a pipeline, makes columns of the words of texts."""
+    steps = [step for _, step in getattr(vectorizer, "steps", ())]
+    return any(
+        hasattr(each, "vocabulary_") and hasattr(each, "build_analyzer")
+        for each in (vectorizer, *steps)
+    )
 
 
 def column_numbers(features: Any, names: Sequence[str] | None, n_columns: int) -> Ints:

@@ -15,6 +15,7 @@ from spexplain.table.columns import settled_columns
 from spexplain.table.coordinates import Coordinates, coordinates_of
 from spexplain.table.distances import CostName, service_costs
 from spexplain.tree import LEAF, Column, Kind, Tree
+from spexplain.tree.column import renamed
 
 _COPIED = 8_000_000  # bytes up to which the caller's table is copied, rather than watched
 
@@ -107,6 +108,13 @@ class HostTable(Table):
             seen=None,
             described=described,
         )
+
+    def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
+        """Return the table under names that the caller gave; of words, if a text vectorizer did."""
+        if are_words:
+            return replace(self, names=names, kinds="word", described=None)
+        described = None if self.described is None else renamed(self.described, names)
+        return replace(self, names=names, described=described)
 
     @cached_property
     def _points(self) -> Coordinates:

@@ -147,8 +147,10 @@ def read_rows(X: Any, model: Any) -> Rows:
         rows = DeviceTable(_floats(X))
         check_finite(rows.values, _names(model), allow_missing=_allows_missing(model))
         return rows
-    if is_sparse(X) or is_sparse_frame(X):
-        return SparseTable(_as_entries(X, model, reset=False))
+    if is_sparse_frame(X) and not (_has_names(X) and _names(model) is not None):
+        X = X.sparse.to_coo()
+    if is_sparse(X):
+        return _read_sparse_rows(X, model)
     explanation = model.explanation_
     used, fields = explanation.used, explanation.fields
     if _has_names(X) and _names(model) is not None:
@@ -227,30 +229,39 @@ def _as_array(X: Any) -> Any:
 
 def _read_entries(X: Any, estimator: Any) -> Table:
     """Return a sparse matrix or frame as it is, or with its zeros written out where a method needs them."""
-    values, names = canonical(_as_entries(X, estimator, reset=True)), _names(estimator)
+    if is_sparse(X):
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        given = X
+    else:
+        validate_data(estimator, X, reset=True, skip_check_array=True)
+        given = X.sparse.to_coo()
+    check_shape(given, least_rows=2)
+    values, names, kinds = canonical(float_entries(given)), _names(estimator), kinds_of_entries(X)
+    has_missing = check_entries(values, names, allow_missing=_allows_missing(estimator))
     check_tells_apart(entries_differ(values))
-    kinds = kinds_of_entries(X)
-    if estimator._takes_entries:
+    if estimator._takes_entries and not has_missing:
         return SparseTable(values, names, kinds)
-    method = type(estimator).__name__
+    method = "A sparse X with missing values" if has_missing else type(estimator).__name__
     instead = "take fewer rows or columns, or SpexClique or CART, which work on sparse tables"
-    return HostTable(densified(values, method, instead), names, kinds)
+    table = HostTable(densified(values, method, instead), names, kinds)
+    return replace(table, described=_with_missing(table)) if has_missing else table
 
 
-def _as_entries(X: Any, estimator: Any, *, reset: bool) -> Any:
-    """Return a sparse matrix or frame as a sparse array of floats, its number of columns checked."""
-    given = float_entries(X) if is_sparse(X) else X
-    if not isinstance(estimator, BaseEstimator):
-        _check_width(given, estimator)
-        check_entries(given, _names(estimator))
-        return given
-    values = _as_matrix(given, estimator, reset=reset, accept_sparse=["csr", "csc"])
-    check_entries(values, _names(estimator))
-    return values
+def _read_sparse_rows(X: Any, model: Any) -> SparseTable:
+    """Return a sparse matrix as rows with the columns of a model; only tested ones are checked."""
+    check_shape(X, least_rows=1)
+    _check_width(X, model)
+    explanation, entries = model.explanation_, float_entries(X)
+    names = [explanation.fields[each].name for each in explanation.used]
+    tested = entries[:, explanation.used]
+    check_entries(tested, names, allow_missing=_allows_missing(model))
+    return SparseTable(entries)
 
 
 def _names(estimator: Any) -> tuple[str, ...] | None:
-    names = getattr(estimator, "feature_names_in_", None)
+    known = getattr(estimator, "feature_names_in_", None)
+    names = vars(estimator).get("_given_names", known)
     return None if names is None else tuple(map(str, names))
 
 
@@ -258,7 +269,7 @@ def _floats(X: Any) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def _as_matrix(X: Any, estimator: Any, *, reset: bool, **options: Any) -> Matrix:
+def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
     """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
     if not isinstance(estimator, BaseEstimator):
         return _plain_matrix(X, estimator)
@@ -270,7 +281,6 @@ def _as_matrix(X: Any, estimator: Any, *, reset: bool, **options: Any) -> Matrix
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
-            **options,
         )
     except (ValueError, TypeError, OverflowError) as error:
         raise _clearer(error) from None

@@ -13,11 +13,11 @@ from spexplain.kernels.readiness import compiled_pays
 from spexplain.memory import check_memory
 from spexplain.table.base import GroupSums, NodeValues, Table
 from spexplain.table.checks import refuse_flaw
-from spexplain.table.columns import kind_of_dtype
+from spexplain.table.columns import kind_of_dtype, settled_columns
 from spexplain.table.distances import CostName
 from spexplain.table.host import HostTable, group_sizes, node_values
 from spexplain.table.places import is_sparse
-from spexplain.tree import LEAF, Kind, Tree
+from spexplain.tree import LEAF, Column, Kind, Tree
 
 _BLOCK = 1 << 20  # values that are written out at a time
 
@@ -81,6 +81,19 @@ class SparseTable(Table):
         kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
         return replace(self, values=self.values[:, chosen], names=names, kinds=kinds)
 
+    def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
+        """Return the table under names that the caller gave; of words, if a text vectorizer did."""
+        return replace(self, names=names, kinds="word" if are_words else self.kinds)
+
+    def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
+        """Return what the columns hold, for those that are used as their values tell."""
+        columns: Any = _Columns(self.values)
+        return settled_columns(self.columns, columns, used)
+
+    def node_values(self, tree: Tree) -> NodeValues:
+        """Return which training values meet the tests of a tree. O(n_rows) a node."""
+        return node_values(_Columns(self.values), tree)
+
     @property
     def origin(self) -> Floats:
         """Zeros: most rows are near."""
@@ -106,14 +119,6 @@ class SparseTable(Table):
             sums += np.bincount(own, data, sums.size).reshape(sums.shape)
         return GroupSums(group_sizes(groups, n_groups), sums[:, :-1].T, squares[:-1])
 
-    def node_values(self, tree: Tree) -> NodeValues:
-        """Return which training values meet the tests of a tree; only tested columns are written out."""
-        tested = np.unique(tree.feature[tree.feature != LEAF])
-        place = np.zeros(tree.n_features, dtype=np.int64)
-        place[tested] = np.arange(len(tested))
-        values = dense(self.values[:, tested]) if len(tested) else np.zeros((len(self), 1))
-        return node_values(values, tree.renumbered(place, max(1, len(tested))))
-
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""
         scales = np.full(self.shape[1], np.nan)
@@ -128,6 +133,21 @@ class SparseTable(Table):
     def nearest(self, centers: Floats, cost: CostName) -> Ints:
         """Return the nearest centre of every row."""
         return HostTable(self.to_host("The distances to centres")).nearest(centers, cost)
+
+
+class _Columns:
+    """A table in CSC that can be asked for the values of some rows in one column."""
+
+    def __init__(self, X: Any) -> None:
+        self.X, self.shape = X, X.shape
+
+    def __getitem__(self, place: tuple[Any, int]) -> Floats:
+        rows, column = place
+        start, stop = self.X.indptr[column : column + 2]
+        values = np.zeros(self.shape[0])
+        values[self.X.indices[start:stop]] = self.X.data[start:stop]
+        chosen: Floats = values[rows]
+        return chosen
 
 
 def is_sparse_frame(X: Any) -> bool:
@@ -172,14 +192,18 @@ def canonical(X: Any) -> Any:
     return found
 
 
-def check_entries(X: Any, names: Sequence[Any] | None = None) -> None:
-    """Refuse missing and infinite values."""
+def check_entries(
+    X: Any, names: Sequence[Any] | None = None, *, allow_missing: bool = False
+) -> bool:
+    """Refuse infinite values and, unless they are allowed, missing ones; say whether there are such."""
     if np.isfinite(X.data).all():
-        return
+        return False
     entries = X.tocoo()
-    flaws = np.flatnonzero(~np.isfinite(entries.data))
-    first = min(zip(entries.row[flaws].tolist(), entries.col[flaws].tolist(), strict=True))
-    refuse_flaw(first, names, 0)
+    is_flaw = np.isinf(X.data) if allow_missing else ~np.isfinite(entries.data)
+    flaws = np.flatnonzero(is_flaw)
+    places = zip(entries.row[flaws].tolist(), entries.col[flaws].tolist(), strict=True)
+    refuse_flaw(min(places, default=None), names, 0, allow_missing=allow_missing)
+    return True
 
 
 def entries_differ(X: Any) -> bool:
