@@ -124,7 +124,7 @@ class PostgreSQL:
         labels = [record[-1] for record in found]
         if options.get("label") == "reference":
             return labels
-        return [int(label) for label in labels]
+        return [None if label == "<null>" else int(label) for label in labels]
 
     @staticmethod
     def value(x: Any) -> str:

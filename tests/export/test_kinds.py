@@ -130,6 +130,28 @@ def test_sides_that_no_row_reaches(database, kind, missing, monkeypatch):
     assert database.labels(model, raw) == tree.apply(coded).tolist()
 
 
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_models_that_refuse_missing_values(database, is_flat, monkeypatch):
+    monkeypatch.setattr(sql_module, "_NESTED_DEPTH", 0 if is_flat else 12)
+    monkeypatch.setattr(python_source, "_NESTED_DEPTH", 0 if is_flat else 12)
+    described = (Column("a"), Column("c", "category", ("u", "v", "w")))
+    tree = Tree.root(n_features=2, size=9).split(0, feature=0, threshold=0.5, missing=True)
+    tree = tree.split(1, feature=1, threshold=NAN, categories=(0, 2), missing=True)
+    tree = tree.split(3, feature=0, threshold=0.25, missing=True)
+    model = Explanation(tree, ("a", "c"), described=described, parameters={"missing": "error"})
+    rows = [[0.5, "u"], [0.1, "w"], [0.5, "v"], [0.75, "v"], [0.75, None], [None, "u"], [0.5, "x"]]
+    expected = [1, 0, 2, 3, 3, None, None]
+    found = database.labels(model, rows)
+    assert found == expected
+    predict = function(to_python(model))
+    assert [predict(row) for row in rows[:4]] == expected[:4]
+    for row in rows[4:]:
+        with pytest.raises(
+            ValueError, match=r"^row has no value that was seen in training in colum"
+        ):
+            predict(row)
+
+
 def shop() -> Explanation:
     """A model as a shop has one."""
     described = (

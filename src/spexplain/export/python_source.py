@@ -27,7 +27,10 @@ _HEADER = '''"""The tree of a fitted {kind}, written by spexplain {version}; nee
         raise ValueError(f"row has {{len(row)}} values, but {n_features} are needed.")
 '''
 _VALUE = "    x{column} = {reader}(row[{name} if named else {column}])\n"
-_IMPORT = "\nfrom datetime import date, datetime, timedelta, timezone\n"
+_IMPORT = "\nfrom datetime import datetime, timedelta, timezone\n"
+_REFUSAL = """    if {condition}:
+        raise ValueError("row has no value that was seen in training in column " + repr({name}) + ".")
+"""
 _MISSING = '''def is_missing(x):
     """Tell None, NaN and their like in pandas and NumPy."""
     try:
@@ -91,7 +94,8 @@ def to_python(explanation: "Explanation", *, label: LabelKind = "leaf") -> str:
 
     The function takes a sequence with the values of all columns, or a mapping (a dict, a pandas
     Series) by column name, of which only the tested columns are read. Values are those of the table:
-    numbers, booleans, categories, dates and durations; None and NaN are missing, infinity is refused.
+    numbers, booleans, categories, dates and durations; None and NaN are missing, infinity is refused, and
+    so are missing values by a model with ``missing="error"``.
 
     Parameters
     ----------
@@ -135,6 +139,9 @@ def to_python(explanation: "Explanation", *, label: LabelKind = "leaf") -> str:
     for column, (reader, _) in readers.items():
         name = _literal(explanation.keys[column])
         source += _VALUE.format(column=column, reader=reader, name=name)
+        if explanation.parameters.get("missing") == "error":
+            condition = _condition(column, Region(()), explanation.fields[column])
+            source += _REFUSAL.format(condition=condition, name=name)
     write = _nested if explanation.tree.depth <= _NESTED_DEPTH else _flat
     return source + "".join(f"{line}\n" for line in write(explanation, labels))
 

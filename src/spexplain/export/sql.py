@@ -35,7 +35,8 @@ def to_sql(
     back as the same float64 beside columns of any number type; missing values (NULL, and NaN where
     there is one) and categories never seen in training go where the tree sends them. Columns of 0
     and 1 are asked ``= 1``; booleans ``= TRUE``, in SQLite ``= 1``. SQLite has no dates: it compares
-    texts such as 1997-05-26 or 1997-05-26 12:30:00.
+    texts such as 1997-05-26 or 1997-05-26 12:30:00. A model that refuses missing values
+    (``missing="error"``) gives NULL where a test needs one.
 
     Parameters
     ----------
@@ -149,24 +150,27 @@ def _nested(
     def label(node: int) -> str:
         return labels[explanation.leaf_ids[node]]
 
-    def write(node: int, indent: str) -> None:
+    def write(node: int, indent: str, asked: frozenset[int]) -> None:
         lines.append(f"{indent}CASE")
         while tree.feature[node] != LEAF:
             test = tree.test(node)
-            condition, _ = _condition(
-                dialect, columns[test.feature], test.region(), explanation.fields[test.feature]
-            )
+            x, column = columns[test.feature], explanation.fields[test.feature]
+            if _refuses_missing(explanation) and test.feature not in asked:
+                is_missing, _ = _condition(dialect, x, Region(()), column)
+                lines.append(f"{indent}  WHEN {is_missing} THEN NULL")
+            asked |= {test.feature}
+            condition, _ = _condition(dialect, x, test.region(), column)
             left, node = int(tree.left[node]), int(tree.right[node])
             if tree.feature[left] == LEAF:
                 lines.append(f"{indent}  WHEN {condition} THEN {label(left)}")
             else:
                 lines.append(f"{indent}  WHEN {condition} THEN")
-                write(left, indent + "    ")
+                write(left, indent + "    ", asked)
         lines.extend([f"{indent}  ELSE {label(node)}", f"{indent}END"])
 
     if tree.n_leaves == 1:
         return [label(0)]
-    write(0, "")
+    write(0, "", frozenset())
     return lines
 
 
@@ -175,15 +179,23 @@ def _flat(
 ) -> list[str]:
     """Return one CASE with the rule of every leaf."""
     lines = ["CASE"]
-    for box, label in zip(leaf_boxes(explanation.tree)[:-1], labels[:-1], strict=True):
+    for box, label in zip(leaf_boxes(explanation.tree), labels, strict=True):
         texts = []
         for feature, region in box.items():
+            wanted = region._replace(missing=False) if _refuses_missing(explanation) else region
             text, has_or = _condition(
-                dialect, columns[feature], region, explanation.fields[feature]
+                dialect, columns[feature], wanted, explanation.fields[feature]
             )
             texts.append(f"({text})" if has_or and len(box) > 1 else text)
         lines.append(f"  WHEN {' AND '.join(texts)} THEN {label}")
-    return [*lines, f"  ELSE {labels[-1]}", "END"]
+    if not _refuses_missing(explanation):
+        lines[-1] = f"  ELSE {labels[-1]}"
+    return [*lines, "END"]
+
+
+def _refuses_missing(explanation: "Explanation") -> bool:
+    """Whether rows get no label where a test lacks a value, since `predict` refuses them."""
+    return explanation.parameters.get("missing") == "error"
 
 
 def _condition(dialect: Dialect, x: str, region: Region, column: Column) -> tuple[str, bool]:
