@@ -24,10 +24,13 @@ def clique_sums(members, node, label_of, weights, degrees, counted):
 
 
 def edge_sums(members, node, adjacency, vertices):
-    """Sums of a set, and of the rest of the node, from the adjacency."""
+    """Sums of a set, and of the rest of the node, from the adjacency and perhaps loops."""
     rest = np.setdiff1d(node, members)
-    inner = [int(adjacency[np.ix_(part, part)].sum()) for part in (members, rest)]
-    volume, size, samples = vertices[:, members].sum(axis=1)
+    inner = [
+        int(adjacency[np.ix_(part, part)].sum() + vertices[3:, part].sum())
+        for part in (members, rest)
+    ]
+    volume, size, samples = vertices[:3, members].sum(axis=1)
     return [*inner, volume, size, len(members), samples]
 
 

@@ -8,8 +8,8 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spexplain import IMM, SpexClique, SpexGraph, datasets
-from spexplain.exceptions import ClusterCountWarning
+from spexplain import IMM, SpexClique, SpexGraph, datasets, from_json
+from spexplain.exceptions import ClusterCountWarning, NoiseWarning
 
 IRIS = datasets.load("iris")
 X, Y = IRIS.data, IRIS.target
@@ -131,10 +131,56 @@ def test_noise_as_a_cluster():
     assert explainer.leaf_reference_.tolist() == (shifted.leaf_reference_ - 1).tolist()
 
 
-def test_minus_one_is_noise_only_among_integers():
-    texts = np.array(["-1", "0", "1", "2"])[NOISY + 1]
-    assert SpexClique().fit(X, texts).n_leaves_ == 4
-    assert SpexClique().fit(X, NOISY.astype(float)).n_leaves_ == 4
+@pytest.mark.parametrize(
+    "y",
+    [
+        NOISY.astype(float),
+        np.where(NOISY < 0, np.nan, NOISY),
+        np.array(["-1", "0", "1", "2"])[NOISY + 1],
+        np.array([None, "0", "1", "2"], dtype=object)[NOISY + 1],
+        pd.Series(NOISY, dtype="Int64").where(NOISY >= 0),
+        pd.Series(np.array(["", "0", "1", "2"])[NOISY + 1]).where(NOISY >= 0),
+        pl.Series(np.where(NOISY < 0, None, NOISY).tolist()),
+    ],
+    ids=["float", "NaN", "text", "None", "Int64", "pandas", "polars"],
+)
+def test_noise_that_went_through_a_join(y):
+    with pytest.warns(NoiseWarning, match="^y: 15 rows with(out a label| the label)") as said:
+        explainer = SpexClique().fit(X, y)
+    assert said[0].filename == __file__
+    assert explainer.tree_ == SpexClique().fit(X, NOISY).tree_
+    assert explainer.leaf_reference_.astype(float).tolist() == [0, 1, 2]
+    with pytest.warns(NoiseWarning):
+        assert SpexClique().fit(X, y).agreement_ == SpexClique().fit(X, NOISY).agreement_
+
+
+SEGMENTS = np.array(["unclear", "home", "city", "abroad"])[NOISY + 1]
+
+
+def test_named_segments_and_ignored_noise_work_together(tmp_path):
+    explainer = SpexClique(noise="unclear").fit(X, SEGMENTS)
+    assert explainer.tree_ == SpexClique().fit(X, NOISY).tree_
+    assert explainer.reference_labels_.tolist() == SEGMENTS.tolist()
+    assert explainer.leaf_reference_.tolist() == ["home", "city", "abroad"]
+    assert explainer.summary()["reference"]["n_noise"] == 15
+    loaded = from_json(explainer.to_json())
+    assert loaded.predict_reference(X).tolist() == explainer.predict_reference(X).tolist()
+    assert "'home'" in explainer.to_sql(label="reference")
+    assert explainer.report(tmp_path / "report.html").exists()
+
+
+def test_leaf_of_named_noise_alone_has_a_label_everywhere(tmp_path):
+    joined = np.abs(X[:, 2:3] - X[:, 2]) < 0.5
+    y = np.where(X[:, 2] < 2.5, "unclear", SEGMENTS)
+    explainer = SpexGraph(2, graph=joined, noise="unclear").fit(X, y)
+    assert explainer.leaf_reference_[0] == "-1"
+    assert explainer.summary()["leaves"][0]["code"] == -1
+    assert (
+        from_json(explainer.to_json()).leaf_reference_.tolist()
+        == explainer.leaf_reference_.tolist()
+    )
+    assert "'-1'" in explainer.to_sql(label="reference")
+    assert explainer.report(tmp_path / "report.html").exists()
 
 
 def test_labels_of_a_density_clustering():

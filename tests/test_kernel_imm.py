@@ -109,10 +109,11 @@ def test_both_walks_write_the_same(n_bumps, values, min_samples, half_lines, dat
     labels = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=m, max_size=m)))
     numbers = st.lists(st.sampled_from([0.0, 0.125, 0.3, 0.5, 0.625, 0.9]), min_size=3, max_size=3)
     centers = np.array([data.draw(numbers) for _ in range(n_bumps)])
+    weights = np.array(data.draw(st.lists(st.integers(1, 3), min_size=m, max_size=m)))
     written = []
     for walk in (levels.least_parted, intervals.least_parted):
         parted, at = np.full(n_bumps, -1), np.zeros(n_bumps)
-        walk(table, labels, centers, 1e-12, min_samples, half_lines, parted, at)
+        walk(table, labels, weights, centers, 1e-12, min_samples, half_lines, parted, at)
         written.append((parted.tolist(), at.tolist()))
     assert written[0] == written[1]
 

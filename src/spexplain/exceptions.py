@@ -1,5 +1,7 @@
 """Warnings a user may want to catch by name, and how messages quote what others wrote."""
 
+import sys
+import warnings
 from collections.abc import Iterable
 
 _LONGEST_QUOTE = 40  # characters
@@ -24,6 +26,14 @@ class NoiseWarning(UserWarning):
 
 class WeightWarning(UserWarning):
     """Weights of rows were given, but the clusterer of the reference does not take any."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn in the name of the first line outside this package, from however deep inside."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("spexplain."):
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, category, stacklevel=level)
 
 
 def quoted(value: object) -> str:

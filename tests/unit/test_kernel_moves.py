@@ -34,13 +34,14 @@ def test_centres_stay_in_their_leaves(edge_moves, homes, expected):
         np.concatenate(indices).astype(np.int32),
         adjacency[adjacency > 0],
     )
-    degrees, sizes = adjacency.sum(axis=0), np.array([0, 0, 0, 1, 1])
+    loops = np.array([2, 0, 6, 0, 0])
+    degrees, sizes = adjacency.sum(axis=0) + loops, np.array([0, 0, 0, 1, 1])
     places = np.array([1, 1, 1, *homes], dtype=np.int32)  # before any move all samples are right
 
     def sums(leaf, places):
         inside = places == leaf
         return [
-            int(adjacency[np.ix_(inside, inside)].sum()),
+            int(adjacency[np.ix_(inside, inside)].sum() + loops[inside].sum()),
             degrees[inside].sum(),
             sizes[inside].sum(),
         ]
@@ -53,7 +54,7 @@ def test_centres_stay_in_their_leaves(edge_moves, homes, expected):
         np.repeat(np.array([[0], [1]], dtype=np.int32), 5, axis=1),
         places,
         edges,
-        np.array([degrees, sizes]),
+        np.array([loops, degrees, sizes]),
         n_samples,
         before,
         np.array([0, 3]),

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from spexplain.exceptions import NoiseWarning
 from spexplain.table.reference import Reference
 
 
@@ -31,9 +32,83 @@ def test_minus_one_is_noise(dtype):
     assert kept.classes.tolist() == [-1, 5, 7]
 
 
-@pytest.mark.parametrize("labels", [[-2, 0, 1], [-1.0, 0.0, 1.0], ["-1", "0", "1"]])
+@pytest.mark.parametrize("labels", [[-2, 0, 1], [False, True, True], ["a", "b", "none"]])
 def test_other_labels_are_clusters(labels):
-    assert Reference.from_labels(labels, n_samples=3).codes.tolist() == [0, 1, 2]
+    reference = Reference.from_labels(labels, n_samples=3)
+    assert not reference.has_noise
+    assert reference.classes[reference.codes].tolist() == labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([-1.0, 0.0, 1.0], "1 row with the label -1.0"),
+        (["-1", "a", "b"], "1 row with the label '-1'"),
+        ([np.nan, 0.0, 1.0], "1 row without a label"),
+        ([None, "a", "b"], "1 row without a label"),
+        ([pd.NA, 0, 1], "1 row without a label"),
+        (np.array(["NaT", "2024-01-01", "2024-01-02"], dtype="datetime64[D]"), "1 row without"),
+        ([None, -1, 3], "1 row with the label -1 and 1 row without a label"),
+    ],
+)
+def test_noise_that_went_through_a_join_is_said(labels, told):
+    with pytest.warns(
+        NoiseWarning, match=f"^y: {told}.* count as noise, rows of no cluster"
+    ) as said:
+        reference = Reference.from_labels(labels, n_samples=3)
+    assert len(said) == 1
+    assert reference.has_noise
+    assert reference.codes[0] == -1
+    assert reference.codes[-1] == reference.n_clusters - 1
+
+
+def test_noise_is_named_by_its_labels():
+    y = ["a", "unclear", "b", "other"]
+    assert Reference.from_labels(y, n_samples=4, noise="unclear").codes.tolist() == [0, -1, 1, 2]
+    named = Reference.from_labels(y, n_samples=4, noise=["unclear", "other"])
+    assert named.codes.tolist() == [0, -1, 1, -1]
+    assert named.classes.tolist() == ["a", "b"]
+    assert Reference.from_labels([9, 1, 2, -1], n_samples=4, noise=9).codes.tolist() == [
+        -1,
+        1,
+        2,
+        0,
+    ]
+    with pytest.raises(ValueError, match=r'noise=.*must be "ignore", "cluster", or a label'):
+        Reference.from_labels(y, n_samples=4, noise="unknown")
+
+
+def test_missing_labels_are_no_cluster():
+    with pytest.raises(ValueError, match="missing labels, which cannot be a cluster"):
+        Reference.from_labels(["a", None, "b"], n_samples=3, noise="cluster")
+
+
+# --- Memberships ----------------------------------------------------------------------------------
+
+
+def test_memberships_are_shared_rows():
+    y = np.array([[0.75, 0.25, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    reference = Reference.from_labels(y, n_samples=3)
+    assert reference.codes.tolist() == [0, 1, -1]
+    assert reference.labels.tolist() == [0, 1, -1]
+    assert reference.classes.tolist() == [0, 1]  # nobody is in the third
+    assert reference.amounts(np.array([4.0, 2.0, 1.0])).tolist() == [[3, 1], [0, 2], [0, 0]]
+
+
+def test_memberships_are_named_by_columns():
+    frame = pd.DataFrame({"loyal": [0.9, 0.2], "new": [0.1, 0.8]})
+    reference = Reference.from_labels(frame, n_samples=2)
+    assert reference.labels.tolist() == ["loyal", "new"]
+    assert reference.rows(np.array([1])).memberships.tolist() == [[0.2, 0.8]]
+    with pytest.raises(ValueError, match="two columns of memberships of the same name"):
+        Reference.from_labels(frame.set_axis(["a", "a"], axis=1), n_samples=2)
+
+
+def test_memberships_of_ones_are_labels():
+    reference = Reference.from_labels(np.eye(3)[[2, 0, 0]], n_samples=3)
+    assert reference.memberships is None
+    assert reference.codes.tolist() == [1, 0, 0]
+    assert reference.classes.tolist() == [0, 2]
 
 
 def test_all_noise():
@@ -63,10 +138,11 @@ def test_noise_does_not_vote():
     ("y", "message"),
     [
         ([1, 2, 3], "y has 3 labels, but X has 2 rows."),
-        (np.ones((2, 2)), r"y must hold one label per row of X, got an array of shape \(2, 2\)."),
-        ([1.0, np.nan], "y holds missing labels"),
-        ([None, "a"], "y holds missing labels"),
-        ([pd.NA, 1], "y holds missing labels"),
+        (np.full((2, 2), "a"), r"or one column of memberships per cluster, got .* shape \(2, 2\)"),
+        (np.ones((2, 2, 2)), r"y must hold one label per row of X, .* shape \(2, 2, 2\)"),
+        ([[0.5, -0.5], [1.0, 0.0]], "y holds memberships that are negative, missing or infinite"),
+        ([[0.5, np.nan], [1.0, 0.0]], "y holds memberships that are negative, missing or infinite"),
+        (np.ones((3, 2)), "y has 3 rows of memberships, but X has 2 rows."),
         ([1, "a"], "y mixes labels"),
         ([[1], [1, 2]], "y must hold one label per row of X, got lists of unequal length."),
     ],

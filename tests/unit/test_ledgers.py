@@ -130,12 +130,6 @@ def test_neighbors(kind, data):
     assert ledger.vertices[:2].tolist() == [graph.degrees.tolist(), graph.sizes.tolist()]
 
 
-def test_every_vertex_weighs_one():
-    star = StarGraph(np.array([0, 1, 1]), np.array([[0.0], [5.0]]))
-    for graph, n_vertices in [(star, 5), (CliqueGraph.from_labels([0, 0, 1]), 3)]:
-        assert ledger_of(graph).weights.tolist() == [1] * n_vertices
-
-
 def test_labels_are_not_needed_for_sums_of_counts():
     class Elsewhere:
         """Labels that nobody may read here."""

@@ -215,7 +215,9 @@ class BestTree(Explainer):
         assert reference is not None
         labels, mass = reference.codes, row_mass(reference, weights)
         # Rows that are shared between clusters count for the one that has most of them.
-        amounts = None if mass is None else whole_counts(mass)
+        amounts = None if mass is None else whole_counts(np.where(labels < 0, 1.0, mass))
+        if amounts is not None and np.all(amounts == 1):  # the weights of noise do not count
+            amounts = None
         seconds = np.inf if self.time_budget is None else self.time_budget
         self._deadline = time.perf_counter() + seconds
         if self.max_rows is not None and len(X) > self.max_rows:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
-from spexplain.arguments import check_number
+from spexplain.arguments import check_number, check_weights
 from spexplain.exceptions import quoted_list
 from spexplain.table.base import Table
 from spexplain.table.reference import Reference
@@ -60,7 +60,7 @@ def searched_rows(
             raise ValueError(
                 "sample_weight is above 0 for one row only; at least two rows must count."
             )
-        table, weights = table.take(rows), weights[rows]
+        table, weights = table.take(rows), check_weights(weights[rows], len(rows))
         reference = None if reference is None else reference.rows(rows)
     if reference is None or cluster_weight is None:
         return Searched(table, reference, RowWeights(weights, rows))

@@ -131,7 +131,7 @@ def whole_counts(counts: Array) -> Ints:
     >>> whole_counts(np.array([2.0, 1.0])).tolist(), whole_counts(np.array([0.5, 0.25])).tolist()
     ([2, 1], [536870912, 268435456])
     """
-    if counts.dtype.kind in "iub" and counts.sum() < 2**31:
+    if counts.dtype.kind in "iub":
         return counts.astype(np.int64)
     given = counts.astype(np.float64)
     return to_fixed_point(given, float(given.sum()), bits=_BITS)[0]

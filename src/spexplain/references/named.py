@@ -1,13 +1,12 @@
 """Reference clusterings by name: how a table is clustered when the caller brings no labels."""
 
-import warnings
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Matrix
-from spexplain.exceptions import WeightWarning
+from spexplain.exceptions import WeightWarning, warn_caller
 from spexplain.openmp import fork_safe
 
 NAMES = ("spectral", "kmeans", "kmedians", "kernel_kmeans")
@@ -52,11 +51,10 @@ def cluster(
         if _takes_weights(clusterer):
             return np.asarray(clusterer.fit_predict(X, sample_weight=sample_weight))
         name = reference if isinstance(reference, str) else type(clusterer).__name__
-        warnings.warn(
+        warn_caller(
             f"reference={name!r} takes no sample_weight: the clusters are those of the rows without weights; the tree "
             "and all measures use them.",
             WeightWarning,
-            stacklevel=6,
         )
         return np.asarray(clusterer.fit_predict(X))
 

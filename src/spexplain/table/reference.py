@@ -1,6 +1,5 @@
 """The reference clustering as an estimator sees it: labels 0..k-1, the caller's own names for them, and noise."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -8,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
-from spexplain.exceptions import NoiseWarning, quoted, quoted_list
+from spexplain.exceptions import NoiseWarning, quoted, quoted_list, warn_caller
 from spexplain.table.places import on_host
 
 NOISE = -1
@@ -260,11 +259,10 @@ def _warn_of_noise(labels: Array, is_missing: Bools, is_minus_one: Bools) -> Non
         told.append(f"{_counted(len(places))} with the label {quoted(label)}")
     if is_missing.any():
         told.append(f"{_counted(int(is_missing.sum()))} without a label")
-    warnings.warn(
+    warn_caller(
         f"y: {' and '.join(told)} count as noise, rows of no cluster; the parameter noise can name other labels, or "
         "make noise a cluster.",
         NoiseWarning,
-        stacklevel=2,
     )
 
 

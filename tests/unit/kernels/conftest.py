@@ -53,7 +53,8 @@ def joined(request, table):
     rng = np.random.default_rng(7)
     adjacency = np.triu(rng.integers(1, 4, size=(42, 42)) * (rng.random((42, 42)) < 0.3), 1)
     adjacency += adjacency.T
-    vertices = np.stack([adjacency.sum(axis=1), np.arange(42) >= 40, np.arange(42) < 40]).astype(
-        np.int64
-    )
+    loops = 2 * (np.arange(42) % 3) * (np.arange(42) < 40)
+    vertices = np.stack(
+        [adjacency.sum(axis=1) + loops, np.arange(42) >= 40, np.arange(42) < 40, loops]
+    ).astype(np.int64)
     return adjacency, vertices, neighbors_of(adjacency, table[3], dtype), most
