@@ -16,7 +16,7 @@ from spexplain.engines import exhaustive as numpy_engine
 from spexplain.graphs import CliqueGraph, SparseGraph
 from spexplain.objectives import gini_cart, spex, volume_cart
 from spexplain.tree import LEAF, Tree
-from spexplain.tree.boxes import contains, leaf_box
+from spexplain.tree.boxes import leaf_box
 from strategies import graph_tables, labelled_tables, tables, trees
 
 # --- What must not change the partition -----------------------------------------------------------
@@ -160,10 +160,7 @@ def test_every_row_satisfies_the_rule_of_its_leaf_alone(tree, column):
         satisfied = [
             each
             for each in range(tree.n_leaves)
-            if all(
-                contains(intervals, row[feature])
-                for feature, intervals in leaf_box(tree, each).items()
-            )
+            if all(region.holds(row[feature]) for feature, region in leaf_box(tree, each).items())
         ]
         assert satisfied == [leaf]
 

@@ -220,6 +220,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "allow"
+        tags.input_tags.categorical = tags.input_tags.string = True
         tags.input_tags.sparse = True
         return tags
 
@@ -324,19 +326,19 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
-        about = {"columns": names, "parameters": self._settings(), "training": training}
+        method = type(self).__name__
+        about = {"columns": names, "parameters": self._settings(), "method": method}
 
         def retold(tree: Tree, grown_as: SearchedTree, **more: Any) -> Explanation:
-            method = type(self).__name__
-            found = Explanation.of(
-                tree, table, reference, weights=weights, method=method, **about, **more
-            )
+            found = Explanation.of(tree, table, reference, weights=weights, **about, **more)
             if reference is None:
                 return found
             return found.with_codes(self._node_codes(found, grown_as))
 
         def explained(grown_as: SearchedTree, **more: Any) -> Explanation:
-            return retold(settled(grown_as.to_columns(), searched.table), grown_as, **more)
+            tree = grown_as.to_columns()
+            known = replace(training, searched=tree)
+            return retold(settled(tree, searched.table), grown_as, training=known, **more)
 
         grown_as = SearchedTree(tree, views)
         final = grown = explained(grown_as)
@@ -344,6 +346,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             n_leaves = plateau(grown.path)
         if n_leaves < tree.n_leaves:
             tree, final = tree.truncate(n_leaves), grown.truncate(n_leaves)
+            grown_as = SearchedTree(tree, views)
         if self.refine is not None:
             wider, tree = views.with_sets(tree)
             with self._stage("refine"):
@@ -353,7 +356,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         if self.round_to is not None:
             tree = self._rounded(final.tree, grown_as, objective)
             if self.rounding_:
-                final = retold(tree, grown_as, grown=grown, is_refined=True)
+                more: Any = {"grown": grown, "is_refined": True, "training": training}
+                final = retold(tree, grown_as, **more)
         self._set_explanation(_described(final, grown, table, weights))
         self._warn_of_missing_leaves(n_leaves)
         return self

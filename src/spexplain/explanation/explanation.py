@@ -50,6 +50,9 @@ class Training:
         Weight of every training row; None means that all are one.
     columns : array of int, optional
         Columns that tests may use; None means all.
+    searched : Tree, optional
+        The tree with its cuts as they were searched, before their thresholds were rounded: the same
+        for all rows, but not for centres that lie between two rows.
     min_samples_leaf : int
         Fewest rows of a leaf.
     n_jobs : int, optional
@@ -62,6 +65,7 @@ class Training:
     objective: "Objective | None" = None
     graph: "Graph | None" = None
     columns: Ints | None = None
+    searched: Tree | None = None
     min_samples_leaf: int = 1
     n_jobs: int | None = None
     weights: Floats | None = None
@@ -321,6 +325,12 @@ class Explanation:
         return any(kind in ("category", "date", "duration") for kind in kinds)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers, and no training row lacks a value."""
+        lacks = any(each.has_missing for each in self.described or ())
+        return not (lacks or self.has_objects)
+
+    @property
     def keys(self) -> tuple[str | int, ...]:
         """The name of every column as it stands in the table."""
         return self.names if self.columns is None else self.columns
@@ -385,7 +395,12 @@ class Explanation:
         training = self.training
         if training is not None:
             assert whole.training is not None
-            training = replace(training, labels=look_up(new_id, whole.training.labels))
+            searched = whole.training.searched
+            training = replace(
+                training,
+                labels=look_up(new_id, whole.training.labels),
+                searched=None if searched is None else searched.truncate(n_leaves),
+            )
         keeps: dict[str, Any] = {
             name: None if value is None else value[:n_nodes]
             for name in ("node_codes", "node_counts", "node_noise", "node_weights", "node_costs")

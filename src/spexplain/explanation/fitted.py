@@ -26,6 +26,7 @@ from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.schema import RowExplanation
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame
+from spexplain.table.coordinates import coordinates_of
 from spexplain.table.places import is_sparse, look_up
 from spexplain.table.sparse import SparseTable, densified
 from spexplain.tree import Tree
@@ -265,10 +266,11 @@ class FittedModel(ABC):
             Names of the columns; by default those of the training table, or x0, x1, ...
         runner_up : bool, optional
             Also find the best cut of every node on another feature, which takes a second search; by
-            default for tables of up to a million entries.
+            default for tables of up to a million entries, all of them numbers.
         certificate : bool, optional
-            Also compute what is proved about the tree; by default likewise. A model that was read from
-            JSON does not know the graph it was grown for, and leaves both out.
+            Also compute what is proved about the tree; by default likewise, but numbers may be missing.
+            A model that was read from JSON does not know the graph it was grown for, and leaves both
+            out.
 
         Returns
         -------
@@ -280,9 +282,10 @@ class FittedModel(ABC):
         explanation = explanation.with_rows(table)
         is_small = table.shape[0] * table.shape[1] <= _SMALL
         proof = found = None
-        if certificate or (certificate is None and is_small and self._graph_is_known()):
+        knows_graph = self._graph_is_known() and not explanation.has_objects
+        if certificate or (certificate is None and is_small and knows_graph):
             proof = self._certified(explanation, table)
-        if runner_up or (runner_up is None and is_small):
+        if runner_up or (runner_up is None and is_small and explanation.is_plain):
             found = self._runner_ups(explanation, table)
         return _summarized(explanation, table, certificate=proof, runner_ups=found)
 
@@ -366,12 +369,23 @@ class FittedModel(ABC):
                 "A certificate is about the graph that the tree was grown for, which a model read from JSON does "
                 "not hold; ask the fitted estimator, or spexplain.facts.certificates.certify with the graph."
             )
+        if explanation.has_objects:
+            raise ValueError(
+                "A certificate is about tables of numbers, but X holds categories, dates or durations; leave it out."
+            )
+        graph, labels = training.graph, np.asarray(training.labels)
+        searched = explanation.tree if training.searched is None else training.searched
+        homes = () if graph.extra is None else searched.apply(graph.extra)
+        points = _whole(table, "A certificate")
+        if not explanation.is_plain:  # missing values are the means of the others
+            points = coordinates_of(points, explanation.fields).matrix
         return certify(
-            training.graph,
-            _whole(table, "A certificate"),
+            graph,
+            points,
             explanation.tree,
             features=None if training.columns is None else training.columns.tolist(),
             feature_names=explanation.names,
+            leaves=np.concatenate([labels, homes]).astype(np.int64),
         )
 
     def _search_objective(self, table: Matrix) -> "Objective | None":
@@ -384,9 +398,15 @@ class FittedModel(ABC):
         objective, training = self._search_objective(table), explanation.training
         if objective is None or training is None:
             return None
+        if not explanation.is_plain:
+            raise ValueError(
+                "Runner-ups are searched in tables of numbers, but X holds other columns or lacks values; pass "
+                "runner_up=False."
+            )
+        searched = explanation.tree if training.searched is None else training.searched
         whole, weights = _whole(table, "The search for runner-ups"), training.weights
         return runner_ups(
-            explanation.tree,
+            searched,
             whole if weights is None else whole[weights > 0],
             objective,
             columns=training.columns,

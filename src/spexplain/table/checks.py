@@ -78,8 +78,8 @@ def _blocks(X: Matrix) -> Iterator[Matrix]:
     """Give the table piece by piece, in the order in which it lies in memory."""
     if abs(X.strides[0]) < abs(X.strides[1]):
         X = X.T
-    width = min(X.shape[1], _BLOCK)
-    step = _BLOCK // max(1, width)
+    width = max(1, min(X.shape[1], _BLOCK))  # a tree without tests reads no column
+    step = _BLOCK // width
     for start in range(0, len(X), step):
         for left in range(0, X.shape[1], width):
             yield X[start : start + step, left : left + width]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from spexplain.aliases import Floats, Ints, Matrix
-from spexplain.facts.certificates.costs import CostBound, imm_bound, lone_centers
+from spexplain.facts.certificates.costs import CostBound, imm_bound, leaves_of, lone_centers
 from spexplain.facts.certificates.ratios import (
     CoordinateCut,
     best_coordinate_cuts,
@@ -162,6 +162,7 @@ def certify(
     *,
     features: Sequence[int] | None = None,
     feature_names: Sequence[str] | None = None,
+    leaves: Any = None,
 ) -> Certificate:
     """Return what is proved about a tree on a graph: bounds from both sides, beside what was achieved.
 
@@ -178,6 +179,8 @@ def certify(
         Columns that cuts may use; all by default.
     feature_names : list of str, optional
         Names for the text; x0, x1, ... by default.
+    leaves : array of int, optional
+        Leaf of every row, then of every centre of a `StarGraph`; by default all walk down the tree.
 
     Returns
     -------
@@ -216,8 +219,9 @@ def certify(
     smoothest = _smoothest(forms.ratios(), columns)
     least = np.nan if smoothest is None else forms.ratios()[smoothest]
     best_psi, best_h = best_coordinate_cuts(known, table, columns)
-    leaves = part_sums(known, tree.apply(table))
-    full = leaves.volume > 0
+    homes = np.concatenate(leaves_of(tree, rows, table[len(rows) :], leaves))
+    parts = part_sums(known, homes)
+    full = parts.volume > 0
     n_parts = int(np.count_nonzero(full))
     spectrum = smallest_eigenvalues(known, max(n_parts, 2))
     return Certificate(
@@ -230,10 +234,10 @@ def certify(
         best_psi=best_psi,
         lambda_2=float(spectrum.values[1]) if len(spectrum.values) > 1 else 0.0,
         n_parts=n_parts,
-        objective=float(np.sum(leaves.outer[full] / leaves.volume[full])),
+        objective=float(np.sum(parts.outer[full] / parts.volume[full])),
         lower_bound=spectrum.bound(n_parts),
         method=spectrum.method,
-        cost=_cost(known, rows, tree),
+        cost=_cost(known, rows, tree, homes),
         feature_names=names,
     )
 
@@ -259,10 +263,11 @@ def _smoothest(ratios: Floats, columns: Ints) -> int | None:
     return None if np.isnan(own).all() else int(columns[np.nanargmin(own)])
 
 
-def _cost(graph: Graph, X: Matrix, tree: Tree) -> CostBound | None:
+def _cost(graph: Graph, X: Matrix, tree: Tree, leaves: Ints) -> CostBound | None:
     """Return the bound of the cost where the graph has centres and every leaf with rows has one."""
     if not isinstance(graph, StarGraph):
         return None
     centers = np.asarray(graph.centers, dtype=np.float64)
-    served = lone_centers(tree, centers)[tree.apply(X[graph.labels >= 0])] >= 0
-    return imm_bound(X, tree, centers, graph.labels) if served.all() else None
+    rows, homes = leaves[: len(X)], leaves[len(X) :]
+    served = lone_centers(tree, centers, homes)[rows[graph.labels >= 0]] >= 0
+    return imm_bound(X, tree, centers, graph.labels, leaves=leaves) if served.all() else None

@@ -90,7 +90,7 @@ class CostBound:
         )
 
 
-def imm_bound(X: Any, tree: Tree, centers: Any, labels: Array) -> CostBound:
+def imm_bound(X: Any, tree: Tree, centers: Any, labels: Array, *, leaves: Any = None) -> CostBound:
     """Bound the k-medians cost of a tree whose leaves hold one centre each.
 
     A row is parted from its centre at most once, in some node; from then on it is served by another
@@ -104,9 +104,12 @@ def imm_bound(X: Any, tree: Tree, centers: Any, labels: Array) -> CostBound:
     tree : Tree
         A tree that parts all centres; centres that coincide may share a leaf.
     centers : array of shape (n_centers, n_features)
-        The reference's centres, which walk down the tree like rows.
+        The reference's centres.
     labels : array of int, shape (n_samples,)
         Number of every row's centre; rows labelled -1 do not count.
+    leaves : array of int, shape (n_samples + n_centers,), optional
+        Leaf of every row, then of every centre; by default all of them walk down the tree. A threshold
+        may lie on either side of a centre between the same two rows: the search knows which it meant.
 
     Returns
     -------
@@ -123,18 +126,19 @@ def imm_bound(X: Any, tree: Tree, centers: Any, labels: Array) -> CostBound:
     (4.0, 3.0, 9.0)
     """
     table, points, own = _checked(X, tree, centers, labels)
-    walk = _walk(table, tree, points, own)
-    clustered, leaves = own >= 0, tree.apply(table)
-    leaf_center = lone_centers(tree, points)
-    alone = leaf_center[leaves] >= 0
+    rows, homes = leaves_of(tree, table, points, leaves)
+    clustered = own >= 0
+    walk = _walk(table, tree, points, own, rows, homes)
+    leaf_center = lone_centers(tree, points, homes)
+    alone = leaf_center[rows] >= 0
     if not np.all(alone | ~clustered):
-        leaf = int(leaves[clustered & ~alone].min())
+        leaf = int(rows[clustered & ~alone].min())
         raise ValueError(
             f"tree must have one centre in every leaf that holds rows, but leaf {leaf} has none or several; the bound "
             "is about trees such as those of IMM."
         )
     reference_cost = _distance(table, points, own)
-    tree_cost = _distance(table, points, np.where(clustered, leaf_center[leaves], -1))
+    tree_cost = _distance(table, points, np.where(clustered, leaf_center[rows], -1))
     spread = walk.mistakes * walk.diameters
     return CostBound(
         reference_cost=reference_cost,
@@ -155,37 +159,49 @@ class _Walk(NamedTuple):
     costs: Floats
 
 
-def _walk(table: Matrix, tree: Tree, points: Floats, own: Ints) -> _Walk:
-    """Send rows and centres down the tree together."""
+def _walk(table: Matrix, tree: Tree, points: Floats, own: Ints, leaves: Ints, homes: Ints) -> _Walk:
+    """Send rows and centres down the tree together, to the leaves that they end in."""
     walk = _Walk(
         np.zeros(tree.n_nodes, dtype=np.int64), np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     )
-    rows, held = {0: np.flatnonzero(own >= 0)}, {0: np.arange(len(points))}
+    every_leaf = np.arange(tree.n_leaves)[:, None]
+    holds = tree.totals((every_leaf == homes).astype(np.int64)) > 0  # by node and centre
+    last = np.zeros(tree.n_nodes, dtype=np.int64)  # leaf id below a node, the rightmost
+    last[tree.leaves] = np.arange(tree.n_leaves)
+    for node in np.flatnonzero(tree.feature != LEAF)[::-1]:  # children are younger
+        last[node] = last[tree.right[node]]
+    rows = {0: np.flatnonzero(own >= 0)}
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
-        members, inside = rows.pop(node), held.pop(node)
-        row_left, center_left = _goes_left(tree, node, table), _goes_left(tree, node, points)
-        is_held = np.isin(own[members], inside)
-        parted = row_left[members] != center_left[own[members]]
-        walk.mistakes[node] = np.count_nonzero(is_held & parted)
+        members, inside = rows.pop(node), np.flatnonzero(holds[node])
+        left, right = int(tree.left[node]), int(tree.right[node])
+        goes_left = leaves[members] <= last[left]
+        is_held = holds[node, own[members]]
+        stays = np.where(goes_left, holds[left, own[members]], holds[right, own[members]])
+        walk.mistakes[node] = np.count_nonzero(is_held & ~stays)
         walk.diameters[node] = pdist(points[inside], "cityblock").max() if len(inside) > 1 else 0.0
         walk.costs[node] = _distance(table[members[is_held]], points, own[members[is_held]])
-        left, right = int(tree.left[node]), int(tree.right[node])
-        rows[left], rows[right] = members[row_left[members]], members[~row_left[members]]
-        held[left], held[right] = inside[center_left[inside]], inside[~center_left[inside]]
+        rows[left], rows[right] = members[goes_left], members[~goes_left]
     return walk
 
 
-def _goes_left(tree: Tree, node: int, table: Matrix) -> Array:
-    x = table[:, tree.feature[node]].astype(np.float64, copy=False)
-    return np.asarray((tree.lower[node] < x) & (x <= tree.threshold[node]))
+def leaves_of(tree: Tree, table: Matrix, extra: Matrix, leaves: Any) -> tuple[Ints, Ints]:
+    """Return the leaves of rows and of extra vertices, as given or by walking down the tree."""
+    if leaves is None:
+        return tree.apply(table), tree.apply(extra)
+    known = np.asarray(leaves)
+    n_vertices = len(table) + len(extra)
+    if known.shape != (n_vertices,) or known.dtype.kind not in "iu":
+        raise ValueError(
+            f"leaves must hold a leaf id for each of the {n_vertices} rows and centres, got shape {known.shape}."
+        )
+    return known[: len(table)], known[len(table) :]
 
 
-def lone_centers(tree: Tree, points: Floats) -> Ints:
+def lone_centers(tree: Tree, points: Floats, homes: Ints) -> Ints:
     """Return the centre of every leaf, the lowest of those that coincide; -1 if none or several are there."""
-    of_center = tree.apply(points)
     found = np.full(tree.n_leaves, -1, dtype=np.int64)
-    for leaf in np.unique(of_center).tolist():
-        inside = np.flatnonzero(of_center == leaf)
+    for leaf in np.unique(homes).tolist():
+        inside = np.flatnonzero(homes == leaf)
         if np.all(points[inside] == points[inside[0]]):
             found[leaf] = inside[0]
     return found
