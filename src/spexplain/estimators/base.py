@@ -302,11 +302,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             reference = self._reference(table, y, weights=weights, **given)
         if self.features is None:
             columns = self._without_ids(table, columns, reference)
-        if y is not None and reference is not None and self._needs_reference:
-            self._warn_of_other_clusters(reference)
-        n_leaves = self._wanted_leaves(reference)
-        if reference is not None:  # said before the work is done
-            _check_size(min(n_leaves, len(table)), reference.n_clusters)
+        n_leaves = self._checked_leaves(reference, len(table), is_given=y is not None)
         searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
             # Where labels alone decide, nobody looks at the points.
@@ -551,8 +547,17 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             warnings.warn(
                 f"n_clusters={self.n_clusters} is not used: y has {reference.n_clusters} clusters.",
                 ClusterCountWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
+
+    def _checked_leaves(self, reference: Reference | None, n_rows: int, *, is_given: bool) -> int:
+        """Return the number of leaves wanted; what speaks against it is said before the work is done."""
+        n_leaves = self._wanted_leaves(reference)
+        if reference is not None:
+            if is_given and self._needs_reference:
+                self._warn_of_other_clusters(reference)
+            _check_size(min(n_leaves, n_rows), reference.n_clusters)
+        return n_leaves
 
     def _wanted_leaves(self, reference: Reference | None) -> int:
         per_cluster = AUTO_LEAVES_PER_CLUSTER if self.n_leaves == "auto" else 1
