@@ -323,7 +323,7 @@ def test_fit_predict_takes_weights(cls):
         (np.full(150, "a"), "one number per row of X"),
         (-WEIGHTS, "finite numbers of at least 0"),
         (np.where(Y == 0, np.nan, 1.0), "finite numbers of at least 0"),
-        (np.zeros(150), "0 for all rows"),
+        (np.zeros(150), "zero for all rows"),
     ],
 )
 def test_other_weights_are_refused_in_one_sentence(weights, message):

@@ -12,6 +12,7 @@ from scipy import sparse
 from partitioned import centers_of
 from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexGraph, SpexKNN
 from spexplain.engines.dask import DaskEngine
+from spexplain.exceptions import NoiseWarning
 
 pytestmark = pytest.mark.usefixtures("synchronous")
 NAMES = np.array(["ash", "birch", "cedar", "douglas"])
@@ -130,10 +131,75 @@ def test_what_is_missing_is_said(case):
         "constant": lambda: SpexClique().fit(da.zeros((300, 2), chunks=99), y),
         "real numbers": lambda: SpexClique().fit(rows.astype(complex), y),
         "two dimensions": lambda: SpexClique().fit(rows[:, 0], y),
-        "missing labels": lambda: SpexClique().fit(rows, da.where(y == 0, np.nan, y)),
+        "missing labels": lambda: SpexClique(noise="cluster").fit(
+            rows, da.where(y == 0, np.nan, y)
+        ),
         "whole table in memory": lambda: SpexClique().fit(rows, y).summary(),
         "expecting 5 features": lambda: SpexClique().fit(rows, y).predict(rows[:, :3]),
         "NaN or infinity": lambda: SpexClique().fit(rows, y).predict(flawed).compute(),
     }.items():
         with pytest.raises(ValueError, match=message):
             fit()
+
+
+WEIGHTED = {
+    "SpexClique": lambda: SpexClique(n_leaves=6),
+    "inverse_size": lambda: SpexClique(clique_weights="inverse_size"),
+    "balanced": lambda: SpexClique(cluster_weight="balanced"),
+    "CART": lambda: CART(n_leaves=6),
+}
+
+
+@pytest.mark.parametrize("scale", [1, 0.3])
+@pytest.mark.parametrize("method", WEIGHTED)
+def test_weights_give_the_tree_of_the_table(case, method, scale):
+    X, labels = case
+    weights = scale * (1 + np.arange(len(X)) % 3)
+    expected = WEIGHTED[method]().fit(X, labels, sample_weight=weights)
+    lazy = da.from_array(weights, chunks=77)
+    for rows, y, own in ((frame(X), labels, weights), (frame(X), da.from_array(labels), lazy)):
+        found = WEIGHTED[method]().fit(rows, y, sample_weight=own)
+        assert found.tree_ == expected.tree_
+        assert found.agreement_ == expected.agreement_
+        records = expected.rules(list("pqrst"), output="records")
+        assert found.rules(output="records") == records
+
+
+def test_noise_that_went_through_a_join(case):
+    X, labels = case
+    noisy = np.where(labels == 0, -1, labels)
+    expected = SpexClique().fit(X, noisy)
+    for y, told in (
+        (da.from_array(noisy.astype(float), chunks=77), "y: rows with the label -1.0 count as"),
+        (da.from_array(np.where(labels == 0, np.nan, labels), chunks=77), "without a label"),
+    ):
+        with pytest.warns(NoiseWarning, match=told):
+            found = SpexClique().fit(frame(X), y)
+        assert found.tree_ == expected.tree_
+        assert found.agreement_ == expected.agreement_
+    named = SpexClique(noise="ash").fit(frame(X), da.from_array(NAMES[labels], chunks=77))
+    assert named.tree_ == expected.tree_
+
+
+def test_memberships_and_loops_of_collections(case):
+    X, labels = case
+    weights = 1 + np.arange(len(X)) % 3
+    shared = np.full((len(X), 4), 0.1) + 0.6 * np.eye(4)[labels]
+    expected = SpexClique().fit(X, shared, sample_weight=weights)
+    assert SpexClique().fit(frame(X), shared, sample_weight=weights).tree_ == expected.tree_
+    near = sparse.csr_array((np.abs(X[:, :1] - X[:, 0]) < 0.2).astype(float))
+    joined = SpexGraph(4, graph=near).fit(X, sample_weight=weights)
+    assert SpexGraph(4, graph=near).fit(frame(X), sample_weight=weights).tree_ == joined.tree_
+
+
+def test_what_partitions_do_not_weigh_is_said(case):
+    X, labels = case
+    weights, centers = 1.0 + np.arange(len(X)) % 3, centers_of(X, labels)
+    with pytest.raises(ValueError, match="sample_weight is 0 for some rows, which cannot be left"):
+        SpexClique().fit(frame(X), labels, sample_weight=weights - 1)
+    with pytest.raises(ValueError, match="pass a table in memory"):
+        IMM().fit(frame(X), labels, centers=centers, sample_weight=weights)
+    with pytest.raises(ValueError, match="pass the centres as centers"):
+        EMN().fit(frame(X), labels, sample_weight=weights)
+    with pytest.raises(ValueError, match="pass a table in memory"):
+        ExKMC().fit(frame(X), labels, centers=centers, sample_weight=weights)

@@ -112,8 +112,11 @@ def row_mass(reference: Reference | None, weights: RowWeights) -> Floats | None:
 
 
 def weighted_scales(table: Table, features: Ints, weights: Floats | None) -> Floats:
-    """Return the standard deviations of some columns over weighted rows; NaN elsewhere."""
-    if weights is None:
+    """Return the standard deviations of some columns over weighted rows; NaN elsewhere.
+
+    Of a table in partitions those of the rows as they are.
+    """
+    if weights is None or table.engine == "dask":
         return table.scales(features)
     scales = np.full(table.shape[1], np.nan)
     for feature in np.unique(features).tolist():

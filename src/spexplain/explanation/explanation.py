@@ -16,7 +16,7 @@ from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, look_up
+from spexplain.table.places import is_collection, is_sparse, look_up
 from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import leaves_of
 from spexplain.tree import LEAF, Column, Tree
@@ -229,6 +229,7 @@ class Explanation:
             tree = replace(tree, size=sizes)
         row_totals = _row_totals(reference, weights)
         if row_totals is not None:
+            labels = np.asarray(labels)  # weights are in memory, so are leaves that were lazy
             more["node_weights"] = tree.totals(_summed(labels, row_totals, tree.n_leaves))
         if reference is None:
             return cls(tree, **more)
@@ -489,24 +490,27 @@ def _row_totals(reference: Reference | None, weights: Floats | None) -> Floats |
     return mass if weights is None else mass * weights
 
 
-def _weighted_margins(
-    table: Table, labels: Ints, reference: Reference, weights: Floats | None, shape: tuple[int, int]
-) -> Margins:
-    """Return what `Table.margins` does, for rows that have weights or are shared between clusters."""
-    rows, origin = table.to_host("Weights"), table.origin
-    amounts = reference.amounts(weights)
-    in_leaf = sparse.csr_array(
-        (np.ones(len(labels)), labels, np.arange(len(labels) + 1)), shape=(len(labels), shape[0])
-    )
-    counts = np.asarray(in_leaf.T @ amounts)
+def _weighted_margins(table: Table, in_leaf: Any, amounts: Floats) -> Margins:
+    """Return what `Table.margins` does, for rows of which each cluster has some amount.
+
+    Shapes: in_leaf (n_rows, n_leaves), sparse, with a one for the leaf of a row; amounts (n_rows, k).
+    """
+    values, origin = table.values, table.origin
     groups = []
     with np.errstate(over="ignore", invalid="ignore"):
-        gaps = rows.astype(np.float64) - origin
-        lengths = np.einsum("ij,ij->i", gaps, gaps)
-        for share in (in_leaf.multiply(amounts.sum(axis=1)[:, None]).tocsr(), amounts):
+        if is_sparse(values):
+            gaps = values.astype(np.float64)
+            lengths = np.asarray(gaps.multiply(gaps).sum(axis=1)).ravel()
+        else:
+            gaps = table.to_host().astype(np.float64) - origin
+            lengths = np.einsum("ij,ij->i", gaps, gaps)
+        of_rows = sparse.diags_array(amounts.sum(axis=1))
+        for share in (of_rows @ in_leaf, sparse.csr_array(amounts)):
             sizes = np.asarray(share.sum(axis=0)).ravel()
-            groups.append(GroupSums(sizes, share.T @ gaps, share.T @ lengths))
-    return Margins(_whole(counts), groups[0], groups[1], origin)
+            sums: Any = share.T @ gaps
+            dense = sums.toarray() if sparse.issparse(sums) else sums
+            groups.append(GroupSums(sizes, dense, share.T @ lengths))
+    return Margins(_whole(np.asarray(in_leaf.T @ amounts)), groups[0], groups[1], origin)
 
 
 def _counts_and_costs(
@@ -515,15 +519,21 @@ def _counts_and_costs(
     labels: Ints,
     reference: Reference,
     weights: Floats | None = None,
-) -> tuple[Array, Floats, Floats]:
-    """Return rows of every leaf by cluster, and squared distances of nodes and clusters to the centres."""
+) -> tuple[Array, Floats | None, Floats | None]:
+    """Return rows of every leaf by cluster, and squared distances of nodes and clusters to the centres.
+
+    These are None for weighted rows in partitions.
+    """
     shape = tree.n_leaves, reference.n_clusters
     if weights is None and reference.memberships is None:
         counts, of_leaves, of_clusters, origin = table.margins(labels, reference.codes, shape)
     else:
-        counts, of_leaves, of_clusters, origin = _weighted_margins(
-            table, labels, reference, weights, shape
-        )
+        amounts = reference.amounts(weights)
+        entries = np.ones(len(labels)), labels, np.arange(len(labels) + 1)
+        in_leaf = sparse.csr_array(entries, shape=(len(labels), shape[0]))
+        if table.engine == "dask":  # a price would take another pass over all partitions
+            return _whole(np.asarray(in_leaf.T @ amounts)), None, None
+        counts, of_leaves, of_clusters, origin = _weighted_margins(table, in_leaf, amounts)
     with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
         if reference.centers is None:
             means = of_clusters.sums / of_clusters.counts[:, None]

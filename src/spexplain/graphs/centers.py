@@ -125,6 +125,11 @@ def _fixed_costs(
     X: Any, centers: Matrix, cost: CostName, sample_weight: Floats | None = None
 ) -> tuple[Ints, float]:
     if engine_of(X) == "dask":
+        if sample_weight is not None:
+            raise ValueError(
+                "Costs of weighted rows cannot be computed in partitions; pass a table in memory, for which "
+                'engine="histogram" takes sample_weight.'
+            )
         return _costs_in_partitions(X, centers, cost)
     return weighted_costs(service_costs(X, centers, cost), sample_weight)
 

@@ -17,7 +17,12 @@ from spexplain.table.coding import MAX_BINS, Binning, binning_of, code, limits_o
 from spexplain.table.columns import kinds_of
 from spexplain.table.distances import CostName
 from spexplain.table.places import is_collection
-from spexplain.table.reference import Reference, check_missing, noise_rows
+from spexplain.table.reference import (
+    Reference,
+    check_missing,
+    noise_rows,
+    warn_of_noise,
+)
 from spexplain.table.workers import Workers, add_tuples, current_client
 from spexplain.tree import Kind, Tree
 
@@ -279,6 +284,12 @@ class PartitionedTable(Table):
         """Return the leaf id of every row as a Dask array."""
         return self.map_rows(worker.leaf_of_rows, (tree,))
 
+    def weights(self, sample_weight: Any) -> Floats | None:
+        """Return the weights of the rows, in memory; None where all are one."""
+        if is_collection(sample_weight):
+            sample_weight = np.asarray(sample_weight.compute())
+        return super().weights(sample_weight)
+
     def fetch(self, leaves: Any) -> Any:
         """Return leaf ids as they are: lazy."""
         return leaves
@@ -377,7 +388,8 @@ class PartitionedTable(Table):
         has_missing = bool(missing[0])
         if has_missing:
             check_missing(noise)
-        is_noise = noise_rows(classes, noise)
+            warn_of_noise(classes[:0], int(missing[0]))
+        is_noise = noise_rows(classes, noise, counts_rows=False)
         kept, nothing = classes[~is_noise], np.empty(0, np.int32)
         codes = labels.map_blocks(worker.encode, kept, dtype=np.int32, meta=nothing)
         return Reference(labels, codes, kept, has_noise=has_missing or bool(is_noise.any()))

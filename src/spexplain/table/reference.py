@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
 from spexplain.exceptions import NoiseWarning, quoted, quoted_list, warn_caller
-from spexplain.table.places import on_host
+from spexplain.table.places import is_collection, on_host
 
 NOISE = -1
 
@@ -99,7 +99,12 @@ class Reference:
         ).weighed(None)
 
     def weighed(self, weights: Floats | None) -> Self:
-        """Return the reference without the clusters of which nothing is left once rows have weights."""
+        """Return the reference without the clusters of which nothing is left once rows have weights.
+
+        Codes of a table in partitions are brought into memory, where weights are.
+        """
+        if is_collection(self.codes):
+            return replace(self, codes=np.asarray(self.codes, dtype=np.int64)).weighed(weights)
         if weights is None and self.memberships is None:
             totals = np.bincount(self.codes[self.codes >= 0], minlength=self.n_clusters)
         else:
@@ -179,7 +184,7 @@ def labels_of_codes(classes: Array, codes: Ints) -> Array:
     return named
 
 
-def noise_rows(labels: Array, noise: NoisePolicy) -> Bools:
+def noise_rows(labels: Array, noise: NoisePolicy, *, counts_rows: bool = True) -> Bools:
     """Return which labels mean rows of no cluster; say so unless it is the integer -1 or the caller named them.
 
     Parameters
@@ -189,6 +194,8 @@ def noise_rows(labels: Array, noise: NoisePolicy) -> Bools:
     noise : {"ignore", "cluster"}, label or list of labels
         "ignore" means -1, -1.0, "-1" and missing labels; "cluster" means none; labels mean themselves
         and missing ones.
+    counts_rows : bool, default=True
+        Whether the labels are those of rows, whose number is then said; or only the distinct ones.
     """
     is_missing = missing_labels(labels)
     if isinstance(noise, str) and noise == "cluster":
@@ -199,7 +206,7 @@ def noise_rows(labels: Array, noise: NoisePolicy) -> Bools:
         is_minus_one = _equal(labels, NOISE) | _equal(labels, str(NOISE))
         found = is_missing | is_minus_one
         if found.any() and labels.dtype.kind != "i":
-            _warn_of_noise(labels, is_missing, is_minus_one)
+            warn_of_noise(labels[is_minus_one], int(is_missing.sum()), counts_rows=counts_rows)
         return found
     named = _named_noise(noise)
     is_named = np.zeros(len(labels), dtype=np.bool_)
@@ -212,7 +219,7 @@ def noise_rows(labels: Array, noise: NoisePolicy) -> Bools:
             "no cluster."
         )
     if is_missing.any():
-        _warn_of_noise(labels, is_missing, np.zeros_like(is_missing))
+        warn_of_noise(labels[:0], int(is_missing.sum()))
     return is_named | is_missing
 
 
@@ -251,14 +258,14 @@ def _same(one: Any, other: Any) -> bool:
         return False
 
 
-def _warn_of_noise(labels: Array, is_missing: Bools, is_minus_one: Bools) -> None:
-    """Say which labels were taken to mean noise."""
-    places, told = np.flatnonzero(is_minus_one), []
-    if len(places):
-        label = np.asarray(labels[places[0]]).item()
-        told.append(f"{_counted(len(places))} with the label {quoted(label)}")
-    if is_missing.any():
-        told.append(f"{_counted(int(is_missing.sum()))} without a label")
+def warn_of_noise(labels: Array, n_missing: int, *, counts_rows: bool = True) -> None:
+    """Say which labels, if any, were taken to mean noise, and how many are missing."""
+    told = []
+    if len(labels):
+        rows = _counted(len(labels)) if counts_rows else "rows"
+        told.append(f"{rows} with the label {quoted(np.asarray(labels[0]).item())}")
+    if n_missing:
+        told.append(f"{_counted(n_missing)} without a label")
     warn_caller(
         f"y: {' and '.join(told)} count as noise, rows of no cluster; the parameter noise can name other labels, or "
         "make noise a cluster.",

@@ -7,7 +7,7 @@ import numpy as np
 
 from spexplain.aliases import Matrix
 from spexplain.engines.base import Search
-from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph, StarGraph, WeightedStar
 from spexplain.ledgers import LabelLedger, StarLedger, ledger_of
 from spexplain.objectives import Objective
 
@@ -49,6 +49,13 @@ class CupyEngine:
 
 def check_graph(objective: Objective) -> None:
     """Refuse graphs that the device has no kernels for."""
+    graph = objective.graph
+    has_loops = isinstance(graph, SparseGraph) and graph.loops is not None
+    if has_loops or isinstance(graph, MembershipGraph | WeightedStar):
+        raise NotImplementedError(
+            'engine="cupy" takes neither weights of rows nor memberships with this method; use engine="histogram" and '
+            "give the table as a NumPy array."
+        )
     if not isinstance(objective.graph, CliqueGraph | SparseGraph | StarGraph):
         raise NotImplementedError(
             f'engine="cupy" knows cliques, sparse graphs and stars, not {type(objective.graph).__name__}; '

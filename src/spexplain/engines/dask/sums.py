@@ -11,11 +11,27 @@ from spexplain.aliases import Array, Bools, Ints
 from spexplain.engines.dask import worker
 from spexplain.engines.dask.bounds import Falls, Fields, Node, Segments, clique_falls
 from spexplain.engines.dask.worker import AmountTally, LabelTally, Tally
-from spexplain.graphs import CenterCosts, CliqueGraph, Graph, SparseGraph, StarGraph
-from spexplain.ledgers import CostLedger, EdgeLedger, LabelLedger, Ledger, StarLedger
+from spexplain.graphs import (
+    CenterCosts,
+    CliqueGraph,
+    Graph,
+    MembershipGraph,
+    SparseGraph,
+    StarGraph,
+    WeightedStar,
+)
+from spexplain.ledgers import (
+    AmountLedger,
+    CostLedger,
+    EdgeLedger,
+    LabelLedger,
+    Ledger,
+    MembershipLedger,
+    StarLedger,
+)
 from spexplain.ledgers.labels import CountedBins, label_type
 from spexplain.objectives import Objective
-from spexplain.records import Costs, Side
+from spexplain.records import Side
 from spexplain.table.partitioned import PartitionedTable
 
 _EDGES_PER_PART = 1 << 22
@@ -150,25 +166,30 @@ class StarSums(Sums):
         return Fields(sums, None)
 
 
-class CostSums(Sums):
-    """Costs of serving the rows from every centre."""
+class AmountSums(Sums):
+    """Amounts of the rows: what serving them from every centre costs, or what each cluster has of them."""
 
-    def __init__(self, graph: CenterCosts) -> None:
-        self.graph, self.ledger = graph, CostLedger(graph)
-        self.tally = AmountTally(graph.costs.shape[1] + 1)
+    ledger: AmountLedger
+
+    def __init__(self, ledger: AmountLedger) -> None:
+        self.ledger = ledger
+        self.tally = AmountTally(ledger.amounts.shape[1] + 1)
 
     def marks(self, table: PartitionedTable) -> list[Any]:
-        return table.workers.keep(table.part_of_rows(self.graph.costs, np.int64))
+        return table.workers.keep(table.part_of_rows(self.ledger.amounts, np.int64))
 
-    def record(self, node: Node) -> Costs:
-        return Costs(node.totals[:-1])
+    def record(self, node: Node) -> Any:
+        return self.ledger.record_of(node.totals[:-1])
 
     def fields(self, node: Node, segments: Segments) -> Fields:
-        return Fields(CostLedger.fields_of(segments.cells, segments.starts), None)
+        return Fields(AmountLedger.fields_of(segments.cells, segments.starts), None)
 
-    def sides(self, node: Node, sums: Ints) -> tuple[Costs, Costs]:
+    def sides(self, node: Node, sums: Ints) -> tuple[Any, Any]:
         first, second = self.ledger.sides(node.totals[:-1], self.record(node), sums)
         return first, second
+
+    def is_pure(self, node: Node) -> bool:
+        return self.ledger.is_pure(node.totals[:-1])
 
 
 class EdgeSums(Sums):
@@ -201,8 +222,9 @@ class EdgeSums(Sums):
         self.edges = workers.keep(workers.tasks("edges", worker.itself, [(each,) for each in held]))
         every = workers.tasks("all-codes", worker.all_codes, [(table.used, *table.parts)])
         self.codes = workers.keep(every)[0]
-        nothing = np.zeros(table.shape[0], dtype=np.int64)
-        amounts = np.column_stack([nothing, nothing, graph.degrees])
+        # Loops join and leave where their vertex does.
+        loops = self.ledger.loops
+        amounts = np.column_stack([loops, loops, graph.degrees])
         return workers.keep(table.part_of_rows(amounts, np.int64))
 
     def record(self, node: Node) -> Side:
@@ -272,7 +294,18 @@ def _(graph: StarGraph, trend: Any) -> Sums:
 
 @sums_of.register
 def _(graph: CenterCosts, trend: Any) -> Sums:
-    return CostSums(graph)
+    return AmountSums(CostLedger(graph, trend))
+
+
+@sums_of.register
+def _(graph: MembershipGraph, trend: Any) -> Sums:
+    return AmountSums(MembershipLedger(graph, trend))
+
+
+@sums_of.register
+def _(graph: WeightedStar, trend: Any) -> None:
+    """Their edges are walked, which partitions cannot."""
+    return
 
 
 @sums_of.register
