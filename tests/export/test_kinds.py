@@ -1,10 +1,12 @@
 """Columns of every kind: all forms of a tree agree with the tree, on raw values or on their codes."""
 
 import json
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from export.conftest import DuckDB, SQLite
 from export.kinds import KINDS, NAN, Sample, raw_value, samples
 from export.test_onnx import run
 from export.test_python_source import function
+from spexplain import CART
 from spexplain.explanation import Explanation, from_json
 from spexplain.export import python_source, to_json, to_onnx, to_python, to_sklearn, to_sql
 from spexplain.export import sql as sql_module
@@ -150,6 +153,89 @@ def test_models_that_refuse_missing_values(database, is_flat, monkeypatch):
             ValueError, match=r"^row has no value that was seen in training in colum"
         ):
             predict(row)
+
+
+def customers(n_rows: int = 300) -> pd.DataFrame:
+    """A table as it is: every kind of column, with missing values in most."""
+    rng = np.random.default_rng(0)
+    start, berlin = pd.Timestamp("1997-01-01"), pd.Timestamp("2021-01-01", tz="Europe/Berlin")
+    seconds = rng.integers(0, 365 * 86_400, (3, n_rows))
+    frame = pd.DataFrame(
+        {
+            "channel": rng.choice(["app", "web", "it's", 'a "b"'], n_rows),
+            "orders": rng.integers(0, 9, n_rows),
+            "spend": rng.gamma(2, 30, n_rows).round(2),
+            "share": rng.random(n_rows).astype(np.float32),
+            "member": rng.random(n_rows) < 0.5,
+            "letter": rng.integers(0, 2, n_rows),
+            "last order": start + pd.to_timedelta(seconds[0], unit="s"),
+            "seen": berlin + pd.to_timedelta(seconds[1], unit="s"),
+            "wait": pd.to_timedelta(seconds[2] // 30, unit="s"),
+        }
+    )
+    for name in ("channel", "spend", "last order", "seen", "wait"):
+        frame[name] = frame[name].where(rng.random(n_rows) < 0.85)
+    return frame
+
+
+def clusters(frame: pd.DataFrame) -> np.ndarray:
+    parts = [
+        frame["channel"].isin(["app", "web"]),
+        frame["last order"] < pd.Timestamp("1997-06-01"),
+        frame["spend"].isna(),
+        frame["member"],
+        frame["letter"] == 1,
+        frame["orders"] > 4,
+        frame["share"] < np.float32(0.3),
+    ]
+    if "wait" in frame:
+        parts += [
+            frame["wait"] < pd.Timedelta(days=5),
+            frame["seen"] < pd.Timestamp("2021-05-05", tz="UTC"),
+        ]
+    return sum(part.to_numpy() * 2**each for each, part in enumerate(parts)) % 17
+
+
+def raw_rows(frame: pd.DataFrame) -> list[list]:
+    """The rows as Python values."""
+    columns = [
+        [
+            None if pd.isna(x) else getattr(x, "to_pydatetime", lambda x=x: x)()
+            for x in frame[name].array
+        ]
+        for name in frame
+    ]
+    columns = [[x.item() if isinstance(x, np.generic) else x for x in each] for each in columns]
+    columns = [
+        [x.to_pytimedelta() if isinstance(x, pd.Timedelta) else x for x in each] for each in columns
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def test_a_fitted_table(database):
+    frame = customers()
+    if database.dialect == "sqlite":  # which has neither
+        frame = frame.drop(columns=["seen", "wait"])
+    model = CART(n_leaves=80).fit(frame, clusters(frame))
+    kinds = {model.explanation_.fields[j].kind for j in model.explanation_.used}
+    assert {"category", "date", "number", "whole", "flag", "boolean"} <= kinds
+    new = customers(500).drop(columns=frame.columns.symmetric_difference(customers(1).columns))
+    new.loc[::7, "channel"] = "never seen"
+    expected = model.predict(new).tolist()
+    assert len(set(expected)) > 20
+    assert database.labels(model.explanation_, raw_rows(new)) == expected
+    predict = function(model.to_python())
+    assert [predict(row) for row in new.to_dict("records")] == expected
+    assert [predict(row) for row in raw_rows(new)] == expected
+    loaded = from_json(model.to_json())
+    assert loaded.predict(new).tolist() == expected
+    assert loaded.predict(pl.from_pandas(new)).tolist() == expected
+    assert loaded.to_text() == model.to_text()
+    assert loaded.to_sql(dialect=database.dialect) == model.to_sql(dialect=database.dialect)
+    coded = model._check_rows(new).to_host()
+    assert run(model.to_onnx(), coded).tolist() == expected
+    classifier = to_sklearn(replace(model.explanation_, columns=None), coded)
+    assert classifier.predict(coded).tolist() == expected
 
 
 def shop() -> Explanation:

@@ -5,12 +5,15 @@ import re
 import sqlite3
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from export.conftest import DuckDB, SQLite
+from spexplain.explanation import Explanation
 from spexplain.export import to_python, to_sql
 from spexplain.export.dialects import DIALECTS
 from spexplain.show.report import render
+from spexplain.tree import Column, Tree
 from trust.hostile import TEXTS, fitted, model_of
 
 ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -80,6 +83,12 @@ def test_notebooks_show_no_foreign_markup():
     assert not [name for name, _ in page.attributes if name.startswith("on")]
 
 
+def choice_of(text: str) -> Explanation:
+    """A model whose only test is for a hostile category."""
+    tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=np.nan, categories=(1,))
+    return Explanation(tree, described=(Column("", "category", ("plain", text)),))
+
+
 @pytest.mark.parametrize("text", TEXTS, ids=ascii)
 @pytest.mark.parametrize("kind", [SQLite, DuckDB])
 def test_sql_names_and_labels_are_executed_as_texts(kind, text):
@@ -94,7 +103,9 @@ def test_sql_names_and_labels_are_executed_as_texts(kind, text):
         return
     rows = [[0.0], [1.0], [0.5], [None]]
     found = kind().labels(model_of(text, text), rows, label="reference", name="found")
-    assert found == [text, "other", text, None]
+    assert found == [text, "other", text, "other"]
+    rows = [[text], ["plain"], [None], ["never seen"]]
+    assert kind().labels(choice_of(text), rows) == [0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -163,14 +174,19 @@ def test_python_source_is_one_function_of_literals(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = to_python(model_of(text, text), label="reference")
     module = ast.parse(source)
-    assert [type(each) for each in module.body] == [ast.Expr, ast.FunctionDef]
+    assert {type(each) for each in module.body} == {ast.Expr, ast.FunctionDef}
     called = {ast.unparse(each.func) for each in ast.walk(module) if isinstance(each, ast.Call)}
-    assert called <= {"hasattr", "len", "float", "abs", "all", "ValueError"}
+    assert called <= {
+        *("hasattr", "len", "float", "abs", "bool", "ValueError"),
+        *(each.name for each in module.body if isinstance(each, ast.FunctionDef)),
+    }
     assert not [each for each in ast.walk(module) if isinstance(each, ast.Import | ast.ImportFrom)]
     space: dict = {}
     exec(compile(module, "<model>", "exec"), space)
     assert space["predict"]({text: 0.0}) == text
     assert space["predict"]([1.0]) == "other"
+    exec(to_python(choice_of(text)), space)
+    assert [space["predict"]([value]) for value in (text, "plain", None)] == [0, 1, 1]
     assert not list(tmp_path.iterdir())
 
 
