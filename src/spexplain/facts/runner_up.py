@@ -47,13 +47,16 @@ def runner_ups(
     Returns
     -------
     runner_ups : dict
-        By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort.
+        By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort. None where
+        the tree tests categories or missing values.
 
     Raises
     ------
     TypeError
         For graphs whose nodes only their own search can split, as those of kernel methods.
     """
+    if tree.values or tree.missing.any() or np.isnan(X).any():
+        return {}
     if columns is None:
         columns = np.arange(tree.n_features)
     table = np.ascontiguousarray(X[:, columns])
@@ -80,8 +83,8 @@ def runner_ups(
 
 def _test_of(tree: Tree, node: int, place: dict[int, int]) -> Cut:
     feature = place[int(tree.feature[node])]
-    threshold, lower = float(tree.threshold[node]), float(tree.lower[node])
-    return Cut(feature, threshold, score=np.nan, priority=np.nan, lower=lower)
+    test = tree.test(node)
+    return Cut(feature, test.upper, np.nan, np.nan, test.lower, test.missing, test.values)
 
 
 def _best_without(search: NumpySearch, rows: SortedNode, feature: int) -> Cut | None:
