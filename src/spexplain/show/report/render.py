@@ -13,7 +13,7 @@ from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
 from spexplain.files import write_file
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
-from spexplain.show.report.charts import CUTS, PATH, cuts_chart, path_chart
+from spexplain.show.report.charts import PATH, cuts_chart, path_chart
 from spexplain.show.report.phrases import caveats, figure, rule_text, share, verdict
 from spexplain.show.report.sections import (
     MAX_CARDS,
@@ -208,7 +208,6 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
         "rules": rule_views(source),
         "fields": [(source.names[feature], tested[feature]) for feature in tested_features(source)],
         "cuts": cuts_chart(source),
-        "cuts_layout": CUTS,
         "path": path_chart(source),
         "path_layout": PATH,
         "confusion": confusion(source),
