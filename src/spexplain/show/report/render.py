@@ -14,7 +14,7 @@ from spexplain.files import write_file
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
 from spexplain.show.report.charts import PATH, cuts_chart, path_chart
-from spexplain.show.report.phrases import caveats, figure, rule_text, share, verdict
+from spexplain.show.report.phrases import caveats, figure, needs_brackets, rule_text, share, verdict
 from spexplain.show.report.sections import (
     MAX_CARDS,
     N_COLORS,
@@ -24,6 +24,7 @@ from spexplain.show.report.sections import (
     color_class,
     confusion,
     feature_rows,
+    form_fields,
     question_rows,
     rule_views,
     sampled_rows,
@@ -153,10 +154,11 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Callable[..., str]] = {
+    filters: dict[str, Callable[..., Any]] = {
         "counted": counted,
         "exact": repr,
         "figure": figure,
+        "needs_brackets": needs_brackets,
         "rule_text": rule_text,
         "share": share,
     }
@@ -194,7 +196,6 @@ def _hash(text: str) -> str:
 def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[str, Any]:
     """Return everything that the templates show."""
     summary = source.summary
-    tested = {each["feature"]: each for each in summary["features"]}
     return {
         "title": one_line(title or "") or _title(source),
         "note": one_line(note or ""),
@@ -206,7 +207,7 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
         "summary": summary,
         "events": tree_events(source),
         "rules": rule_views(source),
-        "fields": [(source.names[feature], tested[feature]) for feature in tested_features(source)],
+        "fields": form_fields(source),
         "cuts": cuts_chart(source),
         "path": path_chart(source),
         "path_layout": PATH,
@@ -301,7 +302,10 @@ def script_data(source: ReportFacts) -> dict[str, Any]:
     tested = tested_features(source)
     place = {feature: at for at, feature in enumerate(tested)}
     return {
-        "features": [{"name": source.names[feature]} for feature in tested],
+        "features": [
+            {"name": field.name, "kind": field.kind, "zone": source.column(feature).zone}
+            for feature, field in zip(tested, form_fields(source), strict=True)
+        ],
         "nodes": [_script_node(source, node, place) for node in source.summary["nodes"]],
         "trees": [
             {
@@ -334,8 +338,11 @@ def _script_node(source: ReportFacts, node: NodeFacts, place: dict[int, int]) ->
     if node["feature"] is not None:
         own |= {
             "feature": place[node["feature"]],
+            "test": source.test(node),
             "lower": node["lower"],
             "threshold": node["threshold"],
+            "missing": node["missing"],
+            "values": node["values"],
             "left": node["left"],
             "right": node["right"],
             "splitsAt": node["splits_at"],
