@@ -41,15 +41,14 @@ def brief_text(column: Column, x: float | None) -> str:
     >>> brief_text(Column("age"), 31.23456), brief_text(Column("last order", "date"), 8.64650123456789e14)
     ('31.23', '1997-05-26')
     >>> brief_text(Column("stay", "duration"), 2.7e11)
-    '3 days 03:00:00'
+    '3.1 days'
     """
     if x is None or x != x:  # noqa: PLR0124
         return "missing"
     if column.kind == "date":
         return column.say(x)[:10]
     if column.kind == "duration":
-        unit = _UNITS["hour"] if abs(x) >= _UNITS["day"] else _UNITS["second"]
-        return column.say(round(x / unit) * unit)
+        return amount_text(column, x)
     if column.kind in ("category", "boolean"):
         return column.say(x)
     return f"{x:,.0f}" if 1e4 <= abs(x) < 1e9 else number(float(f"{x:.4g}"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
@@ -36,6 +37,7 @@ from spexplain.show.report.sections import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _N_KEYS = 30  # clusters that the key names
 _ESCAPES = {
     "<": "\\u003c",
@@ -161,6 +163,7 @@ def _environment() -> "Environment":
         "needs_brackets": needs_brackets,
         "rule_text": rule_text,
         "share": share,
+        "whole_dates": _whole_dates,
     }
     environment.filters |= filters
     return environment
@@ -175,6 +178,13 @@ def _trusted(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)
+
+
+def _whole_dates(text: str) -> Any:
+    """Return a text, escaped, whose dates are not broken over lines at their hyphens."""
+    from markupsafe import Markup, escape
+
+    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', str(escape(text))))
 
 
 def _palette() -> dict[str, Any]:

@@ -19,6 +19,7 @@ from spexplain.facts.schema import (
     region_of,
     test_of,
 )
+from spexplain.facts.text import percent
 from spexplain.messages import counted, one_line
 from spexplain.show.report.phrases import (
     ConditionPieces,
@@ -405,14 +406,14 @@ def _share(
         condition = [Piece("", column.name, f" = {column.say(code)}")]
     else:
         condition = condition_of(listed, column)
-    rest = "" if facts["rest"] is None else f"rest {share(facts['rest'])}"
+    rest = "" if facts["rest"] is None else f"rest {percent(facts['rest'])}"
     others = "" if facts["rest"] is None else f", {share(facts['rest'])} of all other rows"
     text = f"{condition_text(condition)}: {share(facts['share'])} of this leaf{others}."
     return ShareView(
         condition,
         round(100 * facts["share"], 2),
         None if facts["rest"] is None else round(100 * facts["rest"], 2),
-        share(facts["share"]),
+        percent(facts["share"]),
         rest,
         _missing_note(profile) if is_first else "",
         text,
@@ -420,7 +421,7 @@ def _share(
 
 
 def _missing_note(profile: ProfileFacts) -> str:
-    return f"{share(profile['missing'])} missing" if profile["missing"] else ""
+    return f"{percent(profile['missing'])} missing" if profile["missing"] else ""
 
 
 def _profile(
@@ -690,7 +691,7 @@ def range_text(source: ReportFacts, feature: FeatureFacts) -> str:
     texts = []
     if feature["kind"] in ("category", "boolean", "flag", "word"):
         texts = [
-            f"{share(each['share'])} {_said(column, each)}"
+            f"{percent(each['share'])} {_said(column, each)}"
             for each in feature["shares"][:_N_SHARES]
         ]
         n_more = len(feature["categories"]) - len(texts)
@@ -699,12 +700,14 @@ def range_text(source: ReportFacts, feature: FeatureFacts) -> str:
     elif feature["min"] is not None and feature["max"] is not None:
         texts = [f"{brief(column, feature['min'])} to {brief(column, feature['max'])}"]
     if feature["missing"]:
-        texts.append(f"{share(feature['missing'])} missing")
+        texts.append(f"{percent(feature['missing'])} missing")
     return ", ".join(texts)
 
 
 def _said(column: Column, facts: ShareFacts) -> str:
-    return "of the rows have it" if column.kind == "word" else column.say(facts["code"])
+    if column.kind == "word":
+        return "of the rows have it"
+    return "are 1" if column.kind == "flag" else column.say(facts["code"])
 
 
 def question_rows(source: ReportFacts) -> list[QuestionRow]:

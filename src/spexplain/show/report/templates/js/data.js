@@ -51,8 +51,9 @@ function conditionParts(pieces) {
 function ruleParts(rule) {
   const parts = [];
   rule.forEach((pieces, place) => {
-    if (place) parts.push(element("span", "and", " and "));
+    if (place) parts.push(" ");
     const condition = element("span", "condition");
+    if (place) condition.append(element("span", "and", "and"), " ");
     const text = pieces.map((piece) => piece.join("")).join(" or ");
     const bracket = rule.length > 1 && text.includes(" or "); // "or" binds less than "and"
     if (bracket) condition.append("(");
