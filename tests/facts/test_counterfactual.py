@@ -72,11 +72,11 @@ def test_iris():
     assert (found["leaf"], found["label"]) == (0, "setosa")
     (test,) = found["path"]
     assert test["passed"]
-    assert test["margin"] == pytest.approx(2.45 - 1.4)
-    assert test["margin_sd"] == pytest.approx((2.45 - 1.4) / X[:, 2].std())
+    assert test["margin"] == pytest.approx(2 - 1.4)
+    assert test["margin_sd"] == pytest.approx((2 - 1.4) / X[:, 2].std())
     nearest = found["to_other_label"]["one_feature"]
     assert nearest["label"] == "versicolor"
-    assert nearest["moves"][0]["to"] == np.nextafter(2.45, 9)
+    assert nearest["moves"][0]["to"] == np.nextafter(2, 9)
     assert found["to_other_label"]["two_features"]["label"] == "virginica"
 
 

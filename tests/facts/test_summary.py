@@ -43,9 +43,9 @@ def test_iris():
     assert summary["format"] == "spexplain.facts"
     assert (summary["n_rows"], summary["n_features"], summary["n_leaves"]) == (150, 4, 3)
     assert [leaf["rule"] for leaf in summary["leaves"]] == [
-        "petal length (cm) ≤ 2.45",
-        "petal length (cm) > 2.45 and petal width (cm) ≤ 1.75",
-        "petal length (cm) > 2.45 and petal width (cm) > 1.75",
+        "petal length (cm) ≤ 2",
+        "petal length (cm) > 2 and petal width (cm) ≤ 1.7",
+        "petal length (cm) > 2 and petal width (cm) > 1.7",
     ]
     versicolor = summary["leaves"][1]
     assert versicolor["label"] == "versicolor"

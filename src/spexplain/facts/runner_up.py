@@ -8,6 +8,7 @@ from spexplain.aliases import Ints, Matrix
 from spexplain.engines.exhaustive import NumpyEngine, NumpySearch, SortedNode
 from spexplain.objectives import Objective, on_columns
 from spexplain.records import Cut
+from spexplain.table.places import is_sparse
 from spexplain.tree import LEAF, Tree
 
 
@@ -47,15 +48,15 @@ def runner_ups(
     Returns
     -------
     runner_ups : dict
-        By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort. None where
-        the tree tests categories or missing values.
+        By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort. Empty
+        for sparse rows, for missing values, and where the tree tests categories.
 
     Raises
     ------
     TypeError
         For graphs whose nodes only their own search can split, as those of kernel methods.
     """
-    if tree.values or tree.missing.any() or np.isnan(X).any():
+    if is_sparse(X) or tree.values or np.isnan(X).any():
         return {}
     if columns is None:
         columns = np.arange(tree.n_features)
