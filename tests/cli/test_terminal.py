@@ -8,8 +8,11 @@ import polars as pl
 import pytest
 from rich.cells import cell_len
 
+from facts.cases import customers_summary
 from spexplain import __version__, cli
-from spexplain.cli.terminal import clipped
+from spexplain.cli.terminal import clipped, condition, rule_lines, tree_lines
+from spexplain.facts.schema import columns_of
+from spexplain.tree import Column, Region
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -141,3 +144,24 @@ def test_without_the_extra(monkeypatch, capsys):
     assert capsys.readouterr().err == (
         'The command line needs typer: pip install "spexplain[cli]"\n'
     )
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_rules_of_any_kind_fit(width):
+    summary = customers_summary(with_rows=False)
+    columns = columns_of(summary)
+    assert max(cell_len(line.plain) for line in tree_lines(summary, width)) <= width
+    for leaf in summary["leaves"]:
+        lines = rule_lines(leaf, columns, width // 2)
+        assert max(map(cell_len, lines)) <= width // 2
+        if width == 120:  # room enough for everything
+            assert " ".join(line.strip() for line in lines) == leaf["rule"]
+
+
+def test_long_lists_of_values_are_cut():
+    values = tuple(f"value {at} of many, and a long one" for at in range(50))
+    column = Column("a column with a long name", "category", values, has_missing=True)
+    text = condition(Region.of_codes(range(0, 40, 2), missing=True), column, 60)
+    assert cell_len(text) <= 60
+    assert text.startswith("a column")
+    assert re.search(r" in \{\S.*, … 1\d more\} or missing$", text)

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts.cases import HOSTILE, iris_explainer
+from facts.cases import (
+    CUSTOMERS,
+    DAY,
+    HOSTILE,
+    customers_table,
+    customers_tree,
+    iris_explainer,
+    trees_of_any_kind,
+)
 from spexplain.facts import feature_scales
 from spexplain.facts.counterfactual import explain_row, row_text
 from spexplain.tree import LEAF, Tree
@@ -64,11 +72,11 @@ def test_iris():
     assert (found["leaf"], found["label"]) == (0, "setosa")
     (test,) = found["path"]
     assert test["passed"]
-    assert test["margin"] == pytest.approx(2.45 - 1.4)
-    assert test["margin_sd"] == pytest.approx((2.45 - 1.4) / X[:, 2].std())
+    assert test["margin"] == pytest.approx(2 - 1.4)
+    assert test["margin_sd"] == pytest.approx((2 - 1.4) / X[:, 2].std())
     nearest = found["to_other_label"]["one_feature"]
     assert nearest["label"] == "versicolor"
-    assert nearest["moves"][0]["to"] == np.nextafter(2.45, 9)
+    assert nearest["moves"][0]["to"] == np.nextafter(2, 9)
     assert found["to_other_label"]["two_features"]["label"] == "virginica"
 
 
@@ -108,7 +116,7 @@ def test_single_leaf_and_unknown_scales():
 
 @pytest.mark.parametrize(
     ("row", "message"),
-    [([1.0], r"row must hold 2 values, got shape \(1,\)"), ([1.0, np.nan], "finite values")],
+    [([1.0], r"row must hold 2 values, got shape \(1,\)"), ([1.0, np.inf], "finite values")],
 )
 def test_bad_rows(row, message):
     with pytest.raises(ValueError, match=message):
@@ -119,3 +127,48 @@ def test_hostile_names():
     tree = Tree.root(n_features=9, size=0).split(0, feature=2, threshold=0.5)
     text = row_text(explain_row(tree, np.zeros(9), names=HOSTILE, leaf_labels=HOSTILE[:2]))
     assert len(text.splitlines()) == 4
+
+
+@given(trees_of_any_kind())
+def test_changes_of_any_kind_really_change_the_leaf(case):
+    columns, X, tree = case
+    for row in X:
+        found = explain_row(tree, row, names=columns, scales=np.ones(len(columns)))
+        assert found["leaf"] == tree.apply(row[None, :])[0]
+        for change in found["changes"]:
+            moved = row.copy()
+            for move in change["moves"]:
+                before = moved[move["feature"]]
+                assert move["value"] == before or (move["value"] is None and np.isnan(before))
+                moved[move["feature"]] = move["to"]
+            assert tree.apply(moved[None, :])[0] == change["leaf"] != found["leaf"]
+        for step in found["path"]:
+            is_listed = columns[step["feature"]].kind in ("category", "boolean", "flag", "word")
+            if is_listed or step["value"] is None:
+                assert step["margin"] is step["margin_text"] is None
+        json.dumps(found, allow_nan=False)
+        assert len(row_text(found).splitlines()) <= 2 + tree.depth + tree.n_leaves
+
+
+def test_a_row_in_words():
+    X, _ = customers_table()
+    scales = np.nanstd(X, axis=0)
+    row = [3, 1, np.nan, np.nan, 185.36, 3 * DAY, 0, 0]
+    found = explain_row(customers_tree(), row, names=CUSTOMERS, scales=scales)
+    assert row_text(found).splitlines() == [
+        "Leaf 1: (channel in {app, web} or missing) and (last order before 1997-05-19 or missing) "
+        "and member = yes",
+        "  yes  channel in {app, web} or missing          channel = web",
+        "  yes  last order before 1997-05-19 or missing   last order is missing",
+        "  no   member = no                               member = yes",
+        "Smallest changes",
+        "  to leaf 0: member from yes to no (2 SD)",
+        "  to leaf 3: last order from missing to 1997-05-19",
+        "  to leaf 6: channel from web to mail",
+        "  to leaf 2: last order from missing to 1997-05-19 and revenue from 185.36 to 123.45",
+        "  to leaf 5: channel from web to mail and stay from 3 days to 2 days",
+        "  to leaf 7: channel from web to mail and age from missing to any value",
+    ]
+    row[2] = 10_100 * DAY
+    step = explain_row(customers_tree(), row, names=CUSTOMERS, scales=scales)["path"][1]
+    assert (step["text"], step["margin_text"]) == ("last order = 1997-08-27", "100 days (0.88 SD)")

@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from facts.cases import explained, explained_tables, hostile_summary, iris_explainer, iris_summary
+from facts.cases import (
+    customers_summary,
+    customers_table,
+    explained,
+    explained_tables,
+    hostile_summary,
+    iris_explainer,
+    iris_summary,
+    trees_of_any_kind,
+)
 from spexplain import CART, IMM, SpexClique, SpexKNN
 from spexplain.facts import Detail, feature_importances, summarize
 from spexplain.facts.certificates import certify
 from spexplain.facts.schema import Summary, region_of
+from spexplain.facts.schema import test_of as read_test
 from spexplain.metrics import agreement
-from spexplain.tree import Tree
+from spexplain.tree import Column, Tree
 from spexplain.tree.boxes import node_boxes
 
 
@@ -33,9 +43,9 @@ def test_iris():
     assert summary["format"] == "spexplain.facts"
     assert (summary["n_rows"], summary["n_features"], summary["n_leaves"]) == (150, 4, 3)
     assert [leaf["rule"] for leaf in summary["leaves"]] == [
-        "petal length (cm) ≤ 2.45",
-        "petal length (cm) > 2.45 and petal width (cm) ≤ 1.75",
-        "petal length (cm) > 2.45 and petal width (cm) > 1.75",
+        "petal length (cm) ≤ 2",
+        "petal length (cm) > 2 and petal width (cm) ≤ 1.7",
+        "petal length (cm) > 2 and petal width (cm) > 1.7",
     ]
     versicolor = summary["leaves"][1]
     assert versicolor["label"] == "versicolor"
@@ -346,3 +356,77 @@ def test_importances_of_cart_are_those_of_scikit_learn():
     ours = CART(n_leaves=6).fit(X, labels)
     importances = feature_importances(ours.tree_, ours._grown.node_counts)
     assert importances == pytest.approx(theirs.feature_importances_)
+
+
+@given(trees_of_any_kind())
+def test_what_holds_for_columns_of_any_kind(case):
+    columns, X, tree = case
+    summary = summarize(explained(tree, X, np.arange(len(X)) % 2), X, names=columns)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    leaves = tree.apply(X)
+    for leaf in summary["leaves"]:
+        rows = X[leaves == leaf["leaf"]]
+        for each in leaf["profile"]:
+            column, inside = columns[each["feature"]], rows[:, each["feature"]]
+            known = inside[~np.isnan(inside)]
+            assert each["missing"] == pytest.approx(1 - len(known) / len(inside))
+            if column.kind == "category":
+                assert each["mean"] is each["median"] is each["max"] is None
+                for share in each["shares"]:
+                    assert share["share"] == pytest.approx(np.mean(known == share["code"]))
+            elif len(known):
+                assert (each["min"], each["max"]) == (known.min(), known.max())
+    for node in summary["nodes"]:
+        if node["feature"] is not None:
+            assert read_test(node) == tree.test(node["node"])
+    outline = summarize(explained(tree, X), names=columns)
+    assert [each["test"] for each in outline["nodes"]] == [
+        each["test"] for each in summary["nodes"]
+    ]
+
+
+def test_customers():
+    X, _ = customers_table()
+    summary = customers_summary()
+    channel, member, last_order, age, *_ = summary["features"]
+    assert (channel["kind"], channel["mean"], channel["median"]) == ("category", None, None)
+    shares = [np.mean(X[~np.isnan(X[:, 0]), 0] == code) for code in range(4)]
+    assert [each["share"] for each in channel["shares"]] == pytest.approx(sorted(shares)[::-1])
+    assert channel["missing"] == pytest.approx(np.isnan(X[:, 0]).mean())
+    assert [each["text"] for each in member["shares"]] == ["member = yes"]
+    assert last_order["integer"] is True
+    assert age["max"] == np.nanmax(X[:, 3])
+    texts = [each["text"] for leaf in summary["leaves"] for each in leaf["telling"]]
+    for text in (
+        "channel: 86% app (rest 11%)",
+        "member: 100% yes (rest 44%)",
+        "last order 140 days earlier than the rest (1.2 SD)",
+        'contains "hockey": 70% (rest 25%)',
+        "age: 100% missing (rest 16%)",
+        "coupon = 1: 100% (rest 48%)",
+    ):
+        assert text in texts
+    differences = summary["differences"]
+    assert "channel = web" in differences["names"]
+    at = differences["names"].index("member = yes")
+    leaf = summary["leaves"][1]
+    (own,) = (each for each in leaf["profile"] if each["name"] == "member")
+    assert differences["shares"][1][at] == own["shares"][0]["share"] == own["mean"] == 1.0
+    assert differences["values"][1][at] == own["difference"]
+
+
+def test_shares_differ_as_columns_of_zeros_and_ones_do():
+    """A category of two values tells the same as a boolean."""
+    random = np.random.default_rng(1)
+    values = random.integers(0, 2, (50, 1)).astype(float)
+    X = np.hstack([values, values, random.normal(size=(50, 1))])
+    X[:5, :2] = np.nan
+    columns = [Column("a", "category", ("no", "yes")), Column("b", "boolean"), Column("c")]
+    tree = Tree.root(n_features=3, size=50).split(0, feature=2, threshold=0.1)
+    for leaf in summarize(explained(tree, X), X, names=columns)["leaves"]:
+        profile = {each["name"]: each for each in leaf["profile"]}
+        (yes,) = (each for each in profile["a"]["shares"] if each["said"] == "yes")
+        (same,) = profile["b"]["shares"]
+        for key in ("share", "rest", "difference"):
+            assert yes[key] == pytest.approx(same[key])
+        assert abs(profile["a"]["difference"]) == pytest.approx(abs(profile["b"]["difference"]))

@@ -3,10 +3,11 @@
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich import box
 from rich.cells import cell_len, set_cell_size
@@ -18,10 +19,13 @@ from spexplain.messages import counted, one_line
 
 if TYPE_CHECKING:
     from spexplain.facts import Summary
-    from spexplain.facts.schema import LeafFacts, NodeFacts
+    from spexplain.facts.schema import ConditionFacts, LeafFacts, NodeFacts
+    from spexplain.tree import Column, Region
+
+    Columns: TypeAlias = Mapping[int, Column]
 
 _LONGEST_LABEL = 16
-_SHORTEST_NAME = 8
+_SHORTEST_RULE = 16
 _BAR = 8  # cells of the bar that shows purity
 _NARROW = 72  # terminals below this width get no bars
 
@@ -161,21 +165,19 @@ def data_title(data: str) -> str:
     return "standard input" if data == "-" else Path(data).name
 
 
-def interval(name: str, lower: float | None, upper: float | None, width: int) -> str:
-    """Return what an interval says about a feature; its name, not the numbers, is shortened.
+def condition(region: "Region", column: "Column", width: int) -> str:
+    """Return what a region says about a column; names and lists of values are shortened, numbers are not.
 
     Examples
     --------
-    >>> from spexplain.cli.terminal import interval
-    >>> interval("petal length", 2.45, 4.75, 40)
-    '2.45 < petal length ≤ 4.75'
+    >>> from spexplain.cli.terminal import condition
+    >>> from spexplain.tree import Column, Region
+    >>> condition(Region(((2.45, 4.75),)), Column("petal length"), 25)
+    '2.45 < petal…ength ≤ 4.75'
     """
-    from spexplain.facts.schema import bounds
-    from spexplain.tree import Region
+    from spexplain.show.conditions import short_condition
 
-    before, after = Region((bounds([lower, upper]),)).text("\0").split("\0")
-    room = max(width - cell_len(before + after), _SHORTEST_NAME)
-    return f"{before}{clipped(name, room)}{after}"
+    return short_condition(region, column, width, clip=clipped, length=cell_len)
 
 
 def headline(summary: "Summary", name: str) -> Text:
@@ -193,22 +195,29 @@ def headline(summary: "Summary", name: str) -> Text:
 
 def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
     """Give the tree, one line a node, without recursion: paths may be long."""
-    nodes, stack = summary["nodes"], [(0, "", "")]
+    from spexplain.facts.schema import columns_of
+
+    nodes, columns, stack = summary["nodes"], columns_of(summary), [(0, "", "")]
     while stack:
         at, before, below = stack.pop()
         node = nodes[at]
-        yield _node_line(summary, node, before, width)
+        yield _node_line(summary, columns, node, before, width)
         left, right = node["left"], node["right"]
         if left is not None and right is not None:
             stack.append((right, f"{below}└─ no  ", f"{below}   "))
             stack.append((left, f"{below}├─ yes ", f"{below}│  "))
 
 
-def _node_line(summary: "Summary", node: "NodeFacts", before: str, width: int) -> Text:
+def _node_line(
+    summary: "Summary", columns: "Columns", node: "NodeFacts", before: str, width: int
+) -> Text:
+    from spexplain.facts.schema import test_of
+
     line = Text(before, style="dim")
-    if node["leaf"] is None:
-        test = interval(str(node["name"]), node["lower"], node["threshold"], width - len(before))
+    if node["feature"] is not None:
+        test = condition(test_of(node).region(), columns[node["feature"]], width - len(before))
         return line.append(test, style="not dim")
+    assert node["leaf"] is not None
     leaf = summary["leaves"][node["leaf"]]
     line.append("● ", style=f"not dim {_color(summary, leaf)}")
     line.append(f"leaf {leaf['leaf']}", style="not dim")
@@ -220,6 +229,8 @@ def _node_line(summary: "Summary", node: "NodeFacts", before: str, width: int) -
 
 
 def _label(leaf: "LeafFacts") -> str:
+    if leaf["label"] is None:  # no rows
+        return "–"
     return "noise" if _is_noise(leaf) else clipped(str(leaf["label"]), _LONGEST_LABEL)
 
 
@@ -241,8 +252,10 @@ def _color(summary: "Summary", leaf: "LeafFacts") -> str:
 
 def rules_table(summary: "Summary", width: int) -> Table:
     """Return one row per leaf: what it stands for, its size and purity, its rule."""
+    from spexplain.facts.schema import columns_of
     from spexplain.facts.text import percent
 
+    columns = columns_of(summary)
     has_labels = summary["reference"] is not None
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("leaf", justify="right")
@@ -253,7 +266,7 @@ def rules_table(summary: "Summary", width: int) -> Table:
     if has_labels:
         table.add_column("purity", no_wrap=True)
     table.add_column("rule", no_wrap=True, overflow="ellipsis")
-    room = max(width - _width_before_rules(summary, width), 2 * _SHORTEST_NAME)
+    room = max(width - _width_before_rules(summary, width), _SHORTEST_RULE)
     for leaf in summary["leaves"]:
         cells: list[Any] = [str(leaf["leaf"])]
         if has_labels:
@@ -261,7 +274,7 @@ def rules_table(summary: "Summary", width: int) -> Table:
         cells += [f"{leaf['size']:,}", percent(leaf["share"])]
         if has_labels:
             cells.append(_purity(summary, leaf, width))
-        table.add_row(*cells, Text("\n".join(rule_lines(leaf, room))))
+        table.add_row(*cells, Text("\n".join(rule_lines(leaf, columns, room))))
     return table
 
 
@@ -289,24 +302,50 @@ def _purity(summary: "Summary", leaf: "LeafFacts", width: int) -> Text:
     return bar.append(f"{percent(leaf['purity']):>5}", style="default")
 
 
-def rule_lines(leaf: "LeafFacts", width: int) -> list[str]:
-    """Return a rule in lines of at most `width` cells, broken between its conditions."""
+def rule_lines(leaf: "LeafFacts", columns: "Columns", width: int) -> list[str]:
+    """Return a rule in lines of at most `width` cells, broken between its conditions where that is enough."""
     conditions: list[str] = []
+    room = width - len("and ")
     for each in leaf["conditions"]:
-        name, pieces, room = each["name"], each["intervals"], width - len("and ")
-        texts = [interval(name, low, high, room) for low, high in pieces]
-        if len(pieces) == 1 and None not in pieces[0] and cell_len(texts[0]) > room:
-            # Two short lines, rather than one whose last number is cut off.
-            low, high = pieces[0]
-            conditions += [interval(name, low, None, room), interval(name, None, high, room)]
-        else:
-            conditions.append(" or ".join(texts))
+        conditions += _conditions(each, columns[each["feature"]], room)
+    if len(conditions) > 1:  # "or" binds less than "and"
+        conditions = [f"({text})" if " or " in text else text for text in conditions]
     lines: list[str] = []
-    for condition in conditions or ["all rows"]:
-        if lines and cell_len(f"{lines[-1]} and {condition}") <= width:
-            lines[-1] += f" and {condition}"
+    for text in conditions or ["all rows"]:
+        if lines and cell_len(f"{lines[-1]} and {text}") <= width:
+            lines[-1] += f" and {text}"
         else:
-            lines.append(condition if not lines else f"and {condition}")
+            line = text if not lines else f"and {text}"
+            lines += _wrapped(line, width) if " or " in text or "{" in text else [line]
+    return lines
+
+
+def _conditions(facts: "ConditionFacts", column: "Column", room: int) -> list[str]:
+    """Return what a rule says about a column, in two parts if an interval is too long for a line."""
+    from spexplain.facts.schema import region_of
+    from spexplain.tree import Region
+
+    region = region_of(facts)
+    text = condition(region, column, room)
+    if column.kind == "category" or " or " in text:  # such texts can be wrapped
+        return [condition(region, column, 2 * room)]
+    bounds = [end for interval in region.intervals for end in interval]
+    if cell_len(text) <= room or len(bounds) != 2 or inf in (-bounds[0], bounds[1]):
+        return [text]
+    ((low, high),) = region.intervals
+    halves = Region(((low, inf),), region.missing), Region(((-inf, high),), region.missing)
+    return [condition(half, column, room) for half in halves]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most so many cells, broken between words where there are any."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cell_len(longer) > width:
+            lines.append(f"  {word}")
+        else:
+            lines[-1] = longer
     return lines
 
 

@@ -1,9 +1,9 @@
 """Why a row is where it is, and the smallest changes that would move it to another cluster."""
 
 from collections.abc import Sequence
-from math import hypot, inf, isfinite
+from math import floor, hypot, inf, isfinite, isnan
 from sys import float_info
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,11 +20,13 @@ from spexplain.facts.schema import (
     finite,
     plain_label,
 )
-from spexplain.facts.text import known_columns
+from spexplain.facts.text import amount_text, known_columns, value_text
 from spexplain.messages import one_line
-from spexplain.tree import Column, Interval, Tree, about, number
+from spexplain.tree import Column, Interval, Kind, Region, Tree
 from spexplain.tree.boxes import leaf_boxes
 from spexplain.tree.words import rule_text
+
+_WITHOUT_MARGIN: tuple[Kind, ...] = ("category", "boolean", "flag", "word")
 
 
 class _Question(NamedTuple):
@@ -52,12 +54,14 @@ def explain_row(
     tree : Tree
         The tree.
     row : array of shape (n_features,)
-        The row. New values are exact in its own type, float32 or float64.
-    names : list of str, optional
-        Names of the features; x0, x1, ... by default.
+        The row, as in `Column`: NaN is a missing value. New values are exact in its own type, float32 or
+        float64.
+    names : list of str or Column, optional
+        Names of the features, or what they are; numbers called x0, x1, ... by default.
     scales : array of shape (n_features,), optional
         Standard deviations of the tested features, see `spexplain.facts.feature_scales`. Without
-        them, or where one is 0 or NaN, changes of that feature have no length and come last.
+        them, or where one is 0 or NaN, changes of that feature have no length and come last; so do
+        changes of categories and of missing values.
     leaf_labels : sequence, optional
         Reference label that each leaf stands for.
 
@@ -66,7 +70,8 @@ def explain_row(
     explanation : dict
         The tests on the way with their margins, and the smallest changes of one and two values that
         reach another leaf, or a leaf of another label. A leaf is within reach of one change if
-        exactly one feature is outside its box; nothing else can be smaller.
+        exactly one feature is outside its box; nothing else can be smaller. No change makes a value
+        missing.
 
     Examples
     --------
@@ -108,7 +113,7 @@ def explain_row(
 
 
 def _checked_row(row: Any, n_features: int) -> Array:
-    """Return one row of finite floats."""
+    """Return one row of floats, finite or missing."""
     values = np.asarray(row)
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
@@ -116,27 +121,46 @@ def _checked_row(row: Any, n_features: int) -> Array:
         values = values[0]
     if values.shape != (n_features,):
         raise ValueError(f"row must hold {n_features} values, got shape {np.shape(row)}.")
-    if not np.all(np.isfinite(values)):
-        raise ValueError("row must hold finite values.")
+    if np.any(np.isinf(values)):
+        raise ValueError("row must hold finite values; NaN stands for a missing one.")
     return values
 
 
 def _met(question: _Question, node: int, passed: bool) -> PathTestFacts:
     tree, feature = question.tree, int(question.tree.feature[node])
-    test = tree.test(node)
+    test, column = tree.test(node), question.columns[feature]
     x = float(question.row[feature])
-    margin = min(abs(x - test.lower), abs(x - test.upper), float_info.max)
-    column = question.columns[feature]
+    margin = None
+    if not isnan(x) and column.kind not in _WITHOUT_MARGIN and test.values is None:
+        gap = min(abs(x - test.lower), abs(x - test.upper))
+        # An infinite gap is that of a test for missing values, unless finite numbers lie too far apart.
+        has_bound = isfinite(test.lower) or isfinite(test.upper)
+        margin = min(gap, float_info.max) if has_bound else None
+    deviations = None if margin is None else _in_deviations(question, feature, margin)
     return {
         "node": node,
         "feature": feature,
         "name": column.name,
         "test": test.text(column),
-        "value": x,
+        "value": finite(x),
+        "text": _value_text(column, x),
         "passed": passed,
         "margin": margin,
-        "margin_sd": _in_deviations(question, feature, margin),
+        "margin_sd": deviations,
+        "margin_text": None
+        if margin is None
+        else f"{amount_text(column, margin)}{_deviations(deviations)}",
     }
+
+
+def _name(column: Column) -> str:
+    return f'"{column.name}"' if column.kind == "word" else column.name
+
+
+def _value_text(column: Column, x: float) -> str:
+    """Return what a row has in a column."""
+    said = value_text(column, x)
+    return f"{_name(column)} is missing" if isnan(x) else f"{_name(column)} = {said}"
 
 
 def _in_deviations(question: _Question, feature: int, amount: float) -> float | None:
@@ -151,7 +175,7 @@ def _changes(question: _Question, home: int) -> list[ChangeFacts]:
         outside = [each for each in box if not box[each].holds(float(question.row[each]))]
         if leaf == home or not 1 <= len(outside) <= 2:
             continue
-        moves = [_move(question, feature, box[feature].intervals) for feature in outside]
+        moves = [_move(question, feature, box[feature]) for feature in outside]
         found = [move for move in moves if move is not None]
         if len(found) < len(moves):
             continue  # no value of the row's type lies in the box
@@ -173,42 +197,79 @@ def _length(change: ChangeFacts) -> float:
     return inf if change["distance"] is None else change["distance"]
 
 
-def _move(question: _Question, feature: int, intervals: tuple[Interval, ...]) -> MoveFacts | None:
-    """Return the smallest change of a value that brings it into one of the intervals."""
-    x = question.row[feature]
-    best: tuple[float, float, float] | None = None  # size of the change, new value, bound
-    for low, high in intervals:
-        upwards = float(x) <= low
-        to = _just_inside(low, high, x.dtype, from_below=upwards)
-        change = min(abs(to - float(x)), float_info.max)
-        if low < to <= high and isfinite(to) and (best is None or change < best[0]):
-            best = change, to, low if upwards else high
-    if best is None:
+def _move(question: _Question, feature: int, region: Region) -> MoveFacts | None:
+    """Return the smallest change of a value that brings it into a region, but never to missing."""
+    column, x = question.columns[feature], question.row[feature]
+    if column.kind == "category":
+        codes = region.codes(len(column.categories))
+        found: _Found | None = (None, float(codes[0]), None) if codes else None
+    elif isnan(float(x)):
+        found = _first_inside(column, region.intervals, x.dtype)
+    else:
+        found = _nearest_inside(column, region.intervals, x)
+    if found is None:
         return None
-    change, to, bound = best
-    deviations = _in_deviations(question, feature, change)
+    change, to, bound = found
+    is_known = change is not None
     return {
         "feature": feature,
-        "name": question.columns[feature].name,
-        "value": float(x),
+        "name": column.name,
+        "value": finite(x),
         "to": to,
-        "bound": bound,
-        "upwards": to > float(x),
-        "change": change if to > float(x) else -change,
-        "change_sd": deviations,
+        "bound": None if bound is None else finite(bound),
+        "upwards": to > float(x) if is_known else None,
+        "change": None if change is None else change if to > float(x) else -change,
+        "change_sd": None if change is None else _in_deviations(question, feature, change),
+        "text": _move_text(column, float(x), to, bound),
     }
 
 
-def _just_inside(low: float, high: float, dtype: Any, *, from_below: bool) -> float:
-    """Return the end of ``low < x ≤ high`` that a value meets first, among the floats of a type."""
+_Found: TypeAlias = tuple[float | None, float, float | None]  # size of the change, new value, bound
+
+
+def _nearest_inside(column: Column, intervals: tuple[Interval, ...], x: Any) -> _Found | None:
+    """Return the nearest value in some intervals."""
+    best: tuple[float, float, float] | None = None
+    for low, high in intervals:
+        upwards = float(x) <= low
+        to = _just_inside(low, high, x.dtype, column, from_below=upwards)
+        change = min(abs(to - float(x)), float_info.max)
+        if low < to <= high and isfinite(to) and (best is None or change < best[0]):
+            best = change, to, low if upwards else high
+    return best
+
+
+def _first_inside(column: Column, intervals: tuple[Interval, ...], dtype: Any) -> _Found | None:
+    """Return a value in one of some intervals, for a row without one: where a bound is, at the bound."""
+    for low, high in intervals:
+        if low == -inf and high == inf:
+            return None, 0.0, None
+        to = _just_inside(low, high, dtype, column, from_below=high == inf)
+        if low < to <= high and isfinite(to):
+            return None, to, low if high == inf else high
+    return None
+
+
+def _just_inside(low: float, high: float, dtype: Any, column: Column, *, from_below: bool) -> float:
+    """Return the end of ``low < x ≤ high`` that a value meets first, among the values of a column and type."""
     kind = np.dtype(dtype).type
+    nearest = low if from_below else high
+    if isfinite(nearest) and _is_whole(column, nearest):
+        nearest = float(floor(nearest) + from_below)
     with np.errstate(over="ignore"):
-        end = kind(low if from_below else high)
+        end = kind(nearest)
     if from_below and float(end) <= low:
         end = np.nextafter(end, kind(np.inf))
     elif not from_below and float(end) > high:
         end = np.nextafter(end, kind(-np.inf))
     return float(end)
+
+
+def _is_whole(column: Column, bound: float) -> bool:
+    """Whether the values of a column are whole numbers, at least where a bound is."""
+    if column.kind == "word":
+        return bound == floor(bound) >= 0
+    return column.kind in ("whole", "flag", "boolean", "date", "duration")
 
 
 def _smallest(changes: list[ChangeFacts]) -> SmallestFacts:
@@ -236,13 +297,12 @@ def row_text(explanation: RowExplanation) -> str:
     width = max(map(len, tests), default=0)
     for step, test in zip(explanation["path"], tests, strict=True):
         answer = "yes" if step["passed"] else "no "
-        margin = f"margin {about(step['margin'])}{_deviations(step['margin_sd'])}"
-        value = f"{one_line(step['name'])} = {number(step['value'])}"
-        lines.append(f"  {answer}  {test:<{width}}   {value}, {margin}")
+        margin = "" if step["margin_text"] is None else f", margin {step['margin_text']}"
+        lines.append(f"  {answer}  {test:<{width}}   {one_line(step['text'])}{margin}")
     if explanation["changes"]:
         lines.append("Smallest changes")
     for change in explanation["changes"]:
-        moves = " and ".join(map(_move_text, change["moves"]))
+        moves = one_line(" and ".join(move["text"] for move in change["moves"]))
         target = _leaf_name(change["leaf"], change["label"])
         lines.append(f"  to {target}: {moves}{_deviations(change['distance'])}")
     return "\n".join(lines)
@@ -256,6 +316,13 @@ def _deviations(amount: float | None) -> str:
     return "" if amount is None or not isfinite(amount) else f" ({amount:.2g} SD)"
 
 
-def _move_text(move: MoveFacts) -> str:
-    more = "more than " if move["upwards"] else ""
-    return f"{one_line(move['name'])} from {number(move['value'])} to {more}{number(move['bound'])}"
+def _move_text(column: Column, x: float, to: float, bound: float | None) -> str:
+    """Return a change in words."""
+    start = f"{_name(column)} from {value_text(column, x)} to "
+    if bound is None:
+        return start + (column.say(to) if column.kind == "category" else "any value")
+    if column.kind == "date" and to == bound:
+        return f"{start}before {column.say(bound + 1)}"
+    if to > bound and not _is_whole(column, bound):
+        return f"{start}more than {column.say(bound)}"
+    return start + column.say(to)

@@ -1,16 +1,19 @@
 """The facts that need the training rows: profiles of leaves, typical rows, points to draw."""
 
 from collections.abc import Sequence
+from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.aliases import Bools, Floats, Ints, Matrix
 from spexplain.facts.schema import (
+    DifferencesFacts,
     FeatureFacts,
     PointsFacts,
     ProfileFacts,
     RowFacts,
+    ShareFacts,
     Summary,
     TellingFacts,
     finite,
@@ -19,18 +22,25 @@ from spexplain.facts.schema import (
 from spexplain.facts.statistics import (
     QUANTILES,
     Moments,
+    Shares,
+    leaf_quantiles,
     nearest_rows,
     quantiles_of,
     rows_of_groups,
 )
+from spexplain.facts.text import amount_text, percent
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import dense
-from spexplain.tree import LEAF, Column, Tree
+from spexplain.tree import LEAF, Column, Kind, Region, Tree
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
 _N_TELLING = 3
+_N_SHARES = 5  # values of a category that are named
+_N_COMPARED = 4  # of these, values that all leaves are compared by
+_DAY = 86_400_000_000
+_YES_OR_NO: tuple[Kind, ...] = ("boolean", "flag", "word")  # told by one share
 
 
 class Detail(NamedTuple):
@@ -62,13 +72,21 @@ class TrainingRows(NamedTuple):
     X: Matrix
     groups: list[Ints]  # row numbers of every leaf
     moments: Moments
-    means: Floats  # these three: (n_leaves, n_features)
+    means: Floats  # these and those of `missing`: (n_leaves, n_features)
     stds: Floats
+    outside: Floats  # means of all other rows
     differences: Floats
+    missing: tuple[Floats, Floats]  # shares without a value in the leaf and among all other rows
     scales: Floats  # standard deviations over all rows
     columns: Ints  # features that values of rows are given for
     reference: Reference | None
     weights: Floats | None  # of the rows; groups hold those of positive weight only
+    fields: Sequence[Column]
+    shares: dict[int, Shares]  # of the categories
+
+    def is_kind(self, features: Ints, *kinds: Kind) -> Bools:
+        """Return which of some features are of these kinds."""
+        return np.array([self.fields[each].kind in kinds for each in features], dtype=np.bool_)
 
 
 def feature_facts(tree: Tree, names: Sequence[Column], importances: Floats) -> list[FeatureFacts]:
@@ -94,6 +112,8 @@ def _feature(
         "has_missing": names[feature].has_missing,
         "n_tests": n_tests,
         "importance": importance,
+        "missing": None,
+        "shares": [],
         "integer": None,
         "mean": None,
         "std": None,
@@ -132,13 +152,25 @@ def add_rows(
     """Complete a summary with what the training rows tell."""
     labels = explanation.labels
     assert labels is not None
-    groups = rows_of_groups(labels, explanation.tree.n_leaves)
+    n_leaves = explanation.tree.n_leaves
+    groups = rows_of_groups(labels, n_leaves)
     weights = None if explanation.training is None else explanation.training.weights
     if weights is not None:
         groups = [rows[weights[rows] > 0] for rows in groups]
-    moments = Moments.of(X, groups, weights)
+    moments = Moments.of(X, groups, weights, np.array([each.kind == "word" for each in names]))
     total = moments.total()
     differences = moments.differences()
+    shares = {
+        feature: Shares.of(_column(X, feature), labels, n_leaves, len(each.categories), weights)
+        for feature, each in enumerate(names)
+        if each.kind == "category"
+    }
+    for feature, own in shares.items():  # codes have no mean
+        told = [own.telling(leaf) for leaf in range(n_leaves)]
+        differences[:, feature] = [
+            np.nan if code is None else own.differences[leaf, code]
+            for leaf, code in enumerate(told)
+        ]
     rules = [[each["feature"] for each in leaf["conditions"]] for leaf in summary["leaves"]]
     profiled = _profiled_features(differences, rules, detail.max_features)
     tested = [each["feature"] for each in summary["features"]]
@@ -149,29 +181,64 @@ def add_rows(
         moments,
         moments.means,
         moments.stds,
+        moments.outside(),
         differences,
+        moments.missing(),
         total.stds[0],
         columns,
         explanation.row_reference,
         weights,
+        names,
+        shares,
     )
-    _add_cards(summary, training, profiled, names, detail)
-    _add_features(summary, training, total, names)
+    _add_cards(summary, training, profiled, detail)
+    _add_features(summary, training, total)
     summary["has_rows"] = True
     summary["dtype"] = str(X.dtype)
-    summary["differences"] = {
-        "features": columns.tolist(),
-        "names": [names[column].name for column in columns],
-        "values": [[finite(x) for x in own] for own in differences[:, columns]],
-    }
+    summary["differences"] = _differences(training)
     summary["points"] = _points(explanation, X, names, detail)
+
+
+def _differences(training: TrainingRows) -> DifferencesFacts:
+    """Return how every leaf differs in the features spoken of, and in the most telling values of categories."""
+    found: DifferencesFacts = {"features": [], "names": [], "values": [], "shares": []}
+    values, shares = [], []
+    nothing = np.full(len(training.groups), np.nan)
+    for feature in training.columns.tolist():
+        column, own = training.fields[feature], training.shares.get(feature)
+        if own is None:
+            entries = [(training.differences[:, feature], nothing, column.name)]
+            if column.kind in _YES_OR_NO:
+                text = _share_text(column, 1)
+                entries = [(training.differences[:, feature], training.means[:, feature], text)]
+        else:
+            entries = [
+                (own.differences[:, code], own.inside[:, code], _share_text(column, code))
+                for code in _compared_codes(own)
+            ]
+        for difference, inside, name in entries:
+            found["features"].append(feature)
+            found["names"].append(name)
+            values.append(difference)
+            shares.append(inside)
+    for leaf in range(len(training.groups)):
+        found["values"].append([finite(each[leaf]) for each in values])
+        found["shares"].append([finite(each[leaf]) for each in shares])
+    return found
+
+
+def _compared_codes(shares: Shares) -> list[int]:
+    """Return the values that are the most telling of some leaf, in order."""
+    told = {shares.telling(leaf) for leaf in range(len(shares.counts))} - {None}
+    largest = np.nan_to_num(np.abs(shares.differences)).max(axis=0, initial=0.0)
+    codes = sorted((code for code in told if code is not None), key=lambda code: -largest[code])
+    return sorted(codes[:_N_COMPARED])
 
 
 def _add_cards(
     summary: Summary,
     training: TrainingRows,
     profiled: list[Ints],
-    names: Sequence[Column],
     detail: Detail,
 ) -> None:
     """Describe the rows of every leaf."""
@@ -181,12 +248,15 @@ def _add_cards(
         if not len(rows):
             continue
         columns = _leaf_columns(training, card["leaf"], features)
+        is_category = training.is_kind(features, "category")
+        is_time = training.is_kind(features, "date", "duration")
         own = None if training.weights is None else training.weights[rows]
-        quantiles = quantiles_of(columns, list(QUANTILES.values()), own)
-        card["profile"] = _profile(training, card["leaf"], features, quantiles, names)
-        card["telling"] = _telling(card["profile"])
+        quantiles = leaf_quantiles(columns, is_category, is_time, own)
+        card["profile"] = _profile(training, card["leaf"], features, columns, quantiles)
+        card["telling"] = _telling(training, card["profile"])
         middle, scales = quantiles[list(QUANTILES).index("median")], training.scales[features]
-        nearest = rows[nearest_rows(columns, middle, scales, detail.n_exemplars)]
+        near = nearest_rows(columns, middle, scales, detail.n_exemplars, is_category)
+        nearest = rows[near]
         card["exemplars"] = _row_facts(training, nearest)
         card["sample"] = _row_facts(training, _drawn(random, rows, detail.n_sampled))
 
@@ -220,47 +290,151 @@ def _leaf_columns(training: TrainingRows, leaf: int, features: Ints) -> Floats:
     return np.ascontiguousarray(dense(rows[:, features]).T, dtype=np.float64)
 
 
+def _column(X: Matrix, feature: int) -> Floats:
+    """Return the values of one feature."""
+    return np.ascontiguousarray(dense(X[:, [feature]]).ravel(), dtype=np.float64)
+
+
 def _profile(
-    training: TrainingRows, leaf: int, features: Ints, quantiles: Floats, names: Sequence[Column]
+    training: TrainingRows, leaf: int, features: Ints, columns: Floats, quantiles: Floats
 ) -> list[ProfileFacts]:
-    """Return how some features are distributed in a leaf, whose `QUANTILES` are given."""
+    """Return how some features are distributed in a leaf, whose columns and `QUANTILES` are given."""
     means, stds = training.means[leaf], training.stds[leaf]
-    low, high = training.moments.low[leaf], training.moments.high[leaf]
+    lacking, lacking_outside = (each[leaf] for each in training.missing)
     profile: list[ProfileFacts] = []
     for at, feature in enumerate(features.tolist()):
-        five = {name: finite(x) for name, x in zip(QUANTILES, quantiles[:, at], strict=True)}
+        is_measured = training.fields[feature].kind != "category"
+        ends = np.fmin.reduce(columns[at]), np.fmax.reduce(columns[at])
+        told = [means[feature], stds[feature], *ends, *quantiles[:, at]]
+        entries = zip(("mean", "std", "min", "max", *QUANTILES), told, strict=True)
         profile.append(
             {
                 "feature": feature,
-                "name": names[feature].name,
-                "mean": finite(means[feature]),
-                "std": finite(stds[feature]),
-                "min": finite(low[feature]),
-                "max": finite(high[feature]),
+                "name": training.fields[feature].name,
+                "missing": float(lacking[feature]),
+                "missing_rest": finite(lacking_outside[feature]),
+                "shares": _shares(training, leaf, feature),
                 "difference": finite(training.differences[leaf, feature]),
-                **five,  # type: ignore[typeddict-item]
+                **{name: finite(x) if is_measured else None for name, x in entries},  # type: ignore[typeddict-item]
             }
         )
     return profile
 
 
-def _telling(profile: list[ProfileFacts]) -> list[TellingFacts]:
+def _share_text(column: Column, code: int) -> str:
+    """Return in words that a feature has a listed value."""
+    if column.kind == "word":
+        return Region(((0.0, inf),), missing=False).text(Column(column.name, "word"))
+    return f"{column.name} = {column.say(code)}"
+
+
+def _share(
+    column: Column, code: int, share: float, rest: float = np.nan, gap: float = np.nan
+) -> ShareFacts:
+    return {
+        "code": code,
+        "text": _share_text(column, code),
+        "said": "" if column.kind == "word" else column.say(code),
+        "share": float(share),
+        "rest": finite(rest),
+        "difference": finite(gap),
+    }
+
+
+def _shares(training: TrainingRows, leaf: int, feature: int) -> list[ShareFacts]:
+    """Return the commonest listed values of a feature in a leaf, and the most telling one."""
+    column, own = training.fields[feature], training.shares.get(feature)
+    if own is None:
+        share = training.means[leaf, feature]
+        if column.kind not in _YES_OR_NO or np.isnan(share):
+            return []
+        rest = training.outside[leaf, feature]
+        return [_share(column, 1, share, rest, training.differences[leaf, feature])]
+    codes = _commonest(own.counts[leaf])
+    told = own.telling(leaf)
+    if not codes:
+        return []
+    if told is not None and told not in codes:
+        codes.append(told)
+    return [
+        _share(
+            column,
+            code,
+            own.inside[leaf, code],
+            own.outside[leaf, code],
+            own.differences[leaf, code],
+        )
+        for code in codes
+    ]
+
+
+def _commonest(counts: Ints) -> list[int]:
+    """Return the values of most rows, the commonest first."""
+    order = np.argsort(-counts, kind="stable")[:_N_SHARES].tolist()
+    return [code for code in order if counts[code]]
+
+
+def _telling(training: TrainingRows, profile: list[ProfileFacts]) -> list[TellingFacts]:
     """Return the few features in which a leaf differs most."""
-    telling: list[TellingFacts] = []
-    for each in profile[:_N_TELLING]:
-        difference = each["difference"]
-        if difference:
-            side = "above" if difference > 0 else "below"
-            text = f"{each['name']} {abs(difference):.1f} SD {side} the rest"
-            telling.append(
-                {
-                    "feature": each["feature"],
-                    "name": each["name"],
-                    "difference": difference,
-                    "text": text,
-                }
-            )
-    return telling
+    told = [_told(training, each) for each in profile]
+    known = [each for each in told if each is not None]
+    return sorted(known, key=lambda each: -abs(each["difference"]))[:_N_TELLING]
+
+
+def _told(training: TrainingRows, profile: ProfileFacts) -> TellingFacts | None:
+    """Return how a leaf differs in one feature: by its values, or by how often they are missing."""
+    column, difference = training.fields[profile["feature"]], profile["difference"] or 0.0
+    lacking = _missing_difference(training, profile)
+    if abs(lacking) > abs(difference):
+        share, rest = profile["missing"], profile["missing_rest"] or 0.0
+        text = f"{column.name}: {percent(share)} missing (rest {percent(rest)})"
+        difference = lacking
+    elif not difference:
+        return None
+    elif profile["shares"]:
+        text = _told_share(column, max(profile["shares"], key=_size))
+    else:
+        text = _told_mean(column, difference, float(training.scales[profile["feature"]]))
+    return {
+        "feature": profile["feature"],
+        "name": column.name,
+        "difference": difference,
+        "text": text,
+    }
+
+
+def _size(share: ShareFacts) -> float:
+    return abs(share["difference"] or 0.0)
+
+
+def _told_share(column: Column, own: ShareFacts) -> str:
+    """Return a share and that of the other rows in words."""
+    rest = "" if own["rest"] is None else f" (rest {percent(own['rest'])})"
+    if column.kind in ("category", "boolean"):
+        return f"{column.name}: {percent(own['share'])} {own['said']}{rest}"
+    return f"{own['text']}: {percent(own['share'])}{rest}"
+
+
+def _told_mean(column: Column, difference: float, scale: float) -> str:
+    """Return a difference of means in words."""
+    deviations = f"{abs(difference):.1f} SD"
+    if column.kind in ("date", "duration"):
+        amount = amount_text(column, abs(difference) * scale)
+        later, earlier = ("later", "earlier") if column.kind == "date" else ("longer", "shorter")
+        side = later if difference > 0 else earlier
+        return f"{column.name} {amount} {side} than the rest ({deviations})"
+    return f"{column.name} {deviations} {'above' if difference > 0 else 'below'} the rest"
+
+
+def _missing_difference(training: TrainingRows, profile: ProfileFacts) -> float:
+    """Return by how much more often values are missing than in the rest, in standard deviations."""
+    if profile["missing_rest"] is None:
+        return 0.0
+    n_known = training.moments.counts[:, profile["feature"]].sum()
+    overall = 1 - float(n_known / training.moments.sizes.sum())
+    if not 0 < overall < 1:
+        return 0.0
+    return (profile["missing"] - profile["missing_rest"]) / sqrt(overall * (1 - overall))
 
 
 def _row_facts(training: TrainingRows, rows: Ints) -> list[RowFacts]:
@@ -271,33 +445,50 @@ def _row_facts(training: TrainingRows, rows: Ints) -> list[RowFacts]:
         {
             "row": int(row),
             "label": None if reference is None else plain_label(reference.labels[row]),
-            "values": own.tolist(),
+            "values": [finite(x) for x in own],
         }
         for row, own in zip(rows, values, strict=True)
     ]
 
 
-def _add_features(
-    summary: Summary, training: TrainingRows, total: Moments, names: Sequence[Column]
-) -> None:
+def _add_features(summary: Summary, training: TrainingRows, total: Moments) -> None:
     """Describe the features over all rows."""
     known = {each["feature"]: each for each in summary["features"]}
     means = total.means[0]
     summary["features"] = []
     for feature in training.columns.tolist():
-        fact = known.get(feature) or _feature(feature, names, 0, 0.0)
-        column = np.ascontiguousarray(dense(training.X[:, [feature]]).ravel(), dtype=np.float64)
-        fact["integer"] = bool(np.all(column == np.floor(column)))
+        fact = known.get(feature) or _feature(feature, training.fields, 0, 0.0)
+        column = training.fields[feature]
+        fact["missing"] = float(1 - total.counts[0, feature] / total.sizes[0])
+        summary["features"].append(fact)
+        if column.kind == "category":
+            counts = training.shares[feature].counts.sum(axis=0)
+            overall = counts / counts.sum()
+            fact["shares"] = [_share(column, code, overall[code]) for code in _commonest(counts)]
+            continue
+        values, weights = _known_values(training, feature)
+        if not len(values):
+            continue
+        if column.kind in _YES_OR_NO:
+            fact["shares"] = [_share(column, 1, means[feature])]
+        unit = _DAY if column.kind == "date" else 1
+        fact["integer"] = column.zone is None and bool(np.all(values % unit == 0))
         fact["mean"] = finite(means[feature])
         fact["std"] = finite(training.scales[feature])
-        fact["min"], fact["max"] = finite(total.low[0, feature]), finite(total.high[0, feature])
-        if training.weights is None:
-            fact["median"] = finite(np.median(column))
-        else:
-            counts = training.weights > 0
-            middle = quantiles_of(column[None, counts], [0.5], training.weights[counts])
-            fact["median"] = finite(middle[0, 0])
-        summary["features"].append(fact)
+        fact["min"], fact["max"] = finite(values.min()), finite(values.max())
+        is_time = column.kind in ("date", "duration")
+        middle = quantiles_of(values[None], [0.5], weights, is_between=not is_time)
+        fact["median"] = finite(middle[0, 0])
+
+
+def _known_values(training: TrainingRows, feature: int) -> tuple[Floats, Floats | None]:
+    """Return the values of a feature in rows that have one and count, and their weights."""
+    values = _column(training.X, feature)
+    counts = ~np.isnan(values)
+    if training.weights is None:
+        return values[counts], None
+    counts &= training.weights > 0
+    return values[counts], training.weights[counts]
 
 
 def plane_of(tree: Tree) -> list[int]:
@@ -315,7 +506,8 @@ def _points(
     rows = _drawn(np.random.default_rng(detail.seed), np.arange(X.shape[0]), detail.n_points)
     reference, labels = explanation.row_reference, explanation.labels
     assert labels is not None
-    columns = dense(X[rows][:, features]).T.astype(np.float64).tolist()
+    values = dense(X[rows][:, features]).T.astype(np.float64)
+    columns = [[finite(x) for x in own] for own in values]
     return {
         "features": features,
         "names": [names[feature].name for feature in features],

@@ -8,6 +8,7 @@ from spexplain.aliases import Ints, Matrix
 from spexplain.engines.exhaustive import NumpyEngine, NumpySearch, SortedNode
 from spexplain.objectives import Objective, on_columns
 from spexplain.records import Cut
+from spexplain.table.places import is_sparse
 from spexplain.tree import LEAF, Tree
 
 
@@ -47,13 +48,16 @@ def runner_ups(
     Returns
     -------
     runner_ups : dict
-        By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort.
+        By node number. The search is exhaustive: O(n_features · n · depth) beyond one sort. Empty
+        for sparse rows, for missing values, and where the tree tests categories.
 
     Raises
     ------
     TypeError
         For graphs whose nodes only their own search can split, as those of kernel methods.
     """
+    if is_sparse(X) or tree.values or np.isnan(X).any():
+        return {}
     if columns is None:
         columns = np.arange(tree.n_features)
     table = np.ascontiguousarray(X[:, columns])
@@ -80,8 +84,8 @@ def runner_ups(
 
 def _test_of(tree: Tree, node: int, place: dict[int, int]) -> Cut:
     feature = place[int(tree.feature[node])]
-    threshold, lower = float(tree.threshold[node]), float(tree.lower[node])
-    return Cut(feature, threshold, score=np.nan, priority=np.nan, lower=lower)
+    test = tree.test(node)
+    return Cut(feature, test.upper, np.nan, np.nan, test.lower, test.missing, test.values)
 
 
 def _best_without(search: NumpySearch, rows: SortedNode, feature: int) -> Cut | None:

@@ -102,11 +102,28 @@ class PartFacts(TypedDict):
     share: float  # of the leaf
 
 
+class ShareFacts(TypedDict):
+    """How common one value of a category is, or "yes", 1, or a word, among the rows with a value."""
+
+    code: int  # of the category; 1 for yes, for 1 and for a word that is there
+    text: str  # the condition in words: channel = app, member = yes, contains "hockey"
+    said: str  # the value alone: app
+    share: float
+    rest: float | None  # its share of all other rows
+    difference: float | None  # of both shares, in standard deviations of all rows
+
+
 class ProfileFacts(TypedDict):
-    """How one feature is distributed in a leaf."""
+    """How one feature is distributed in a leaf, among the rows with a value.
+
+    Categories have no means or quantiles. The mean of a word is the share of rows that have it.
+    """
 
     feature: int
     name: str
+    missing: float  # share of the leaf's rows without a value
+    missing_rest: float | None  # the same of all other rows
+    shares: list[ShareFacts]  # of listed values, the commonest first; empty for measured ones
     mean: float | None
     std: float | None
     min: float | None
@@ -117,7 +134,7 @@ class ProfileFacts(TypedDict):
     q95: float | None
     max: float | None
     # mean in the leaf less mean of all other rows, in standard deviations of all rows; None if there
-    # are no other rows or the feature is constant
+    # are no other rows or the feature is constant. For a category, that of its most telling share.
     difference: float | None
 
 
@@ -135,7 +152,7 @@ class RowFacts(TypedDict):
 
     row: int  # its number in the training table
     label: Label | None  # its reference label
-    values: list[float]  # in the order of `Summary.features`
+    values: list[float | None]  # in the order of `Summary.features`; None: missing
 
 
 class LeafFacts(TypedDict):
@@ -174,7 +191,9 @@ class FeatureFacts(TypedDict):
     has_missing: bool  # whether rows lack a value
     n_tests: int
     importance: float
-    integer: bool | None  # all values are whole numbers
+    missing: float | None  # share of rows without a value
+    shares: list[ShareFacts]  # of the commonest listed values
+    integer: bool | None  # all values are whole numbers; for dates: whole days
     mean: float | None
     std: float | None
     min: float | None
@@ -235,18 +254,22 @@ class PointsFacts(TypedDict):
     features: list[int]
     names: list[str]
     row: list[int]
-    x: list[float]
-    y: list[float]
+    x: list[float | None]  # None: missing
+    y: list[float | None]
     leaf: list[int]
     code: list[int | None]  # reference cluster; -1: noise
 
 
 class DifferencesFacts(TypedDict):
-    """`ProfileFacts.difference` of every leaf (outer list) for all `Summary.features`."""
+    """`ProfileFacts.difference` of every leaf (outer list) for all `Summary.features`.
+
+    A category has an entry for each of its most telling values.
+    """
 
     features: list[int]
-    names: list[str]
+    names: list[str]  # channel = app for a listed value
     values: list[list[float | None]]
+    shares: list[list[float | None]]  # of listed values; None for measured features
 
 
 class SettingsFacts(TypedDict):
@@ -302,10 +325,13 @@ class PathTestFacts(TypedDict):
     feature: int
     name: str
     test: str
-    value: float
+    value: float | None  # None: missing
+    text: str  # the value in words: age = 5
     passed: bool
-    margin: float  # how far the value must move to change the answer
+    # how far the value must move to change the answer; None for missing and listed values and for words
+    margin: float | None
     margin_sd: float | None  # the same in standard deviations of the feature
+    margin_text: str | None  # in words
 
 
 class MoveFacts(TypedDict):
@@ -313,12 +339,13 @@ class MoveFacts(TypedDict):
 
     feature: int
     name: str
-    value: float
-    to: float  # just inside the target's interval, exact in the row's own type
-    bound: float  # the threshold that is passed or reached
-    upwards: bool
-    change: float
+    value: float | None  # None: missing
+    to: float  # just inside the target's interval, exact in the row's own type; never missing
+    bound: float | None  # the threshold that is passed or reached; None for categories
+    upwards: bool | None  # None for categories, and from missing
+    change: float | None
     change_sd: float | None
+    text: str  # age from 5 to 4
 
 
 class ChangeFacts(TypedDict):

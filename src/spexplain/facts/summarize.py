@@ -117,7 +117,7 @@ def summarize(
         "depth": tree.depth,
         "dtype": None,
         "features": feature_facts(tree, known, counted.importances),
-        "nodes": node_facts(counted, dict(runner_ups or {})),
+        "nodes": node_facts(counted, _comparable(runner_ups or {}, known)),
         "leaves": leaves,
         "reference": reference_facts(counted, leaves),
         "agreement": agreement_facts(counted),
@@ -308,6 +308,17 @@ def _node(
 def _box(feature: int, region: Region) -> BoxFacts:
     ends = [[finite(low), finite(high)] for low, high in region.intervals]
     return {"feature": feature, "intervals": ends, "missing": region.missing}
+
+
+def _comparable(
+    runner_ups: Mapping[int, RunnerUp], columns: Sequence[Column]
+) -> dict[int, RunnerUp]:
+    """Return the runner-ups without cuts that take the codes of a category for numbers."""
+    return {
+        node: each
+        for node, each in runner_ups.items()
+        if columns[each.cut.feature].kind != "category" or each.cut.values is not None
+    }
 
 
 def _runner_up(found: RunnerUp, columns: Sequence[Column]) -> RunnerUpFacts:

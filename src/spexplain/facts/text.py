@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from spexplain.facts.schema import Label, LeafFacts, PartFacts, Summary
 from spexplain.messages import counted, one_line
 from spexplain.table.reference import NOISE
-from spexplain.tree import Column, about
+from spexplain.tree import Column, about, number
 from spexplain.tree.column import as_columns
 
 _N_PARTS = 4  # clusters of a leaf that are named
+_UNITS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
 
 
 def percent(share: float) -> str:
@@ -23,6 +24,59 @@ def percent(share: float) -> str:
     if 0 < share < 0.01:
         return "<1%"
     return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def value_text(column: Column, x: float | None) -> str:
+    """Return a value of a row in full; None and NaN are missing ones."""
+    return "missing" if x is None else column.say(x)
+
+
+def brief_text(column: Column, x: float | None) -> str:
+    """Return a value or a computed one, no finer than people look at it: days of dates, four digits.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import brief_text
+    >>> from spexplain.tree import Column
+    >>> brief_text(Column("age"), 31.23456), brief_text(Column("last order", "date"), 8.64650123456789e14)
+    ('31.23', '1997-05-26')
+    >>> brief_text(Column("stay", "duration"), 2.7e11)
+    '3.1 days'
+    """
+    if x is None or x != x:  # noqa: PLR0124
+        return "missing"
+    if column.kind == "date":
+        return column.say(x)[:10]
+    if column.kind == "duration":
+        return amount_text(column, x)
+    if column.kind in ("category", "boolean"):
+        return column.say(x)
+    return f"{x:,.0f}" if 1e4 <= abs(x) < 1e9 else number(float(f"{x:.4g}"))
+
+
+def amount_text(column: Column, amount: float) -> str:
+    """Return how far two values of a column are apart.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import amount_text
+    >>> from spexplain.tree import Column
+    >>> amount_text(Column("age"), 1.5), amount_text(Column("last order", "date"), 1.0368e12)
+    ('1.5', '12 days')
+    """
+    if column.kind not in ("date", "duration"):
+        return about(amount)
+    for name, unit in _UNITS.items():
+        if abs(amount) >= 1.95 * unit or name == "second":
+            count = float(f"{amount / unit:.2g}") if abs(amount) < 10 * unit else amount / unit
+            return counted_unit(count, name)
+    raise AssertionError("seconds are the last unit")
+
+
+def counted_unit(count: float, unit: str) -> str:
+    """Return a number of hours, days and the like."""
+    shown = number(count) if abs(count) < 10 else f"{count:,.0f}"
+    return f"{shown} {unit}" if shown == "1" else f"{shown} {unit}s"
 
 
 def rows_text(size: int, share: float) -> str:

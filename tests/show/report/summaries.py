@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from facts.cases import customers_summary
 from spexplain import SpexClique, SpexKNN, datasets
 from spexplain.explanation import Explanation
 from spexplain.facts import summarize
 from spexplain.facts.schema import Summary
 from spexplain.references.named import cluster
 from spexplain.table.reference import Reference
-from spexplain.tree import Tree
+from spexplain.tree import Column, Tree
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -185,7 +186,39 @@ def hostile() -> Summary:
     return summary
 
 
-ORDINARY = {"iris": iris, "intervals": intervals, "thirty_leaves": thirty_leaves}
+@cache
+def hostile_values() -> Summary:
+    """Categories of the worst and of the longest values, and of hundreds of them."""
+    random = np.random.default_rng(6)
+    values = (
+        *HOSTILE,
+        "",
+        "x" * 5_000 + "1",
+        "x" * 5_000 + "2",
+        *(f"value {at}" for at in range(300)),
+    )
+    columns = [
+        Column(HOSTILE[0], "category", values, has_missing=True),
+        Column("only", "category", ("one",)),
+        Column("none", "date", has_missing=True),
+    ]
+    X = np.column_stack(
+        [random.integers(len(values), size=400), np.zeros(400), np.full(400, np.nan)]
+    )
+    X[:20, 0] = np.nan
+    tree = Tree.root(n_features=3, size=400)
+    tree = tree.split(0, feature=0, threshold=np.nan, categories=tuple(range(0, 160, 2)))
+    tree = tree.split(1, feature=0, threshold=np.nan, categories=tuple(range(0, 12, 2)))
+    tree = tree.split(2, feature=2, threshold=0.0).split(6, feature=1, threshold=0.0)
+    return explained(tree, X, X[:, 0] % 2 == 0, names=columns)
+
+
+ORDINARY = {
+    "iris": iris,
+    "intervals": intervals,
+    "thirty_leaves": thirty_leaves,
+    "customers": customers_summary,
+}
 DEGENERATE = {
     each.__name__: each
     for each in (
@@ -202,6 +235,7 @@ DEGENERATE = {
         huge_values,
         twins,
         hostile,
+        hostile_values,
     )
 }
 EVERY = ORDINARY | DEGENERATE

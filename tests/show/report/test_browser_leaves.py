@@ -2,6 +2,13 @@
 
 import pytest
 
+from facts.cases import (
+    CUSTOMERS,
+    customers_summary,
+    customers_table,
+    customers_tree,
+    explained,
+)
 from show.report.opened import OVERFLOW, leaf_line, lit
 from show.report.summaries import EVERY, iris, iris_fit
 from spexplain.facts import summarize
@@ -140,3 +147,25 @@ def test_leaves_of_a_smaller_tree_can_be_selected(visit):
     assert (first, first) in lit(page, "article")
     page.locator("#leaves").fill("3")
     assert lit(page, "article") == set()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_columns_of_any_kind_read_as_in_the_text(visit, width):
+    summary = customers_summary()
+    page = visit(summary, width=width).page
+    assert page.evaluate(OVERFLOW) == 0
+    rules = page.locator("#rules-all td.rule").all_inner_texts()
+    assert [" ".join(each.split()) for each in rules] == [
+        leaf["rule"] for leaf in summary["leaves"]
+    ]
+    tests = page.locator("#tree-list .test").all_inner_texts()
+    shown = {" ".join(each.split()).removesuffix("?") for each in tests}
+    assert shown == {node["test"] for node in summary["nodes"] if node["test"] is not None}
+    page.locator("#leaves").fill("4")
+    smaller = page.locator("#rules-smaller td.rule").all_inner_texts()
+    own = summarize(explained(customers_tree().truncate(4), customers_table()[0]), names=CUSTOMERS)
+    assert [" ".join(each.split()) for each in smaller] == [leaf["rule"] for leaf in own["leaves"]]
+    profile = page.locator("#leaf-0 .profiles th[scope=row]").all_inner_texts()
+    assert {"channel = app", "member = yes", "last order"} <= {
+        each.split("\n")[0] for each in profile
+    }

@@ -1,6 +1,7 @@
 """The cuts of a tree in the plane of two features, each drawn only where it applies."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -8,10 +9,11 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.facts.rows import plane_of
 from spexplain.facts.text import known_columns
+from spexplain.show.axes import Axis, thinned
 from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new, label_text
 from spexplain.table.reference import NOISE
-from spexplain.tree import EVERYWHERE, LEAF, Tree
+from spexplain.tree import EVERYWHERE, LEAF, Column, Interval, Tree
 from spexplain.tree.boxes import node_boxes
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _MARKERS = "osD^vP*X"
 _N_POINTS = 5000
 _N_KEYS = 21
+_N_TICKS = 12
+_LONGEST_TICK = 14
 
 
 class CutSegment(NamedTuple):
@@ -32,8 +36,10 @@ class CutSegment(NamedTuple):
     is_whole: bool  # whether it holds for all rows there, whatever their other features
 
 
-def segments(tree: Tree, features: Sequence[int]) -> list[CutSegment]:
-    """Return the cuts on two features, each as the pieces that lie in its node's box.
+def segments(
+    tree: Tree, features: Sequence[int], axes: Sequence[Axis] | None = None
+) -> list[CutSegment]:
+    """Return the cuts on one or two features, each as the pieces that lie in its node's box.
 
     Examples
     --------
@@ -46,21 +52,25 @@ def segments(tree: Tree, features: Sequence[int]) -> list[CutSegment]:
     y 7.0 4.0 inf
     """
     boxes = node_boxes(tree)
+    if axes is None:
+        axes = [Axis(Column(""), -inf, inf, 0.0)] * len(features)
     found = []
-    for node in np.flatnonzero(tree.feature != LEAF).tolist():
-        feature = int(tree.feature[node])
-        if feature not in features:
+    for node, test in tree.tests.items():
+        if test.feature not in features:
             continue
-        is_first = feature == features[0]
+        is_first = test.feature == features[0]
+        own, across = (axes[0], axes[-1]) if is_first else (axes[-1], axes[0])
         other = features[-1] if is_first else features[0]
-        pieces = boxes[node].get(other, EVERYWHERE) if len(features) > 1 else EVERYWHERE
+        pieces: list[Interval] = [(-inf, inf)]
+        if len(features) > 1:
+            pieces = across.pieces(boxes[node].get(other, EVERYWHERE))
         is_whole = set(boxes[node]) <= set(features)
-        for at in (float(tree.lower[node]), float(tree.threshold[node])):
-            if np.isfinite(at):
-                axis: Literal["x", "y"] = "x" if is_first else "y"
-                found += [
-                    CutSegment(axis, at, low, high, is_whole) for low, high in pieces.intervals
-                ]
+        axis: Literal["x", "y"] = "x" if is_first else "y"
+        found += [
+            CutSegment(axis, at, low, high, is_whole)
+            for at in own.cuts(boxes[node].get(test.feature, EVERYWHERE), test)
+            for low, high in pieces
+        ]
     return found
 
 
@@ -71,7 +81,7 @@ def plot_cuts(
     ax: "Axes | None" = None,
     *,
     features: Sequence[int] | None = None,
-    names: Sequence[str] | None = None,
+    names: Sequence[Column | str] | None = None,
     max_points: int = _N_POINTS,
 ) -> "Axes":
     """Draw rows and the cuts of a tree in the plane of two features.
@@ -89,8 +99,8 @@ def plot_cuts(
         Where to draw; a new figure by default.
     features : list of one or two int, optional
         Columns to draw; by default the two that most tests use.
-    names : list of str, optional
-        Names of all columns; x0, x1, ... by default.
+    names : list of str or Column, optional
+        Names of all columns, or what they are; numbers called x0, x1, ... by default.
     max_points : int, default=5000
         Of more rows a random sample is drawn.
 
@@ -98,7 +108,8 @@ def plot_cuts(
     -------
     ax : Axes
         A cut is drawn only inside the box of its node. Dashed lines hold only for rows that tests of
-        other features brought there.
+        other features brought there. Categories stand side by side, their points spread; missing
+        values have a strip of their own.
 
     Examples
     --------
@@ -111,7 +122,7 @@ def plot_cuts(
     ('age', array([4.5, 4.5]))
     """
     table = np.asarray(X)
-    known = [each.name for each in known_columns(tree.n_features, names)]
+    known = known_columns(tree.n_features, names)
     if table.ndim != 2 or table.shape[1] != tree.n_features:
         raise ValueError(f"X must have {tree.n_features} columns, got shape {table.shape}.")
     plane = plane_of(tree) if features is None else [int(feature) for feature in features]
@@ -124,19 +135,33 @@ def plot_cuts(
     if len(rows) > max_points:
         rows = np.sort(np.random.default_rng(0).choice(rows, max_points, replace=False))
     ax = axes_or_new(ax, (6.4, 4.8), layout="constrained")
-    points = _coordinates(table, plane, rows)
+    axes = [_axis(table[rows, each], tree, each, known[each]) for each in plane]
+    points = _coordinates(table, plane, rows, axes)
+    drawn = segments(tree, plane, axes)
     _draw_points(ax, points, given, rows, "leaf " if labels is None else "")
-    _limit(ax, points, segments(tree, plane))
-    _draw_segments(ax, segments(tree, plane))
-    _label_axes(ax, tree, plane, known)
+    ax.set_xlim(axes[0].start, axes[0].high)
+    ax.set_ylim(*((axes[1].start, axes[1].high) if len(plane) > 1 else (-0.05, 1.05)))
+    _draw_segments(ax, drawn)
+    _label_axes(ax, tree, plane, axes)
     return ax
 
 
-def _coordinates(X: Array, plane: Sequence[int], rows: Ints) -> Floats:
+def _axis(values: Array, tree: Tree, feature: int, column: Column) -> Axis:
+    """Return an axis that shows all values and all cuts, with a little room around."""
+    known = values[~np.isnan(values)].astype(np.float64).tolist()
+    own = tree.feature == feature
+    ends = [*known, *tree.threshold[own].tolist(), *tree.lower[own].tolist()]
+    ends = [end for end in ends if np.isfinite(end)] or [0.0]
+    low, high = min(ends), max(ends)
+    room = 0.05 * (high - low) or 0.5
+    return Axis.of(column, low - room, high + room, has_missing=len(known) < len(values))
+
+
+def _coordinates(X: Array, plane: Sequence[int], rows: Ints, axes: Sequence[Axis]) -> Floats:
     """Return the points to draw; along a missing second feature they are only spread."""
-    x = X[rows, plane[0]].astype(np.float64)
+    x = axes[0].places(X[rows, plane[0]].astype(np.float64))
     if len(plane) > 1:
-        return np.array([x, X[rows, plane[1]].astype(np.float64)])
+        return np.array([x, axes[1].places(X[rows, plane[1]].astype(np.float64), "y")])
     return np.array([x, (rows + 1) * 0.6180339887498949 % 1.0])  # even, and the same every time
 
 
@@ -169,15 +194,6 @@ def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: 
         ax.legend(**place, fontsize=8, frameon=False, markerscale=max(1.0, 4.5 / size**0.5))
 
 
-def _limit(ax: "Axes", points: Floats, drawn: list[CutSegment]) -> None:
-    """Show all points and all cuts, with a little room around."""
-    for axis, values, set_limits in (("x", points[0], ax.set_xlim), ("y", points[1], ax.set_ylim)):
-        ends = [*(each.at for each in drawn if each.axis == axis)]
-        low, high = min([values.min(), *ends]), max([values.max(), *ends])
-        room = 0.05 * (high - low) or 0.5
-        set_limits(low - room, high + room)
-
-
 def _draw_segments(ax: "Axes", drawn: list[CutSegment]) -> None:
     limits = {"x": ax.get_xlim(), "y": ax.get_ylim()}
     for each in drawn:
@@ -190,10 +206,12 @@ def _draw_segments(ax: "Axes", drawn: list[CutSegment]) -> None:
         ax.plot(*line, color="black", lw=1.2, ls="-" if each.is_whole else "--", zorder=3)
 
 
-def _label_axes(ax: "Axes", tree: Tree, plane: Sequence[int], names: Sequence[str]) -> None:
-    ax.set_xlabel(label_text(names[plane[0]], 60))
+def _label_axes(ax: "Axes", tree: Tree, plane: Sequence[int], axes: Sequence[Axis]) -> None:
+    ax.set_xlabel(label_text(axes[0].column.name, 60))
+    _mark(ax.xaxis, axes[0])
     if len(plane) > 1:
-        ax.set_ylabel(label_text(names[plane[1]], 60))
+        ax.set_ylabel(label_text(axes[1].column.name, 60))
+        _mark(ax.yaxis, axes[1])
     else:
         ax.set_yticks([])
     inner = tree.feature != LEAF
@@ -202,3 +220,15 @@ def _label_axes(ax: "Axes", tree: Tree, plane: Sequence[int], names: Sequence[st
         total = int(np.count_nonzero(inner))
         tests = f"{elsewhere} of {total} tests" if total > 1 else "the only test"
         ax.set_title(f"{tests} on other features not shown", fontsize=9)
+
+
+def _mark(drawn: Any, axis: Axis) -> None:
+    """Write values in words where they are no plain numbers."""
+    if axis.column.kind == "number" and not axis.strip:
+        return
+    ticks = thinned(axis.ticks(), _N_TICKS)
+    texts = [label_text(tick.text, _LONGEST_TICK) for tick in ticks]
+    is_long = sum(map(len, texts)) > 50
+    turned: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+    style = turned if is_long and drawn.axis_name == "x" else {}
+    drawn.set_ticks([tick.at for tick in ticks], texts, fontsize=8, **style)

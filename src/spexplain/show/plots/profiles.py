@@ -1,6 +1,6 @@
 """What is typical of each leaf: a heat map of leaves and features."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,8 @@ def plot_profiles(
     max_name: int = 24,
 ) -> "Axes":
     """Draw how far the mean of each leaf lies from that of the other rows, feature by feature.
+
+    Of categories, booleans and words the share of rows is written, with a bar of that length.
 
     Parameters
     ----------
@@ -59,6 +61,7 @@ def plot_profiles(
     known = np.flatnonzero(np.isfinite(values).any(axis=0))  # constant features tell nothing
     known = known if len(known) else np.arange(values.shape[1])
     shown = np.sort(known[np.argsort(-largest[known], kind="stable")[:max_features]])
+    shares = np.array(differences["shares"], dtype=np.float64).reshape(values.shape)[:, shown]
     values = values[:, shown]
     size = (2.6 + 0.62 * len(shown), 1.6 + 0.34 * len(values))
     ax = axes_or_new(ax, size, layout="constrained")
@@ -70,7 +73,7 @@ def plot_profiles(
     ax.set_yticks(range(len(leaves)), leaves)
     ax.tick_params(length=0, labelsize=8)
     ax.spines[:].set_visible(False)
-    _annotate(ax, values, limit)
+    _annotate(ax, values, shares, limit)
     bar = ax.figure.colorbar(image, ax=ax, extend="both", fraction=0.05, pad=0.02)
     bar.set_label("SD above or below the rest", fontsize=8)
     bar.ax.tick_params(labelsize=8)
@@ -82,10 +85,22 @@ def _leaf_name(leaf: LeafFacts, max_name: int) -> str:
     return f"leaf {leaf['leaf']}{label} ({percent(leaf['share'])})"
 
 
-def _annotate(ax: "Axes", values: Floats, limit: float) -> None:
-    """Write every number into its cell, light on dark."""
+def _annotate(ax: "Axes", values: Floats, shares: Floats, limit: float) -> None:
+    """Write every number into its cell, light on dark; shares with a bar."""
+    from matplotlib.patches import Rectangle
+
     for (leaf, at), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            color = "white" if abs(value) > 0.7 * limit else "black"
-            text = f"{value:+.1f}".replace("-", "\N{MINUS SIGN}") if abs(value) >= 0.05 else "0"
-            ax.text(at, leaf, text, ha="center", va="center", color=color, fontsize=7.5)
+        share = float(shares[leaf, at])
+        is_share = bool(np.isfinite(share))
+        if not is_share and not np.isfinite(value):
+            continue
+        color = "white" if abs(value) > 0.7 * limit else "black"
+        text = f"{value:+.1f}".replace("-", "\N{MINUS SIGN}") if abs(value) >= 0.05 else "0"
+        if is_share:
+            text = percent(share)
+            corner = (at - 0.44, leaf + 0.3)
+            frame: dict[str, Any] = {"lw": 0, "facecolor": color}
+            ax.add_patch(Rectangle(corner, 0.88, 0.11, alpha=0.2, **frame))
+            ax.add_patch(Rectangle(corner, 0.88 * share, 0.11, alpha=0.75, **frame))
+        high = leaf - 0.08 if is_share else leaf
+        ax.text(at, high, text, ha="center", va="center", color=color, fontsize=7.5)

@@ -13,6 +13,7 @@ from spexplain.aliases import Floats
 from spexplain.arguments import check_choice
 from spexplain.facts.schema import LeafFacts, NodeFacts, Summary, column_of, test_of
 from spexplain.facts.text import rows_text
+from spexplain.show.conditions import short_condition
 from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new, drawable, label_text, shortened, text_width
 from spexplain.table.reference import NOISE
@@ -291,7 +292,10 @@ def _box(summary: Summary, node: NodeFacts, max_name: int) -> TreeBox:
 def _test_text(summary: Summary, node: NodeFacts, max_name: int) -> str:
     name = shortened(str(node["name"]), max_name)
     (column,) = (each for each in summary["features"] if each["feature"] == node["feature"])
-    return drawable(test_of(node).text(column_of(column, name)))
+    region, known = test_of(node).region(), column_of(column, name)
+    if known.kind == "category":
+        return drawable(short_condition(region, known, 2 * max_name, clip=shortened))
+    return drawable(region.text(known))
 
 
 def _leaf_text(leaf: LeafFacts, max_name: int) -> str:

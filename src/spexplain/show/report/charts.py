@@ -1,19 +1,25 @@
 """The charts of the report: what every further leaf buys, and where the tree parts a plane of two features."""
 
-from collections.abc import Iterable
-from math import ceil, floor, inf, isfinite, log10
+from collections.abc import Iterable, Sequence
+from math import ceil, floor, isfinite, log10
 from typing import Literal, NamedTuple, Self, TypeAlias
 
-from spexplain.facts.schema import PointsFacts, StepFacts
+from spexplain.facts.schema import PointsFacts, StepFacts, test_of
+from spexplain.show.axes import N_TICKS, Axis, AxisTick, short, steps, thinned
 from spexplain.show.report.phrases import clipped, condition_text, figure, share
 from spexplain.show.report.sections import ReportFacts, color_class
-from spexplain.tree import EVERYWHERE, Interval
+from spexplain.tree import EVERYWHERE, Column
 
-_N_TICKS = 5
 _STEEP = 5.0  # ratios beyond are drawn on a logarithmic scale, where that is asked for
 _PADDING = 0.04
 _N_LABELLED = 12
 _LONGEST_TITLE = 44
+_LETTER = 8  # pixels of a letter of a tick, as large as on a narrow screen
+_NARROW_TICK = 6  # letters that have room beside an axis anyway
+_LONGEST_TICK = 18
+_SHORTEST_TICK = 4
+_N_ACROSS = 10  # categories that are named below and beside the scatter
+_N_UP = 16
 
 
 class ChartFrame(NamedTuple):
@@ -84,22 +90,8 @@ class Scale(NamedTuple):
         >>> [tick.text for tick in Scale(0.0, 1.0, 0, 100).ticks()]
         ['0', '0.2', '0.4', '0.6', '0.8', '1']
         """
-        marks = _decades(self.low, self.high) if self.is_log else _steps(self.low, self.high)
-        return [Tick(self(x), _short(x)) for x in marks]
-
-
-def _steps(low: float, high: float) -> list[float]:
-    rough = (high / 2 - low / 2) / _N_TICKS * 2
-    if not isfinite(rough) or rough < 1e-300:
-        return [low, high]
-    power = 10.0 ** floor(log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= 0.9999 * rough)
-    first = ceil(low / step - 1e-9)
-    last = floor(high / step + 1e-9)
-    # Beyond 2**53 neighbouring multiples are one number: no round steps are left.
-    if not -(2**53) < first <= last < 2**53:
-        return [low, high]
-    return [step * place for place in range(first, last + 1)]
+        marks = _decades(self.low, self.high) if self.is_log else steps(self.low, self.high)
+        return [Tick(self(x), short(x)) for x in marks]
 
 
 def _decades(low: float, high: float) -> list[float]:
@@ -107,22 +99,7 @@ def _decades(low: float, high: float) -> list[float]:
     factors = (1, 2, 5) if len(powers) <= 3 else (1,)
     marks = [factor * 10.0**power for power in powers for factor in factors]
     marks = [x for x in marks if low <= x <= high]
-    return marks[:: max(1, ceil(len(marks) / (2 * _N_TICKS)))]
-
-
-def _short(x: float) -> str:
-    """Return a number that fits beside an axis.
-
-    Examples
-    --------
-    >>> from spexplain.show.report.charts import _short
-    >>> _short(0.25), _short(150000.0), _short(-2.5e6), _short(1e12)
-    ('0.25', '150k', '-2.5M', '1e+12')
-    """
-    for unit, letter in ((1e6, "M"), (1e3, "k")):
-        if 10 * unit <= abs(x) * (10 if unit == 1e6 else 1) < 1e4 * unit:
-            return f"{x / unit:.6g}{letter}"
-    return f"{x:.6g}" if abs(x) > 1e-300 else "0"
+    return marks[:: max(1, ceil(len(marks) / (2 * N_TICKS)))]
 
 
 class ChartLine(NamedTuple):
@@ -303,6 +280,7 @@ class Region(NamedTuple):
 class CutsChart(NamedTuple):
     """Everything that is drawn."""
 
+    frame: ChartFrame
     names: list[str]
     titles: list[str]
     x_ticks: list[Tick]
@@ -320,25 +298,73 @@ def cuts_chart(source: ReportFacts) -> CutsChart | None:
     if points is None or not points["x"]:
         return None
     plane = points["features"]
-    ys = points["y"] or _heights(len(points["x"]))
-    x = Scale.around([*points["x"], *_thresholds(source, plane[0])], CUTS.left, CUTS.right)
-    own = _thresholds(source, plane[1]) if len(plane) > 1 else []
-    y = Scale.around([*ys, *own], CUTS.bottom, CUTS.top)
+    values = [points["x"], points["y"] or _heights(len(points["x"]))]
+    axes = [_axis(source, feature, own) for feature, own in zip(plane, values, strict=False)]
+    if len(plane) == 1:
+        axes.append(Axis.of(Column(""), -0.04, 1.04, has_missing=False))
+    frame = _frame(axes[1]) if len(plane) > 1 else CUTS
+    x = Scale(axes[0].start, axes[0].high, frame.left, frame.right)
+    y = Scale(axes[1].start, axes[1].high, frame.bottom, frame.top)
     names = [source.names[feature] for feature in plane]
     if len(plane) == 1:
         names.append("no second feature: heights tell nothing")
     tests = [each for each in source.summary["nodes"] if each["feature"] is not None]
+    plot = _Plane(plane, axes, x, y)
     return CutsChart(
+        frame,
         names,
         [clipped(name, _LONGEST_TITLE) for name in names],
-        x.ticks(),
-        y.ticks() if len(plane) > 1 else [],
-        _cut_regions(source, plane, x, y),
-        _cut_dots(points, ys, x, y, has_reference=source.has_reference),
-        list(_cut_lines(source, plane, x, y)),
+        _x_ticks(axes[0], x),
+        _y_ticks(axes[1], y) if len(plane) > 1 else [],
+        _cut_regions(source, plot),
+        _cut_dots(points, values, plot, has_reference=source.has_reference),
+        list(_cut_lines(source, plot)),
         len(points["x"]),
         sum(each["feature"] not in plane for each in tests),
     )
+
+
+class _Plane(NamedTuple):
+    """Two columns, their axes, and where their values are drawn."""
+
+    features: list[int]
+    axes: list[Axis]
+    x: Scale
+    y: Scale
+
+
+def _axis(source: ReportFacts, feature: int, values: Sequence[float | None]) -> Axis:
+    """Return an axis with room for some values and all thresholds."""
+    known = [x for x in values if x is not None]
+    around = Scale.around([*known, *_thresholds(source, feature)], 0, 1)
+    lacks = len(known) < len(values)
+    return Axis.of(source.column(feature), around.low, around.high, has_missing=lacks)
+
+
+def _frame(axis: Axis) -> ChartFrame:
+    """Return the frame of the scatter, with room for long texts beside the axis."""
+    longest = max((len(_tick_text(tick)) for tick in axis.ticks()), default=0)
+    left = CUTS.left + max(0, longest - _NARROW_TICK) * _LETTER
+    return CUTS._replace(left=left)
+
+
+def _tick_text(tick: AxisTick) -> str:
+    return clipped(tick.text, _LONGEST_TICK)
+
+
+def _x_ticks(axis: Axis, x: Scale) -> list[Tick]:
+    """Return the ticks below the scatter; texts get no more room than there is between two of them."""
+    ticks = thinned(axis.ticks(), _N_ACROSS)
+    room = max(int((x.end - x.start) / max(len(ticks), 1) / _LETTER), _SHORTEST_TICK)
+    if axis.column.kind == "date":  # half of a date tells nothing
+        longest = max((len(tick.text) for tick in ticks), default=0)
+        n_fitting = max(2, int((x.end - x.start) / (longest + 1) / _LETTER))
+        ticks, room = thinned(ticks, n_fitting), longest
+    return [Tick(x(tick.at), clipped(tick.text, room)) for tick in ticks]
+
+
+def _y_ticks(axis: Axis, y: Scale) -> list[Tick]:
+    return [Tick(y(tick.at), _tick_text(tick)) for tick in thinned(axis.ticks(), _N_UP)]
 
 
 def _heights(n_points: int) -> list[float]:
@@ -353,62 +379,60 @@ def _thresholds(source: ReportFacts, feature: int) -> list[float]:
 
 
 def _cut_dots(
-    points: PointsFacts, ys: list[float], x: Scale, y: Scale, *, has_reference: bool
+    points: PointsFacts,
+    values: Sequence[Sequence[float | None]],
+    plot: _Plane,
+    *,
+    has_reference: bool,
 ) -> list[Dots]:
     groups: dict[tuple[int, int | None], list[str]] = {}
+    across, up = plot.axes[0].places(values[0], "x"), plot.axes[1].places(values[1], "y")
     for at, leaf in enumerate(points["leaf"]):
         code = points["code"][at] if has_reference else leaf
-        groups.setdefault((leaf, code), []).append(f"M{x(points['x'][at])} {y(ys[at])}h0")
+        place = f"M{plot.x(float(across[at]))} {plot.y(float(up[at]))}h0"
+        groups.setdefault((leaf, code), []).append(place)
     return [
         Dots(leaf, color_class(code), "".join(places)) for (leaf, code), places in groups.items()
     ]
 
 
-def _cut_lines(source: ReportFacts, plane: list[int], x: Scale, y: Scale) -> Iterable[CutLine]:
+def _cut_lines(source: ReportFacts, plot: _Plane) -> Iterable[CutLine]:
     for node in source.summary["nodes"]:
         feature = node["feature"]
-        if feature is None or feature not in plane:
+        if feature is None or feature not in plot.features:
             continue
+        is_first = feature == plot.features[0]
+        own, across = plot.axes if is_first else plot.axes[::-1]
         box = source.box(node)
-        own = box.get(feature, EVERYWHERE)
-        others = [each for each in plane if each != feature]
-        along = box.get(others[0], EVERYWHERE) if others else EVERYWHERE
+        others = [each for each in plot.features if each != feature]
+        along = across.pieces(box.get(others[0], EVERYWHERE) if others else EVERYWHERE)
         text = condition_text(source.test(node))
-        for value in (node["lower"], node["threshold"]):
-            if value is None or not any(low < value < high for low, high in own.intervals):
-                continue
-            for piece in along.intervals:
-                if feature == plane[0]:
-                    low, high = _held(piece, y)
-                    yield CutLine(node["node"], x(value), low, x(value), high, text)
+        for value in own.cuts(box.get(feature, EVERYWHERE), test_of(node)):
+            for low, high in along:
+                if is_first:
+                    at = plot.x(value)
+                    yield CutLine(node["node"], at, plot.y(low), at, plot.y(high), text)
                 else:
-                    low, high = _held(piece, x)
-                    yield CutLine(node["node"], low, y(value), high, y(value), text)
+                    at = plot.y(value)
+                    yield CutLine(node["node"], plot.x(low), at, plot.x(high), at, text)
 
 
-def _held(interval: Interval, scale: Scale) -> tuple[float, float]:
-    """Return the ends of an interval within the drawing."""
-    low, high = interval
-    return (
-        scale.start if low == -inf else scale(low),
-        scale.end if high == inf else scale(high),
-    )
-
-
-def _cut_regions(source: ReportFacts, plane: list[int], x: Scale, y: Scale) -> list[Region]:
+def _cut_regions(source: ReportFacts, plot: _Plane) -> list[Region]:
     """Return the boxes of the leaves, if the plane shows all tests: otherwise boxes would overlap."""
     leaves = source.summary["leaves"]
     used = {each["feature"] for leaf in leaves for each in leaf["conditions"]}
-    if not used or not used <= set(plane):
+    if not used or not used <= set(plot.features):
         return []
     regions = []
     for leaf in leaves:
         box = source.box(source.summary["nodes"][leaf["node"]])
-        rows = box.get(plane[1], EVERYWHERE) if len(plane) > 1 else EVERYWHERE
-        for across in box.get(plane[0], EVERYWHERE).intervals:
-            for up in rows.intervals:
-                (left, right), (bottom, top) = _held(across, x), _held(up, y)
-                size = round(right - left, 1), round(bottom - top, 1)
-                color = source.leaf_color(leaf)
-                regions.append(Region(leaf["leaf"], color, left, top, *size))
+        across, up = (
+            axis.pieces(box.get(feature, EVERYWHERE))
+            for axis, feature in zip(plot.axes, [*plot.features, -1][:2], strict=True)
+        )
+        for low, high in across:
+            for bottom, top in up:
+                left, upper = plot.x(low), plot.y(top)
+                size = round(plot.x(high) - left, 1), round(plot.y(bottom) - upper, 1)
+                regions.append(Region(leaf["leaf"], source.leaf_color(leaf), left, upper, *size))
     return regions

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from spexplain.facts.schema import Label, Summary
+from spexplain.facts.text import brief_text
 from spexplain.messages import counted, one_line
 from spexplain.tree import Column, Region
 from spexplain.tree.column import as_column, renamed
@@ -56,7 +57,16 @@ def condition_text(condition: ConditionPieces) -> str:
 
 def rule_text(rule: RulePieces) -> str:
     """Return a rule as one text, for attributes."""
-    return " and ".join(condition_text(condition) for condition in rule) or "all rows"
+    texts = [
+        f"({condition_text(each)})" if needs_brackets(each, rule) else condition_text(each)
+        for each in rule
+    ]
+    return " and ".join(texts) or "all rows"
+
+
+def needs_brackets(condition: ConditionPieces, rule: RulePieces) -> bool:
+    """Whether a condition of a rule stands in brackets: "or" binds less than "and"."""
+    return len(rule) > 1 and " or " in condition_text(condition)
 
 
 def clipped(text: str, longest: int) -> str:
@@ -96,6 +106,14 @@ def shown_labels(labels: Sequence[Label]) -> list[str]:
     return list(_distinct(short, "cluster").values())
 
 
+def shown_values(categories: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what the values of a category are called in the report: short, and no two alike."""
+    if all(not isinstance(each, str) or len(each) <= _LONGEST_LABEL for each in categories):
+        return tuple(categories)
+    short = {code: clipped(str(each), _LONGEST_LABEL) for code, each in enumerate(categories)}
+    return tuple(_distinct(short, "value").values())
+
+
 def _label_text(label: Label) -> str:
     text = clipped(str(label), _LONGEST_LABEL)
     # A bare number beside other numbers would not be taken for a name.
@@ -123,6 +141,21 @@ def figure(x: float | None, digits: int = 4) -> str:
     if x is None:
         return NOTHING
     return f"{x:,.0f}" if 10**digits <= abs(x) < 1e9 else f"{x:.{digits}g}"
+
+
+def brief(column: Column, x: float | None, digits: int = 4) -> str:
+    """Return a value or a computed one for people, in the words of its column.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.phrases import brief
+    >>> from spexplain.tree import Column
+    >>> brief(Column("age"), 31.23456), brief(Column("member", "boolean"), 1.0), brief(Column("age"), None)
+    ('31.23', 'yes', 'missing')
+    """
+    if x is None or column.kind not in ("number", "whole", "flag", "word"):
+        return brief_text(column, x)
+    return figure(x, digits)
 
 
 def share(x: float | None) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
@@ -13,8 +14,8 @@ from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
 from spexplain.files import write_file
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
-from spexplain.show.report.charts import CUTS, PATH, cuts_chart, path_chart
-from spexplain.show.report.phrases import caveats, figure, rule_text, share, verdict
+from spexplain.show.report.charts import PATH, cuts_chart, path_chart
+from spexplain.show.report.phrases import caveats, figure, needs_brackets, rule_text, share, verdict
 from spexplain.show.report.sections import (
     MAX_CARDS,
     N_COLORS,
@@ -24,6 +25,7 @@ from spexplain.show.report.sections import (
     color_class,
     confusion,
     feature_rows,
+    form_fields,
     question_rows,
     rule_views,
     sampled_rows,
@@ -35,6 +37,7 @@ from spexplain.show.report.sections import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _N_KEYS = 30  # clusters that the key names
 _ESCAPES = {
     "<": "\\u003c",
@@ -153,12 +156,14 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Callable[..., str]] = {
+    filters: dict[str, Callable[..., Any]] = {
         "counted": counted,
         "exact": repr,
         "figure": figure,
+        "needs_brackets": needs_brackets,
         "rule_text": rule_text,
         "share": share,
+        "whole_dates": _whole_dates,
     }
     environment.filters |= filters
     return environment
@@ -173,6 +178,13 @@ def _trusted(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)
+
+
+def _whole_dates(text: str) -> Any:
+    """Return a text, escaped, whose dates are not broken over lines at their hyphens."""
+    from markupsafe import Markup, escape
+
+    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', str(escape(text))))
 
 
 def _palette() -> dict[str, Any]:
@@ -194,7 +206,6 @@ def _hash(text: str) -> str:
 def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[str, Any]:
     """Return everything that the templates show."""
     summary = source.summary
-    tested = {each["feature"]: each for each in summary["features"]}
     return {
         "title": one_line(title or "") or _title(source),
         "note": one_line(note or ""),
@@ -206,9 +217,8 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
         "summary": summary,
         "events": tree_events(source),
         "rules": rule_views(source),
-        "fields": [(source.names[feature], tested[feature]) for feature in tested_features(source)],
+        "fields": form_fields(source),
         "cuts": cuts_chart(source),
-        "cuts_layout": CUTS,
         "path": path_chart(source),
         "path_layout": PATH,
         "confusion": confusion(source),
@@ -302,7 +312,10 @@ def script_data(source: ReportFacts) -> dict[str, Any]:
     tested = tested_features(source)
     place = {feature: at for at, feature in enumerate(tested)}
     return {
-        "features": [{"name": source.names[feature]} for feature in tested],
+        "features": [
+            {"name": field.name, "kind": field.kind, "zone": source.column(feature).zone}
+            for feature, field in zip(tested, form_fields(source), strict=True)
+        ],
         "nodes": [_script_node(source, node, place) for node in source.summary["nodes"]],
         "trees": [
             {
@@ -335,8 +348,11 @@ def _script_node(source: ReportFacts, node: NodeFacts, place: dict[int, int]) ->
     if node["feature"] is not None:
         own |= {
             "feature": place[node["feature"]],
+            "test": source.test(node),
             "lower": node["lower"],
             "threshold": node["threshold"],
+            "missing": node["missing"],
+            "values": node["values"],
             "left": node["left"],
             "right": node["right"],
             "splitsAt": node["splits_at"],

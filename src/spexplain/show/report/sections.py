@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Literal, NamedTuple, Self, TypeAlias
 
@@ -12,24 +13,30 @@ from spexplain.facts.schema import (
     PartFacts,
     ProfileFacts,
     RowFacts,
+    ShareFacts,
     Summary,
     columns_of,
     region_of,
     test_of,
 )
+from spexplain.facts.text import percent
 from spexplain.messages import counted, one_line
 from spexplain.show.report.phrases import (
     ConditionPieces,
+    Piece,
     RulePieces,
+    brief,
     clipped,
     condition_of,
+    condition_text,
     figure,
     share,
     shown_labels,
     shown_names,
+    shown_values,
 )
 from spexplain.table.reference import NOISE
-from spexplain.tree import EVERYWHERE, Column, Test
+from spexplain.tree import EVERYWHERE, Column, Region, Test
 from spexplain.tree.boxes import Box
 
 N_COLORS = 21  # as many as `spexplain.show.palette` tells apart
@@ -39,6 +46,10 @@ _N_PIECES = 24
 _N_NAMED = 4
 _N_PARTS = 6
 _N_PROFILES = 6
+_N_PROFILE_ROWS = 8
+_DAY = 86_400_000_000  # microseconds
+_N_SHARES = 3  # values of a category
+_TEXTS = ("category", "boolean", "date", "duration")  # kinds whose values are no numbers
 _N_COLUMNS = 4
 _N_SAMPLE_COLUMNS = 8
 _N_DEVIATIONS = 3.0  # outliers beyond would squeeze the profile bars
@@ -55,15 +66,21 @@ class ReportFacts(NamedTuple):
     summary: Summary
     names: dict[int, str]  # of features, short and distinct
     labels: list[str]  # of reference clusters, likewise
+    columns: dict[int, Column]  # under these names, with values as short
 
     @classmethod
     def of(cls, summary: Summary) -> Self:
         """Prepare a summary."""
-        reference = summary["reference"]
+        reference, names = summary["reference"], shown_names(summary)
+        columns = columns_of(summary, names)
         return cls(
             summary,
-            shown_names(summary),
+            names,
             [] if reference is None else shown_labels(reference["labels"]),
+            {
+                feature: replace(column, categories=shown_values(column.categories))
+                for feature, column in columns.items()
+            },
         )
 
     @property
@@ -79,8 +96,7 @@ class ReportFacts(NamedTuple):
 
     def column(self, feature: int) -> Column:
         """Return a feature under the name that the report gives it."""
-        known = columns_of(self.summary, self.names)
-        return known[feature] if feature in known else Column(self.names[feature])
+        return self.columns.get(feature) or Column(self.names[feature])
 
     def box(self, node: NodeFacts) -> Box:
         """Return where the rows of a node lie."""
@@ -297,6 +313,19 @@ class ProfileView(NamedTuple):
     overall: float | None  # median of all rows
     here: str  # median
     difference: str
+    note: str  # how many values are missing
+    text: str
+
+
+class ShareView(NamedTuple):
+    """A value of a category in a leaf, or "yes", or a word: its share and that of the other rows."""
+
+    condition: ConditionPieces
+    share: float  # 0 to 100
+    rest: float | None
+    here: str
+    difference: str
+    note: str
     text: str
 
 
@@ -307,13 +336,14 @@ class RowView(NamedTuple):
     leaf: int
     label: str
     values: list[str]
-    exact: list[float]  # of all tested features
+    exact: list[float | None]  # of all tested features
 
 
 class TableView(NamedTuple):
     """Some training rows."""
 
     columns: list[str]
+    is_text: list[bool]  # whether a column holds words, not numbers
     rows: list[RowView]
 
 
@@ -323,7 +353,7 @@ class Card(NamedTuple):
     head: RuleView
     parts: list[PartView]
     n_more_parts: int
-    profiles: list[ProfileView]
+    profiles: list[ProfileView | ShareView]
     exemplars: TableView
 
 
@@ -339,12 +369,12 @@ def _card(source: ReportFacts, leaf: LeafFacts) -> Card:
     tested = [each["feature"] for each in leaf["conditions"]]
     profiles = [each for each in leaf["profile"] if each["feature"] in features][:_N_PROFILES]
     ordered = dict.fromkeys([*tested, *(each["feature"] for each in profiles)])
-    views = [_profile(source, each, features[each["feature"]]) for each in profiles]
+    views = [view for each in profiles for view in _profiles(source, each, features)]
     return Card(
         head=rule_view(source, leaf),
         parts=[_part(source, part) for part in leaf["composition"][:_N_PARTS]],
         n_more_parts=max(0, len(leaf["composition"]) - _N_PARTS),
-        profiles=[view for view in views if view is not None],
+        profiles=views[:_N_PROFILE_ROWS],
         exemplars=rows_table(source, leaf["leaf"], leaf["exemplars"], list(ordered)[:_N_COLUMNS]),
     )
 
@@ -352,6 +382,46 @@ def _card(source: ReportFacts, leaf: LeafFacts) -> Card:
 def _part(source: ReportFacts, part: PartFacts) -> PartView:
     label, color = source.label(part["code"]), color_class(part["code"])
     return PartView(label, color, part["count"], part["share"])
+
+
+def _profiles(
+    source: ReportFacts, profile: ProfileFacts, features: dict[int, FeatureFacts]
+) -> list[ProfileView | ShareView]:
+    """Return the rows of a profile: one, or one for each of a category's commonest values."""
+    if profile["shares"]:
+        shares = sorted(profile["shares"], key=lambda each: -abs(each["difference"] or 0.0))
+        kept = sorted(shares[:_N_SHARES], key=lambda each: -each["share"])
+        return [_share(source, profile, each, is_first=each is kept[0]) for each in kept]
+    view = _profile(source, profile, features[profile["feature"]])
+    return [] if view is None else [view]
+
+
+def _share(
+    source: ReportFacts, profile: ProfileFacts, facts: ShareFacts, *, is_first: bool
+) -> ShareView:
+    column = replace(source.column(profile["feature"]), has_missing=False)
+    code = facts["code"]
+    listed = Region.of_codes([code]) if column.kind != "word" else Region(((0.0, inf),), False)
+    if column.kind == "category" and len(column.categories) == 1:
+        condition = [Piece("", column.name, f" = {column.say(code)}")]
+    else:
+        condition = condition_of(listed, column)
+    rest = "" if facts["rest"] is None else f"rest {percent(facts['rest'])}"
+    others = "" if facts["rest"] is None else f", {share(facts['rest'])} of all other rows"
+    text = f"{condition_text(condition)}: {share(facts['share'])} of this leaf{others}."
+    return ShareView(
+        condition,
+        round(100 * facts["share"], 2),
+        None if facts["rest"] is None else round(100 * facts["rest"], 2),
+        percent(facts["share"]),
+        rest,
+        _missing_note(profile) if is_first else "",
+        text,
+    )
+
+
+def _missing_note(profile: ProfileFacts) -> str:
+    return f"{percent(profile['missing'])} missing" if profile["missing"] else ""
 
 
 def _profile(
@@ -363,11 +433,12 @@ def _profile(
     if ends is None or len(quantiles) < len(known):
         return None
     low, first, third, high = (_place(x, *ends) for x in quantiles)
-    name, difference = source.names[profile["feature"]], profile["difference"]
-    here, everywhere = figure(profile["median"]), figure(feature["median"])
-    middle = f"half of its rows lie from {figure(profile['q25'])} to {figure(profile['q75'])}"
+    column, difference = source.column(profile["feature"]), profile["difference"]
+    here, everywhere = brief(column, profile["median"]), brief(column, feature["median"])
+    half = f"{brief(column, profile['q25'])} to {brief(column, profile['q75'])}"
+    note = _missing_note(profile)
     return ProfileView(
-        name,
+        column.name,
         low,
         first,
         third,
@@ -375,7 +446,9 @@ def _profile(
         None if feature["median"] is None else _place(feature["median"], *ends),
         here,
         "" if difference is None else _signed(difference),
-        f"{name}: median {here} in this leaf, {everywhere} in all rows; {middle}.",
+        note,
+        f"{column.name}: median {here} in this leaf, {everywhere} in all rows; half of its rows lie "
+        f"from {half}{f'; {note}' if note else ''}.",
     )
 
 
@@ -419,12 +492,13 @@ def rows_table(
             row["row"],
             leaf,
             "" if row["label"] is None else _row_label(source, row),
-            [figure(row["values"][place[column]], 5) for column in columns],
+            [brief(source.column(column), row["values"][place[column]], 5) for column in columns],
             [row["values"][place[feature]] for feature in tested],
         )
         for row in rows
     ]
-    return TableView([source.names[column] for column in columns], views)
+    is_text = [source.column(each).kind in _TEXTS for each in columns]
+    return TableView([source.names[each] for each in columns], is_text, views)
 
 
 def _row_label(source: ReportFacts, row: RowFacts) -> str:
@@ -441,6 +515,56 @@ def tested_features(source: ReportFacts) -> list[int]:
     return [each["feature"] for each in tested]
 
 
+class FieldView(NamedTuple):
+    """A field of the form, one for each tested feature."""
+
+    name: str
+    kind: Literal["number", "menu", "date", "datetime-local", "duration"]
+    options: list[tuple[int, str]]  # of a menu: codes and what they mean
+    start: float | None  # the median of all rows, or the commonest value
+    hint: str
+    missing: str  # what no value is called in a menu
+
+
+def form_fields(source: ReportFacts) -> list[FieldView]:
+    """Return the fields of the form, in the order of `tested_features`."""
+    facts = {each["feature"]: each for each in source.summary["features"]}
+    return [_field(source, facts[feature]) for feature in tested_features(source)]
+
+
+def _field(source: ReportFacts, feature: FeatureFacts) -> FieldView:
+    column, name = source.column(feature["feature"]), source.names[feature["feature"]]
+    hint = range_text(source, feature)
+    if column.kind in ("category", "boolean"):
+        codes = range(len(column.categories) if column.kind == "category" else 2)
+        options = [(code, column.say(code)) for code in codes]
+        common = feature["shares"][0] if feature["shares"] else None
+        start: float | None = None if common is None else float(common["code"])
+        if common is not None and column.kind == "boolean":
+            start = float(common["share"] >= 0.5)
+        missing = "missing or another value" if column.kind == "category" else "missing"
+        return FieldView(name, "menu", options, start, "", missing)
+    if column.kind == "date":
+        is_day = _has_whole_days(source, feature)
+        hint = f"{hint}, {column.zone}".removeprefix(", ") if column.zone else hint
+        kind: Literal["date", "datetime-local"] = "date" if is_day else "datetime-local"
+        return FieldView(name, kind, [], feature["median"], hint, "")
+    if column.kind == "duration":
+        return FieldView(name, "duration", [], feature["median"], hint, "")
+    if column.kind == "word":
+        name, hint = f'"{name}"', f"times; {hint}".removesuffix("; ")
+    return FieldView(name, "number", [], feature["median"], hint, "")
+
+
+def _has_whole_days(source: ReportFacts, feature: FeatureFacts) -> bool:
+    """Whether dates have no time of day; without rows, whether tests ask for none."""
+    if feature["integer"] is not None or feature["zone"] is not None:
+        return bool(feature["integer"])
+    tests = [each for each in source.summary["nodes"] if each["feature"] == feature["feature"]]
+    ends = [end for each in tests for end in (each["lower"], each["threshold"])]
+    return all((end + 1) % _DAY == 0 for end in ends if end is not None)
+
+
 def sampled_rows(source: ReportFacts) -> TableView:
     """Return random rows of all leaves, as many of each as a table can show."""
     leaves = source.summary["leaves"]
@@ -449,9 +573,8 @@ def sampled_rows(source: ReportFacts) -> TableView:
     tables = [
         rows_table(source, leaf["leaf"], leaf["sample"][:each], columns) for leaf in leaves[:100]
     ]
-    return TableView(
-        tables[0].columns if tables else [], [row for table in tables for row in table.rows]
-    )
+    first = tables[0] if tables else TableView([], [], [])
+    return first._replace(rows=[row for table in tables for row in table.rows])
 
 
 class ConfusionCell(NamedTuple):
@@ -552,15 +675,39 @@ def feature_rows(source: ReportFacts) -> list[FeatureRow]:
 
 def _feature_row(source: ReportFacts, feature: FeatureFacts) -> FeatureRow:
     importance = share(feature["importance"])
-    known = feature["min"] is not None and feature["max"] is not None
     return FeatureRow(
         source.names[feature["feature"]],
         clipped(feature["name"], 500),
         feature["n_tests"],
         importance,
         share_bar(min(1.0, feature["importance"]), f"importance {importance}", "k-accent"),
-        f"{figure(feature['min'])} to {figure(feature['max'])}" if known else "",
+        range_text(source, feature),
     )
+
+
+def range_text(source: ReportFacts, feature: FeatureFacts) -> str:
+    """Return what values a feature has: from where to where, or the commonest, and how many are missing."""
+    column = source.column(feature["feature"])
+    texts = []
+    if feature["kind"] in ("category", "boolean", "flag", "word"):
+        texts = [
+            f"{percent(each['share'])} {_said(column, each)}"
+            for each in feature["shares"][:_N_SHARES]
+        ]
+        n_more = len(feature["categories"]) - len(texts)
+        if texts and n_more > 0:
+            texts.append(f"{n_more} more")
+    elif feature["min"] is not None and feature["max"] is not None:
+        texts = [f"{brief(column, feature['min'])} to {brief(column, feature['max'])}"]
+    if feature["missing"]:
+        texts.append(f"{percent(feature['missing'])} missing")
+    return ", ".join(texts)
+
+
+def _said(column: Column, facts: ShareFacts) -> str:
+    if column.kind == "word":
+        return "of the rows have it"
+    return "are 1" if column.kind == "flag" else column.say(facts["code"])
 
 
 def question_rows(source: ReportFacts) -> list[QuestionRow]:
@@ -574,11 +721,10 @@ def _question_row(source: ReportFacts, node: NodeFacts) -> QuestionRow:
     condition: ConditionPieces = []
     score, second_score = node["score"], None
     if second is not None:
-        name = source.names[second["feature"]]
-        threshold = second["threshold"]
-        condition = condition_of(
-            Test(0, upper=inf if threshold is None else threshold).region(), name
-        )
+        region = Test(0, upper=inf if second["threshold"] is None else second["threshold"]).region()
+        condition = condition_of(region, source.column(second["feature"]))
+        if second["threshold"] is None:
+            condition = [Piece("", clipped(second["text"], 200), "")]
         # Only scores of one formula can be compared.
         score, second_score = second["own_score"], second["score"]
     return QuestionRow(

@@ -44,17 +44,20 @@ function describe(node) {
   return { label: leaf.label, purity: leaf.purity, color: leaf.color, exact: own.left === undefined };
 }
 
+function conditionParts(pieces) {
+  return pieces.flatMap(([before, name, after], at) => [at ? " or " : "", before, element("bdi", "", name), after]);
+}
+
 function ruleParts(rule) {
   const parts = [];
   rule.forEach((pieces, place) => {
-    if (place) parts.push(element("span", "and", " and "));
+    if (place) parts.push(" ");
     const condition = element("span", "condition");
-    const bracket = pieces.length > 1 && rule.length > 1;
+    if (place) condition.append(element("span", "and", "and"), " ");
+    const text = pieces.map((piece) => piece.join("")).join(" or ");
+    const bracket = rule.length > 1 && text.includes(" or "); // "or" binds less than "and"
     if (bracket) condition.append("(");
-    pieces.forEach(([before, name, after], at) => {
-      if (at) condition.append(" or ");
-      condition.append(before, element("bdi", "", name), after);
-    });
+    condition.append(...conditionParts(pieces));
     if (bracket) condition.append(")");
     parts.push(condition);
   });
