@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from refusals import refused, with_entry
 from spexplain import CART, SpexClique, SpexGraph, SpexKNN
+from spexplain.exceptions import NoiseWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 3))
@@ -17,23 +18,33 @@ Y = np.repeat([0, 1], 10)
 # --- X --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("entry", [np.nan, np.inf, -np.inf])
-def test_x_not_finite(entry):
-    broken = with_entry(X, 3, 1, entry)
-    refused(
-        lambda: SpexClique().fit(broken, Y), words=["X", "NaN or infinity", "row 3", "column 1"]
-    )
+@pytest.mark.parametrize(
+    ("entry", "missing", "what"),
+    [
+        (np.nan, "error", "NaN or infinity"),
+        (np.inf, "error", "NaN or infinity"),
+        (np.inf, "allow", "infinity"),
+        (-np.inf, "allow", "infinity"),
+    ],
+)
+def test_x_not_finite(entry, missing, what):
+    broken, explainer = with_entry(X, 3, 1, entry), SpexClique(missing=missing)
+    refused(lambda: explainer.fit(broken, Y), words=[f"X contains {what}", "row 3", "column 1"])
     frame = pd.DataFrame(broken, columns=["a", "b", "c"])
-    refused(lambda: SpexClique().fit(frame, Y), words=["X", "row 3", "column 'b'"])
-    fitted = SpexClique().fit(X, Y)
-    refused(lambda: fitted.predict(broken), words=["X", "NaN or infinity", "row 3"])
+    refused(lambda: explainer.fit(frame, Y), words=["X", "row 3", "column 'b'"])
+    fitted = explainer.fit(X, Y)
+    (tested,) = set(fitted.tree_.feature) - {-1}
+    broken = with_entry(X, 3, tested, entry)
+    refused(lambda: fitted.predict(broken), words=[f"X contains {what}", "row 3"])
+    unread = with_entry(X, 3, (tested + 1) % 3, entry)  # no test looks there
+    assert fitted.predict(unread).tolist() == fitted.labels_.tolist()
 
 
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (np.array([["a", "b"]] * 20), ["X", "text", "'a'", "encode"]),
-        (pd.DataFrame({"n": range(20), "s": ["u", "v"] * 10}), ["X", "text", "'u'"]),
+        (np.array([["a", "b"]] * 20), ["X", "constant"]),
+        (np.full((20, 2), np.nan), ["X", "constant"]),
         ("abc", ["X", "text"]),
         (X * 1j, ["X", "Complex", "real"]),
         (np.ones((20, 3)), ["X", "constant"]),
@@ -43,8 +54,8 @@ def test_x_not_finite(entry):
         (X[:1], ["1 sample", "minimum of 2", "SpexClique"]),
     ],
     ids=[
-        "text",
-        "text column",
+        "constant text",
+        "nothing known",
         "string",
         "complex",
         "constant",
@@ -77,8 +88,10 @@ def test_predict_of_another_table(estimator):
     refused(lambda: fitted.predict(X[:, :2]), words=words)
     refused(lambda: fitted.predict(X[:0]), words=["0 sample", name])
     named = estimator.fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
-    with pytest.raises(ValueError, match="feature names should match"):
-        named.predict(pd.DataFrame(X, columns=["a", "b", "d"]))
+    (tested,) = set(named.tree_.feature) - {-1}
+    other = pd.DataFrame(X, columns=["a", "b", "c"]).rename(columns={"abc"[tested]: "d"})
+    words = ["X lacks the column", repr("abc"[tested]), "the tree tests"]
+    refused(lambda: named.predict(other), words=words)
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_reference", "rules", "to_text"])
@@ -95,7 +108,7 @@ def test_not_fitted(method):
     ("y", "words"),
     [
         (Y[:-1], ["y has 19 labels", "X has 20 rows"]),
-        (np.c_[Y, Y], ["y", "one label per row", "(20, 2)"]),
+        (np.zeros((20, 2, 2)), ["y", "one label per row", "(20, 2, 2)"]),
         (3, ["y", "one label per row"]),
         ([[0], [0, 1]] * 10, ["y", "one label per row"]),
         (np.zeros(20), ["y", "two clusters", "has 1"]),
@@ -103,7 +116,7 @@ def test_not_fitted(method):
         (np.array([0, "a"] * 10, dtype=object), ["y mixes", "strings"]),
         ([0, "a"] * 10, ["y mixes", "strings"]),
     ],
-    ids=["length", "2-D", "scalar", "ragged", "one cluster", "noise", "mixed", "mixed list"],
+    ids=["length", "3-D", "scalar", "ragged", "one cluster", "noise", "mixed", "mixed list"],
 )
 def test_y_no_clustering(y, words):
     refused(lambda: SpexClique().fit(X, y), words=words)
@@ -126,7 +139,9 @@ def test_y_no_clustering(y, words):
     ids=repr,
 )
 def test_y_with_missing_labels(y):
-    refused(lambda: SpexClique().fit(X[:2], y), words=["y", "missing", "-1"])
+    # Such rows are noise, and one cluster is left.
+    with pytest.warns(NoiseWarning, match="1 row without a label"):
+        refused(lambda: SpexClique().fit(X[:2], y), words=["y", "two clusters", "has 1"])
 
 
 def test_labels_asked_for_where_there_were_none():

@@ -129,7 +129,7 @@ def test_cart_gives_the_leaves_of_scikit_learn():
 
 def test_text_of_the_tree():
     assert SpexKNN(2).fit(X).to_text(IRIS.feature_names).splitlines() == [
-        "petal length (cm) ≤ 2.45",
+        "petal length (cm) ≤ 2",
         "├─ yes: leaf 0 (50 rows)",
         "└─ no:  leaf 1 (100 rows)",
     ]

@@ -43,10 +43,10 @@ def test_number_types_of_tables(dtype):
 def test_feature_names_are_kept(table):
     explainer = SpexClique().fit(table, NAMES)
     assert explainer.feature_names_in_.tolist() == IRIS.feature_names
-    assert explainer.rules(output="records")[0]["rule"] == "petal length (cm) ≤ 2.45"
-    assert explainer.to_text().startswith("petal length (cm) ≤ 2.45\n├─ yes: leaf 0")
-    assert explainer.rules(["a", "b", "c", "d"], output="records")[0]["rule"] == "c ≤ 2.45"
-    assert SpexClique().fit(X, Y).rules(output="records")[0]["rule"] == "x2 ≤ 2.45"
+    assert explainer.rules(output="records")[0]["rule"] == "petal length (cm) ≤ 2"
+    assert explainer.to_text().startswith("petal length (cm) ≤ 2\n├─ yes: leaf 0")
+    assert explainer.rules(["a", "b", "c", "d"], output="records")[0]["rule"] == "c ≤ 2"
+    assert SpexClique().fit(X, Y).rules(output="records")[0]["rule"] == "x2 ≤ 2"
 
 
 def test_features_by_name_and_number():

@@ -409,8 +409,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """
         return majority_codes(explanation.node_counts)
 
-    def _check_rows(self, X: Any) -> Rows:
-        return read_rows(X, self)
+    def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
+        return read_rows(X, self, whole=whole)
 
     def _column_numbers(self) -> Ints:
         """Return the columns that cuts may use, in increasing order."""

@@ -62,7 +62,7 @@ class FittedModel(ABC):
                     setattr(cls, name, _renamed(methods[name], f"{cls.__name__}.{name}"))
 
     @abstractmethod
-    def _check_rows(self, X: Any) -> Rows:
+    def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
         """Return rows as a table with the model's columns; refuse others in one sentence."""
 
     def _set_explanation(self, explanation: Explanation) -> None:
@@ -95,7 +95,7 @@ class FittedModel(ABC):
     def _rows(self, X: Any) -> Matrix:
         """Return the training table on the host, sparse if it is: given, or remembered."""
         if X is not None:
-            rows = self._check_rows(X)
+            rows = self._check_rows(X, whole=True)
             return rows.values if isinstance(rows, SparseTable) else rows.to_host()
         training = self._fitted().training
         table: Table | None = None if training is None else training.table

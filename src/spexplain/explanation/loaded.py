@@ -57,8 +57,8 @@ class LoadedModel(FittedModel):
         if explanation.leaf_purity is not None:
             self.leaf_purity_ = explanation.leaf_purity
 
-    def _check_rows(self, X: Any) -> Rows:
-        return read_rows(X, self)
+    def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
+        return read_rows(X, self, whole=whole)
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "records"

@@ -127,10 +127,9 @@ def check_tells_apart(differs: bool) -> None:
 
 def rows_differ(X: Array) -> bool:
     """Whether some column is not constant; nearly always the first rows already say so."""
-    return any(
-        bool(np.any(X[start : start + _ROWS_AT_ONCE] != X[0]))
-        for start in range(0, len(X), _ROWS_AT_ONCE)
-    )
+    is_known = ~np.isnan(X[0])  # two missing values do not differ
+    blocks = (X[start : start + _ROWS_AT_ONCE] for start in range(0, len(X), _ROWS_AT_ONCE))
+    return any(bool(np.any((rows != X[0]) & (is_known | ~np.isnan(rows)))) for rows in blocks)
 
 
 def check_shape(X: Any, *, least_rows: int) -> None:

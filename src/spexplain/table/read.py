@@ -122,7 +122,7 @@ def _allows_missing(estimator: Any) -> bool:
     return bool(getattr(estimator, "missing", "allow") == "allow")
 
 
-def read_rows(X: Any, model: Any) -> Rows:
+def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     """Return X as rows with the columns that a fitted model tests.
 
     Columns of a data frame are taken by name where the model knows names, whatever their order; those
@@ -134,6 +134,8 @@ def read_rows(X: Any, model: Any) -> Rows:
         The rows: NumPy, lists, any data frame, CuPy, or a Dask collection, which stays lazy.
     model : FittedModel
         Which columns X must have.
+    whole : bool, default=False
+        Whether columns of a data frame that no test reads are taken too, where it has them.
     """
     if is_collection(X):
         check_shape(X, least_rows=1)
@@ -155,17 +157,21 @@ def read_rows(X: Any, model: Any) -> Rows:
     used, fields = explanation.used, explanation.fields
     if _has_names(X) and _names(model) is not None:
         _check_names(X, [fields[each].name for each in used])
-        values = encode_rows(X, [(each, fields[each]) for each in used], by_name=True)
+        counts = Counter(X.columns)
+        known = [each for each, column in enumerate(fields) if counts[column.name] == 1]
+        read = known if whole else used
+        values = encode_rows(X, [(each, fields[each]) for each in read], by_name=True)
     elif holds_objects(X) or explanation.has_objects:
         _check_width(X, model)
-        values = encode_rows(X, [(each, fields[each]) for each in used], by_name=False)
+        read = list(range(len(fields))) if whole else used
+        values = encode_rows(X, [(each, fields[each]) for each in read], by_name=False)
     else:
         matrix = _as_matrix(X, model, reset=False)
         _check_tested(matrix[:, used], model)
         return HostTable(matrix)
-    check_length(len(values), max(1, len(used)), _least_rows(model))
-    _check_tested(values, model)
-    return TestedRows(values, tuple(used), explanation.tree.n_features)
+    check_length(len(values), max(1, len(read)), _least_rows(model))
+    _check_tested(values[:, [read.index(each) for each in used]], model)
+    return TestedRows(values, tuple(read), explanation.tree.n_features)
 
 
 def _check_tested(values: Matrix, model: Any) -> None:

@@ -117,7 +117,8 @@ class Column:
         if not (isfinite(low) and isfinite(high)) or self.kind == "category":
             return low if isfinite(low) else high
         if self.kind == "date":
-            return _round_date(low, high, self.zone) - 1
+            found = _round_date(low, high, self.zone) - 1
+            return found if low <= found < high else low  # far from 1970 floats skip microseconds
         if self.kind == "duration":
             return _round_duration(low, high)
         return roundest(low, high)
