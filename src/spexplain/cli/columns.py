@@ -1,16 +1,15 @@
-"""From the columns of a file to numbers and labels, for `explain` and `predict` alike.
+"""From the columns of a file to what estimators take, for `explain` and `predict` alike.
 
-Estimators take numbers only. What becomes of other columns is decided here and nowhere else: text is
-left out or encoded as 0/1 columns named ``column=value``, which `predict` finds again; missing values
-are refused, left out or filled in by `explain`, and end the way of a row in `predict`.
+Text, booleans, dates and missing values stay what they are: estimators know them. What is decided here
+is which columns a tree gets to see, what the labels are, and how the cells of text files are read.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from spexplain.aliases import Array, Bools
+from spexplain.aliases import Array, Bools, Floats
 from spexplain.cli.errors import UserError
 from spexplain.cli.options import ClusteringOptions, ColumnOptions
 from spexplain.cli.read import TableFile, is_number
@@ -21,97 +20,111 @@ from spexplain.messages import closest, counted, listed
 if TYPE_CHECKING:
     import polars as pl
 
-    from spexplain.aliases import Ints, Matrix
-    from spexplain.tree import Tree
+    from spexplain.tree import Column
 
 _EXACT = 2**53  # whole numbers up to here are exact as floats
 _MANY_LABELS = 50
+_NOISE = -1
+# Dates as ISO 8601 writes them: other orders of day and month cannot be told apart.
+_ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_ISO_MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
+_ISO_INSTANT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$"
+_ISO_CLOCK = r"^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
+_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
+_TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0}
 
 
 @dataclass(frozen=True)
 class InputTable:
-    """A table to explain, and its clusters if the file has them.
+    """A table to explain, and its clusters and weights if the file has them.
 
     Parameters
     ----------
-    X : polars.DataFrame of shape (n_kept, n_features)
-        Floats, nothing missing.
-    labels : array of shape (n_kept,) or None
+    X : polars.DataFrame of shape (n_rows, n_features)
+        The columns as they are.
+    labels : array of shape (n_rows,) or None
         Clusters of the rows, if the file has them.
     n_labels, n_clusters : int or None
         Number of different labels, and of those that are clusters: ignored noise is none.
+    noise : object
+        What labels mean rows of no cluster, as estimators are told.
+    weights : array of float, shape (n_rows,), or None
+        How many rows each row stands for.
     features : list of str or None
         Columns that the tree may test; None means all.
-    kept : array of bool, shape (n_rows,), or None
-        The rows of the file that are in X; None means all.
-    n_rows : int
-        Rows of the file.
+    missing : {"allow", "error"}
+        What becomes of missing values.
     left_out : list of str
-        Columns of the file that are not in X.
-    encoded : dict of str to list of str
-        The 0/1 columns of X that every encoded text column became.
+        Columns of the file that are neither in X nor labels nor weights.
     """
 
     X: "pl.DataFrame"
     labels: Array | None
     n_labels: int | None
     n_clusters: int | None
+    noise: Any
+    weights: Floats | None
     features: list[str] | None
-    kept: Bools | None
-    n_rows: int
+    missing: Literal["allow", "error"]
     left_out: list[str]
-    encoded: dict[str, list[str]]
 
 
 def read_table(
     file: TableFile, columns: ColumnOptions, clustering: ClusteringOptions, terminal: Terminal
 ) -> InputTable:
-    """Read a file: numbers, clusters, and the columns that tests may use.
+    """Read a file: its columns, clusters and weights, and the columns that tests may use.
 
     Parameters
     ----------
     file : TableFile
         What is read.
     columns : ColumnOptions
-        Which columns are taken, and what becomes of text and of missing values.
+        Which columns are taken, and whether values may be missing.
     clustering : ClusteringOptions
         Which column holds the clusters.
     terminal : Terminal
-        Told what is left out, encoded or filled in.
+        Told what is left out.
 
     Returns
     -------
     table : InputTable
     """
-    import polars as pl
-
+    label, weight = clustering.labels, columns.weights
     with terminal.stage(f"Reading {file.name}"):
         names = file.names()
         ignored = named_columns(columns.ignore, names, "--ignore")
-        label = clustering.labels
-        if label is not None and label not in names:
-            raise UserError(f"{file.name} has no column {label}{closest(label, names)}")
-        frame = file.read([name for name in names if name == label or name not in ignored])
+        for each in (label, weight):
+            if each is not None and each not in names:
+                raise UserError(f"{file.name} has no column {each}{closest(each, names)}")
+        frame = file.read(
+            [name for name in names if name in (label, weight) or name not in ignored]
+        )
     if not len(frame):
         raise UserError(f"{file.name} has column names but no rows.")
     _note_missing_header(file, names, terminal)
-    given = None if label is None else _nameless(frame, label)
-    distinct = None if given is None else _distinct_labels(given, str(label))
-    values = frame[[name for name in frame.columns if name != label or name in ignored]]
-    wanted = named_columns(columns.features, values.columns, "--features")
-    numbers, encoded, left_out = _as_numbers(values, columns, terminal)
-    X, kept = _without_missing(_as_floats(numbers, terminal), columns, terminal)
-    labels, n_labels, n_clusters = None, None, None
-    if given is not None and distinct is not None:
-        if kept is not None:
-            given = given.filter(pl.Series(kept))
-            distinct = given.unique()
-        labels = _label_array(given, distinct)
-        n_labels = len(distinct)
-        n_clusters = n_labels - _note_noise(labels, clustering, terminal)
-    features = _testable(wanted, X.columns, encoded)
+    given = None if label is None else _labels(_nameless(frame, label), label, clustering, terminal)
+    weights = None if weight is None else _weights(_nameless(frame, weight), weight)
+    taken = [name for name in frame.columns if name not in (label, weight)]
+    wanted = named_columns(columns.features, taken, "--features")
+    kept = named_columns(columns.keep, taken, "--keep")
+    X = _usable(frame[taken], file, terminal)
+    X = _without_suspects(X, given, wanted, kept, terminal)
+    _check_values(X, columns.missing)
+    lost = [name for name in (*wanted, *kept) if name not in X.columns]
+    if lost:
+        raise UserError(f"--features or --keep names {listed(lost)}, which was left out.")
+    features = [name for name in X.columns if name in wanted] or None
     return InputTable(
-        X, labels, n_labels, n_clusters, features, kept, len(frame), left_out, encoded
+        X,
+        labels=None if given is None else given.values,
+        n_labels=None if given is None else given.n_labels,
+        n_clusters=None if given is None else given.n_clusters,
+        noise=clustering.noise if given is None else given.noise,
+        weights=weights,
+        # An estimator that is told the columns does not look for ids again.
+        features=X.columns if kept and features is None else features,
+        missing=columns.missing,
+        left_out=[name for name in names if name not in (*X.columns, label, weight)],
     )
 
 
@@ -137,298 +150,372 @@ def named_columns(given: list[str] | None, known: list[str], option: str) -> lis
     return list(dict.fromkeys(names))
 
 
-def _testable(
-    wanted: list[str], have: list[str], encoded: dict[str, list[str]]
-) -> list[str] | None:
-    """Return the columns that --features named, those of encoded text among them."""
-    if not wanted:
-        return None
-    lost = [name for name in wanted if name not in have and name not in encoded]
-    if lost:
-        raise UserError(
-            f"--features names {listed(lost)}, which holds no numbers and was left out."
-        )
-    asked = {*wanted}.union(*(encoded.get(name, ()) for name in wanted))
-    return [name for name in have if name in asked]
-
-
 def _nameless(frame: "pl.DataFrame", name: str) -> "pl.Series":
     """Return a column without its name: methods of polars look for patterns such as ^a.*$ in names."""
     return frame.get_column(name).alias("")
 
 
-def _distinct_labels(series: "pl.Series", name: str) -> "pl.Series":
-    """Return the different labels; refuse labels that are missing, all equal, or hardly ever equal."""
-    n_missing = series.null_count()
-    if series.dtype.is_float():
-        n_missing += int(series.is_nan().sum())
-    if n_missing:
+@dataclass(frozen=True)
+class _Labels:
+    """Labels as estimators take them."""
+
+    values: Array
+    is_noise: Bools
+    n_labels: int
+    n_clusters: int
+    noise: Any
+
+
+def _labels(
+    series: "pl.Series", name: str, clustering: ClusteringOptions, terminal: Terminal
+) -> _Labels:
+    """Return the labels; say which rows are noise; refuse what does not look like clusters."""
+    import polars as pl
+
+    series, noise = _plain_labels(series), clustering.noise
+    is_missing = series.is_null()
+    is_noise = is_missing
+    if noise == "cluster" and is_missing.any():
         raise UserError(
-            f"The label column {name} is empty in {counted(n_missing, 'row')}; fill these in or remove the rows."
+            f"The label column {name} is empty in {counted(int(is_missing.sum()), 'row')}, which cannot be a "
+            "cluster; fill these in, or leave out --noise cluster."
         )
-    distinct = series.unique()
-    if len(distinct) < 2:
+    named: Any = noise
+    if noise != "cluster":
+        text = str(_NOISE) if noise == "ignore" else noise
+        is_noise = is_missing | (series.cast(pl.String) == text).fill_null(False)
+        if noise != "ignore" and is_noise.sum() == is_missing.sum():
+            known = [str(each) for each in series.unique().drop_nulls().cast(pl.String)]
+            raise UserError(f"--noise: no row has the label {noise}{closest(noise, known)}")
+        filler = pl.Series([text]).cast(series.dtype, strict=False)[0]
+        series = series.fill_null(filler)
+        named = noise if noise == "ignore" else filler
+    clusters = series.filter(~is_noise).unique()
+    if len(clusters) < 2:
+        count = "one cluster" if is_noise.any() else "one value"
         raise UserError(
-            f"The label column {name} has one value only, so there is nothing to tell apart."
+            f"The label column {name} has {count} only, so there is nothing to tell apart."
         )
-    if len(distinct) > max(_MANY_LABELS, len(series) // 2):
+    if len(clusters) > max(_MANY_LABELS, len(series) // 2):
         raise UserError(
-            f"The label column {name} has {len(distinct):,} different values in {len(series):,} rows; "
+            f"The label column {name} has {len(clusters):,} different values in {len(series):,} rows; "
             "it does not look like clusters."
         )
-    return distinct
+    _note_noise(int(is_missing.sum()), int(is_noise.sum()), noise, terminal)
+    n_clusters = len(clusters)
+    return _Labels(
+        _label_array(series),
+        is_noise.to_numpy(),
+        n_clusters + int(is_noise.any()),
+        n_clusters,
+        named,
+    )
 
 
-def _label_array(series: "pl.Series", distinct: "pl.Series") -> Array:
+def _plain_labels(series: "pl.Series") -> "pl.Series":
+    """Return labels as integers, floats or texts, empty ones as null."""
+    import polars as pl
+
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+        whole = series.cast(pl.Int64, strict=False)
+        # Whole numbers become floats where a join leaves some rows without a label.
+        if (whole.cast(series.dtype) == series).fill_null(True).all() and (
+            whole.is_null() == series.is_null()
+        ).all():
+            return whole
+        return series
+    if series.dtype.is_integer() and series.dtype not in (pl.Int128, pl.UInt64):
+        return series.cast(pl.Int64)
+    if series.dtype == pl.Boolean and not series.null_count():
+        return series
+    return series.cast(pl.String)
+
+
+def _label_array(series: "pl.Series") -> Array:
     """Return labels as an array of numbers, booleans or text."""
     import polars as pl
 
-    is_plain = series.dtype.is_integer() or series.dtype.is_float() or series.dtype == pl.Boolean
-    if is_plain and series.dtype not in (pl.Int128, pl.UInt64):
+    if series.dtype != pl.String:
         return series.to_numpy()
     # Labels repeat: every text is made once. Fixed-width text sorts faster than Python objects do.
-    texts = distinct.cast(pl.String)
-    codes = series.cast(pl.String).cast(pl.Enum(texts)).to_physical()
+    texts = series.unique()
+    codes = series.cast(pl.Enum(texts)).to_physical()
     labels: Array = texts.to_numpy().astype(str)[codes.to_numpy()]
     return labels
 
 
-def _note_noise(labels: Array, clustering: ClusteringOptions, terminal: Terminal) -> int:
-    """Say how many rows are noise; return how many of the different labels mean noise, 1 or 0."""
-    from spexplain.table.reference import NOISE
-
-    if labels.dtype.kind != "i" or clustering.noise == "cluster":
-        return 0
-    n_rows = int(np.count_nonzero(labels == NOISE))
-    if n_rows:
-        terminal.note(
-            f"{counted(n_rows, 'row')} with the label -1 count as noise, rows of no cluster "
-            "(--noise cluster changes that)."
-        )
-    return int(n_rows > 0)
+def _note_noise(n_missing: int, n_noise: int, noise: str, terminal: Terminal) -> None:
+    """Say how many rows are noise."""
+    told = []
+    if n_noise > n_missing:
+        label = _NOISE if noise == "ignore" else noise
+        told.append(f"{counted(n_noise - n_missing, 'row')} with the label {label}")
+    if n_missing:
+        told.append(f"{counted(n_missing, 'row')} without a label")
+    if told:
+        change = " (--noise cluster changes that)" if noise == "ignore" and not n_missing else ""
+        terminal.note(f"{' and '.join(told)} count as noise, rows of no cluster{change}.")
 
 
-def _as_numbers(
-    frame: "pl.DataFrame", options: ColumnOptions, terminal: Terminal
-) -> tuple["pl.DataFrame", dict[str, list[str]], list[str]]:
-    """Return the columns that are numbers, what text columns became, and the columns left out."""
-    import polars.selectors as cs
+def _weights(series: "pl.Series", name: str) -> Floats:
+    """Return how many rows each row stands for."""
+    import polars as pl
 
-    text = frame.select(cs.string() | cs.categorical() | cs.enum()).columns
-    numbers = frame.select(cs.numeric() | cs.boolean()).columns
-    if text and options.text == "error":
+    if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+        raise UserError(f"--weights {name}: the column holds no numbers.")
+    weights = series.cast(pl.Float64)
+    n_bad = len(weights) - int(((weights >= 0) & weights.is_finite()).fill_null(False).sum())
+    if n_bad:
         raise UserError(
-            f"Text in {counted(len(text), 'column')}: {listed(text)}; pass --text drop to leave them "
-            "out, or --text onehot to encode them."
+            f"--weights {name}: weights must be numbers of at least 0, but {counted(n_bad, 'row')} have none "
+            "or another."
         )
-    _note_left_out(frame, text, numbers, options, terminal)
-    encoded: dict[str, list[str]] = {}
-    if text and options.text == "onehot":
-        frame, encoded = _encode_text(frame, text, options.max_categories, terminal)
-    numbers += [name for made in encoded.values() for name in made]
-    left_out = [name for name in frame.columns if name not in numbers]
-    left_out += [name for name in text if name not in encoded and name not in left_out]
-    if not numbers:
-        raise UserError("The table has no column of numbers to explain clusters with.")
-    return frame[numbers], encoded, left_out
+    return weights.to_numpy()
 
 
-def _note_left_out(
-    frame: "pl.DataFrame",
-    text: list[str],
-    numbers: list[str],
-    options: ColumnOptions,
-    terminal: Terminal,
-) -> None:
-    if text and options.text == "drop":
-        terminal.note(
-            f"Left out {counted(len(text), 'text column')}: {listed(text)} (--text onehot encodes them)."
-        )
-    if text:
-        _hint_at_numbers(frame[text], terminal)
-    rest = frame.select(each for each in frame if each.name not in {*text, *numbers})
-    dates = [name for name in rest.columns if rest[name].dtype.is_temporal()]
-    empty = [name for name in rest.columns if rest[name].null_count() == len(rest)]
-    others = [name for name in rest.columns if name not in dates + empty]
-    for names, kind in ((dates, "date or time"), (empty, "empty"), (others, "nested")):
+def _usable(frame: "pl.DataFrame", file: TableFile, terminal: Terminal) -> "pl.DataFrame":
+    """Return the columns that a tree can test, dates of text files as dates; say what is left out."""
+    import polars as pl
+
+    made: list[pl.Series] = []
+    left_out: dict[str, list[str]] = {"empty": [], "nested": []}
+    for column in frame.get_columns():
+        dtype = column.dtype
+        if column.null_count() == len(column):
+            left_out["empty"].append(column.name)
+        elif dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            left_out["nested"].append(column.name)
+        elif dtype == pl.String:
+            text = column.alias("")
+            dates = iso_dates(text) if file.is_text or file.format == "jsonl" else None
+            if dates is None:
+                _hint_at_numbers(text, column.name, terminal)
+            made.append((text if dates is None else dates).alias(column.name))
+        else:
+            is_wide = dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128)
+            made.append(column.cast(pl.Float64) if is_wide else column)
+    for kind, names in left_out.items():
         if names:
             terminal.note(f"Left out {counted(len(names), f'{kind} column')}: {listed(names)}.")
+    if not made:
+        raise UserError(f"{file.name} has no column to explain clusters with.")
+    _note_huge([column.name for column in made if _is_huge(frame[column.name])], terminal)
+    return pl.DataFrame(made)
 
 
-def _hint_at_numbers(frame: "pl.DataFrame", terminal: Terminal) -> None:
-    """Point out text columns that a few odd cells keep from being numbers."""
-    import polars as pl
-
-    for name in frame.columns:
-        column = _nameless(frame, name).drop_nulls().head(10_000).cast(pl.String)
-        odd = column.filter(column.cast(pl.Float64, strict=False).is_null())
-        if 0 < len(odd) <= len(column) // 2:
-            terminal.note(
-                f"Column {name} would be numbers but for cells such as {odd[0]!r}; if they mean "
-                f"missing values, pass --null {odd[0]!r}."
-            )
+def _is_huge(column: "pl.Series") -> bool:
+    """Whether whole numbers lose digits as floats."""
+    if not column.dtype.is_integer():
+        return False
+    ends: list[Any] = [column.min(), column.max()]
+    return max(abs(int(end or 0)) for end in ends) > _EXACT
 
 
-def _encode_text(
-    frame: "pl.DataFrame", text: list[str], max_categories: int, terminal: Terminal
-) -> tuple["pl.DataFrame", dict[str, list[str]]]:
-    """Return the table with 0/1 columns such as ``city=Rome`` in place of text, and which became which."""
-    import polars as pl
-
-    encoded: dict[str, list[str]] = {}
-    crowded: list[str] = []
-    made: list[pl.Series] = []
-    for name in text:
-        cells = _nameless(frame, name).cast(pl.String)
-        values = cells.drop_nulls().unique().sort()
-        if len(values) > max_categories:
-            crowded.append(f"{name} ({len(values):,})")
-            continue
-        # A missing text belongs to no category.
-        columns = [
-            (cells == value).fill_null(False).cast(pl.Int8).alias(f"{name}={value}")
-            for value in values
-        ]
-        encoded[name] = [column.name for column in columns]
-        made += columns
-    if crowded:
+def _note_huge(names: list[str], terminal: Terminal) -> None:
+    if names:
         terminal.note(
-            f"Left out {counted(len(crowded), 'text column')} of more than {max_categories} different "
-            f"values: {listed(crowded)} (--max-categories changes the limit)."
+            f"Whole numbers beyond 2^53 in {listed(names)} are rounded to floats; --ignore leaves such "
+            "columns out if they are identifiers."
         )
-    if encoded:
-        terminal.note(
-            f"Encoded {counted(len(encoded), 'text column')} as "
-            f"{counted(len(made), '0/1 column')}: {listed(encoded)}."
-        )
-    names = [*frame.columns, *(column.name for column in made)]
-    clash = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if clash:
+
+
+def _check_values(X: "pl.DataFrame", missing: str) -> None:
+    """Refuse infinite values and, if asked to, missing ones."""
+    infinite, empty = {}, {}
+    for column in X.get_columns():
+        if column.dtype.is_float():
+            infinite[column.name] = int(column.is_infinite().sum())
+            column = column.fill_nan(None)
+        empty[column.name] = column.null_count()
+    if any(infinite.values()):
         raise UserError(
-            f"--text onehot would make a second column {listed(clash)}; rename the column."
+            f"Infinite values in {_told(infinite)}; replace them, or leave out columns by --ignore."
         )
-    frame = frame.hstack(made)
-    return frame[[name for name in frame.columns if name not in text]], encoded
+    if missing == "error" and any(empty.values()):
+        raise UserError(
+            f"Missing values in {_told(empty)}; leave out --missing error to let tests say where they go."
+        )
 
 
-def number_column(name: str, schema: "pl.Schema", file: TableFile) -> tuple[str, "pl.Expr"]:
-    """Return how `predict` gets a column of a model from a file.
+def _told(counts: dict[str, int]) -> str:
+    return listed(f"{name} ({counted(count, 'row')})" for name, count in counts.items() if count)
 
-    Parameters
-    ----------
-    name : str
-        The column that the model tests.
-    schema : polars.Schema
-        Columns of the file.
-    file : TableFile
-        Where they come from.
 
-    Returns
-    -------
-    source : str
-        The column of the file that is read.
-    expression : polars.Expr
-        Its values as floats, missing ones as NaN; of encoded text, whether it is the value.
+def iso_dates(text: "pl.Series") -> "pl.Series | None":
+    """Return texts as dates, moments or times of the day; None unless all of them are.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from spexplain.cli.columns import iso_dates
+    >>> iso_dates(pl.Series(["1997-05-26", None])).to_list()
+    [datetime.date(1997, 5, 26), None]
+    >>> iso_dates(pl.Series(["26.05.1997"])) is None
+    True
     """
     import polars as pl
-    import polars.selectors as cs
 
-    if name not in schema and disarmed(name) in schema:  # a CSV file that was written here
-        name = disarmed(name)
-    if name in schema:
-        # By exact name: to `pl.col`, a name such as ^a.*$ is a pattern.
-        column = cs.by_name(name).as_expr()
-        if schema[name] == pl.String:
-            text = column.str.strip_chars()
-            if file.reading.decimal_comma:
-                text = text.str.replace(",", ".", literal=True)
-            truth = text.replace_strict({"true": 1.0, "false": 0.0}, default=None)
-            column = pl.coalesce(text.cast(pl.Float64, strict=False), truth)
-        return name, column.cast(pl.Float64).fill_null(float("nan"))
-    for at in (place for place, sign in enumerate(name) if sign == "="):
-        source, value = name[:at], name[at + 1 :]
-        if source in schema:  # a text column that `explain` encoded
-            text = cs.by_name(source).as_expr().cast(pl.String)
-            is_value = text.is_in([value, disarmed(value)]).fill_null(False)
-            return source, is_value.cast(pl.Float64)
-    raise UserError(
-        f"{file.name} has no column {name}, which the model tests{closest(name, schema)}"
-    )
+    first = text.drop_nulls().head(1)
+    for pattern, read in (
+        (_ISO_DATE, lambda: text.str.to_date("%Y-%m-%d", strict=False)),
+        (_ISO_MOMENT, lambda: _moments(text)),
+        (_ISO_INSTANT, lambda: _instants(text)),
+        (_ISO_CLOCK, lambda: _clocks(text)),
+    ):
+        if first.str.contains(pattern).any():
+            found: pl.Series = read()
+            return found if found.null_count() == text.null_count() else None
+    return None
 
 
-def leaves_of_rows(tree: "Tree", X: "Matrix") -> "Ints":
-    """Return the leaf of every row; -1 where a test on the row's way asks for a missing value."""
-    found = tree.apply(X)
-    holed = np.flatnonzero(np.isnan(X).any(axis=1))
-    if len(holed):
-        rows, nodes = tree.decision_path(X[holed]).nonzero()
-        feature = tree.feature[nodes]
-        is_lost = (feature >= 0) & np.isnan(X[holed[rows], feature])
-        found[holed[rows[is_lost]]] = -1
+def _first_read(text: "pl.Series", dtype: Any, formats: tuple[str, ...]) -> "pl.Series":
+    """Return texts in the first of some formats that each of them has, else null."""
+    import polars as pl
+
+    cells = pl.lit(text)
+    found: pl.Series = pl.select(
+        pl.coalesce(cells.str.strptime(dtype, format, strict=False) for format in formats)
+    ).to_series()
     return found
 
 
-def _as_floats(frame: "pl.DataFrame", terminal: Terminal) -> "pl.DataFrame":
-    """Return float32 if all columns are, else float64; say where whole numbers lose digits."""
+def _moments(text: "pl.Series") -> "pl.Series":
     import polars as pl
 
-    huge = [
-        name
-        for name, dtype in frame.schema.items()
-        if dtype.is_integer()
-        and dtype not in (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32)
-        and _largest(frame[name]) > _EXACT
-    ]
-    if huge:
+    formats = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%dT")
+    whole = text.str.replace(" ", "T", literal=True).str.replace(_ISO_DATE, "${0}T00:00")
+    return _first_read(whole, pl.Datetime("us"), formats)
+
+
+def _instants(text: "pl.Series") -> "pl.Series":
+    import polars as pl
+
+    formats = ("%Y-%m-%dT%H:%M:%S%.f%z", "%Y-%m-%dT%H:%M%z")
+    whole = text.str.replace(" ", "T", literal=True).str.replace("Z$", "+0000")
+    return _first_read(whole, pl.Datetime("us", "UTC"), formats)
+
+
+def _clocks(text: "pl.Series") -> "pl.Series":
+    import polars as pl
+
+    return _first_read(text, pl.Time, ("%H:%M:%S%.f", "%H:%M"))
+
+
+def _hint_at_numbers(text: "pl.Series", name: str, terminal: Terminal) -> None:
+    """Point out text columns that are nearly numbers."""
+    import polars as pl
+
+    cells = text.drop_nulls().head(10_000)
+    odd = cells.filter(cells.cast(pl.Float64, strict=False).is_null())
+    if len(odd) and odd.str.contains(_THOUSANDS).all():
         terminal.note(
-            f"Whole numbers beyond 2^53 in {listed(huge)} are rounded to floats; --ignore leaves such "
-            "columns out if they are identifiers."
+            f"Column {name} is taken as text, for the commas in numbers such as {odd[0]}; write them without "
+            "commas to have tests such as ≤."
         )
-    if all(dtype == pl.Float32 for dtype in frame.dtypes):
-        return frame
-    return frame.cast(pl.Float64)
+    elif 0 < len(odd) <= len(cells) // 2:
+        terminal.note(
+            f"Column {name} would be numbers but for cells such as {odd[0]!r}; if they mean missing values, "
+            f"pass --null {odd[0]!r}."
+        )
 
 
-def _largest(column: "pl.Series") -> int:
-    """Return the largest absolute value of whole numbers."""
-    ends: list[Any] = [column.min(), column.max()]
-    return max(abs(int(end or 0)) for end in ends)
+def _without_suspects(
+    X: "pl.DataFrame",
+    labels: _Labels | None,
+    wanted: list[str],
+    kept: list[str],
+    terminal: Terminal,
+) -> "pl.DataFrame":
+    """Return the columns without ids of rows and copies of the labels, which explain nothing; say so.
+
+    They are left out of the clustering, too: it would follow the numbers of the rows.
+    """
+    from spexplain.table.columns import encoded
+    from spexplain.table.host import HostTable
+    from spexplain.table.suspects import suspicious_columns
+
+    if wanted and labels is not None:  # nothing but these columns is looked at
+        return X
+    names = [
+        name for name in X.columns if name not in (*wanted, *kept) and not X[name].dtype.is_float()
+    ]
+    if not names:
+        return X
+    values, described = encoded(X[names])
+    codes = None
+    if labels is not None:
+        codes = np.unique(labels.values, return_inverse=True)[1].astype(np.int64)
+        codes[labels.is_noise] = _NOISE
+    found = suspicious_columns(HostTable(values, tuple(names), described=described), codes)
+    suspects = {names[place]: reason for place, reason in found.items()}
+    if len(suspects) == X.shape[1]:  # nothing else would be left
+        return X
+    for name, reason in suspects.items():
+        terminal.note(f"Left out the column {name}: {reason} (--keep brings it back).")
+    return X[[name for name in X.columns if name not in suspects]]
 
 
-def _without_missing(
-    table: "pl.DataFrame", options: ColumnOptions, terminal: Terminal
-) -> tuple["pl.DataFrame", Bools | None]:
-    """Return the table without missing or infinite values, and the rows that remain."""
+def source_column(column: "Column", schema: "pl.Schema") -> str | None:
+    """Return the column of a file that a model tests, None if the file has none of its name."""
+    # A CSV file that was written here has an apostrophe before names that look like formulas.
+    found = (name for name in (column.name, disarmed(column.name)) if name in schema)
+    return next(found, None)
+
+
+def cell_values(cells: "pl.Series", column: "Column", file: TableFile) -> Floats:
+    """Return the cells of a file as the numbers that a tree tests; what cannot be read is NaN.
+
+    Parameters
+    ----------
+    cells : polars.Series
+        Some rows of a column, of any type; text files have only texts.
+    column : Column
+        What the model knows about it.
+    file : TableFile
+        Where the cells come from.
+    """
     import polars as pl
 
-    sums = table.select(pl.all().sum()).row(0)
-    if not sum(table.null_count().row(0)) and all(np.isfinite(sums)):
-        return table, None
-    known = pl.all().is_not_null() & pl.all().is_finite()
-    counts = table.select((~known).fill_null(True).sum()).row(0, named=True)
-    counts = {name: count for name, count in counts.items() if count}
-    if not counts:
-        return table, None
-    told = listed(f"{name} ({counted(count, 'row')})" for name, count in counts.items())
-    if options.missing == "error":
-        raise UserError(
-            f"Missing or infinite values in {counted(len(counts), 'column')}: {told}; pass --missing drop "
-            "to leave these rows out, --missing mean to fill in means, or --ignore to leave out columns."
-        )
-    void = [name for name, count in counts.items() if count == len(table)]
-    if void:
-        raise UserError(
-            f"Every value is missing in {listed(void)}; leave out such columns by --ignore."
-        )
-    if options.missing == "mean":
-        terminal.note(f"Filled in column means for missing values in {told}.")
-        clean = pl.when(known).then(pl.all())
-        return table.select(clean.fill_null(clean.mean())), None
-    kept = table.select(pl.all_horizontal(known)).to_series().fill_null(False).to_numpy()
-    n_left = len(kept) - int(kept.sum())
-    if n_left == len(kept):
-        raise UserError(f"Every row has a missing value, in {told}; --missing mean may do.")
-    terminal.note(
-        f"Left out {n_left:,} of {counted(len(kept), 'row')} with missing values, in {told}; they get no label."
-    )
-    return table.filter(pl.Series(kept)), kept
+    from spexplain.table.columns import encode_rows
+
+    if column.kind == "category":
+        return _codes(cells.cast(pl.String), column)
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    if cells.dtype == pl.String:
+        cells = _read_cells(cells.str.strip_chars(), column, file)
+    typed = pl.DataFrame({column.name: cells})
+    values: Floats = encode_rows(typed, [(0, column)], by_name=True)[:, 0]
+    return values
+
+
+def _codes(texts: "pl.Series", column: "Column") -> Floats:
+    """Return the codes of categories."""
+    import polars as pl
+
+    known: dict[str, int] = {}
+    for code, value in enumerate(column.categories):
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        known.setdefault(text, code)
+    for text, code in list(known.items()):  # as a CSV file has them that was written here
+        known.setdefault(disarmed(text), code)
+    codes = texts.replace_strict(known, default=None, return_dtype=pl.Float64)
+    return codes.fill_null(float("nan")).to_numpy()
+
+
+def _read_cells(text: "pl.Series", column: "Column", file: TableFile) -> "pl.Series":
+    """Return texts as numbers, booleans, dates or times, those of another form as null."""
+    import polars as pl
+
+    if column.kind == "date":
+        return _moments(text) if column.zone is None else _instants(text)
+    if column.kind == "duration":
+        return _clocks(text)
+    truth = text.str.to_lowercase().replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
+    if column.kind == "boolean":
+        return truth
+    if file.reading.decimal_comma:
+        text = text.str.replace(",", ".", literal=True)
+    numbers = text.cast(pl.Float64, strict=False)
+    return numbers.zip_with(numbers.is_not_null(), truth)

@@ -103,6 +103,9 @@ def _in_one_block(table: "InputTable") -> "InputTable":
     """Return the table with its columns side by side in memory: no method has to copy them again."""
     import polars as pl
 
+    is_plain = len(set(table.X.dtypes)) == 1 and table.X.dtypes[0].is_numeric()
+    if not is_plain or sum(table.X.null_count().row(0)):
+        return table
     return replace(table, X=pl.DataFrame(table.X.to_numpy(), schema=table.X.columns))
 
 
@@ -110,10 +113,11 @@ def _head(data: str, table: "InputTable", terminal: "Terminal") -> dict[str, Any
     """Return what JSON says about the table."""
     return {
         "format": "spexplain.compare",
-        "version": 1,
+        "version": 2,
         "data": data,
-        "rows": table.n_rows,
-        "rows_used": len(table.X),
+        "rows": len(table.X),
+        "columns": table.X.columns,
+        "columns_left_out": table.left_out,
         "notes": terminal.notes,
     }
 
@@ -161,14 +165,14 @@ def _measured(
     """Return the measures of one method, or the reason why there are none."""
     import warnings
 
-    from spexplain.cli.fitting import estimator_of
+    from spexplain.cli.fitting import estimator_of, given_weights
 
     estimator = estimator_of(name, table, clustering, tree)
     start = time.perf_counter()
     try:
         with _limited(time_limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            estimator.fit(table.X, table.labels)
+            estimator.fit(table.X, table.labels, **given_weights(table))
     except _TimeOutError:
         return {"method": name, "reason": f"took longer than {time_limit:g} s and was given up."}
     except (

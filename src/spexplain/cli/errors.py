@@ -16,7 +16,19 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class UserError(Exception):
-    """An error that the user can mend; its message is one sentence that says how."""
+    """An error that the user can mend; its message is one sentence that says how.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    status : int, default=1
+        Exit status; 2 where the files do not fit the command.
+    """
+
+    def __init__(self, message: str, *, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def usage_error(message: str) -> NoReturn:
@@ -32,7 +44,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except UserError as error:
-            _fail(ctx, str(error))
+            _fail(ctx, str(error), error.status)
         except (ValueError, TypeError, ImportError) as error:
             # The library refuses bad parameters and tables in sentences of this kind.
             _fail(ctx, str(error))
@@ -57,15 +69,15 @@ def _is_usage_error(error: Exception) -> bool:
     return isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "exit_code")
 
 
-def _fail(ctx: Any, sentence: str) -> NoReturn:
-    """Say what is wrong and exit with status 1."""
+def _fail(ctx: Any, sentence: str, status: int = 1) -> NoReturn:
+    """Say what is wrong and exit."""
     if ctx.meta.get(DEBUG):
         for line in traceback.format_exc().splitlines():
             indent = line[: len(line) - len(line.lstrip())]
             print(indent + one_line(line), file=sys.stderr)
     first = one_line(sentence.strip()) or "It failed without a message."
     print(f"Error: {first}", file=sys.stderr, flush=True)
-    raise typer.Exit(1)
+    raise typer.Exit(status)
 
 
 def _file_sentence(error: OSError) -> str:

@@ -19,7 +19,6 @@ from spexplain.cli.options import (
     ReadingOptions,
     TreeOptions,
 )
-from spexplain.messages import listed
 
 if TYPE_CHECKING:
     from spexplain.cli.columns import InputTable
@@ -74,7 +73,7 @@ def explain(
         summary = estimator.outline()
         if outputs.paths:
             with terminal.stage("Writing"):
-                _write(outputs, files, estimator, table, terminal)
+                _write(outputs, files, estimator)
     if format == "json":
         write_json(_document(data, summary, table, seconds, outputs, terminal))
     else:
@@ -122,13 +121,7 @@ def _check_packages(files: FileOptions) -> None:
         format_of_output(files.output, None)
 
 
-def _write(
-    outputs: "Outputs",
-    files: FileOptions,
-    estimator: Any,
-    table: "InputTable",
-    terminal: "Terminal",
-) -> None:
+def _write(outputs: "Outputs", files: FileOptions, estimator: Any) -> None:
     """Write the files that were asked for."""
     from spexplain import export
     from spexplain.cli.write import write_labels
@@ -148,13 +141,7 @@ def _write(
     if files.onnx is not None:
         outputs.write("--onnx", export.to_onnx(model, label=label).SerializeToString())
     if files.output is not None:
-        write_labels(outputs, files.output, estimator, table)
-    used = {model.names[column] for column in model.used}
-    made = [name for name, columns in table.encoded.items() if used.intersection(columns)]
-    if made and (files.sql or files.python or files.onnx):
-        terminal.note(
-            f"SQL, Python and ONNX expect the 0/1 columns made from {listed(made)}, named like {made[0]}=value."
-        )
+        write_labels(outputs, files.output, estimator)
 
 
 def report_html(estimator: Any) -> str:
@@ -193,13 +180,11 @@ def _document(
     """Return everything that is known, for programs."""
     return {
         "format": "spexplain.explain",
-        "version": 1,
+        "version": 2,
         "data": data,
-        "rows": table.n_rows,
-        "rows_used": len(table.X),
+        "rows": len(table.X),
         "columns": table.X.columns,
         "columns_left_out": table.left_out,
-        "columns_encoded": list(table.encoded),
         "seconds": seconds,
         "files": {option.lstrip("-"): str(path) for option, path in outputs.paths.items()},
         "notes": terminal.notes,

@@ -7,6 +7,7 @@ from spexplain.cli.columns import InputTable
 from spexplain.cli.errors import usage_error
 from spexplain.cli.options import ClusteringOptions, MethodName, TreeOptions
 from spexplain.cli.terminal import Terminal
+from spexplain.messages import counted
 
 METHODS: dict[MethodName, str] = {
     "best": "BestTree",
@@ -68,7 +69,9 @@ def estimator_of(
         "max_depth": tree.max_depth,
         "min_samples_leaf": tree.min_samples_leaf,
         "features": table.features,
-        "noise": clustering.noise,
+        "noise": table.noise,
+        "missing": table.missing,
+        "round_to": tree.round_to,
         "refine": tree.refine,
         "n_jobs": tree.jobs,
         "random_state": tree.seed,
@@ -105,11 +108,20 @@ def fit(
             labels = reference_labels(
                 clustering.reference, table, clustering, estimator.random_state
             )
-        estimator.fit(table.X, labels)
+        estimator.fit(table.X, labels, **given_weights(table))
     seconds = time.perf_counter() - start
+    for each in getattr(estimator, "rounding_", ()):
+        terminal.note(
+            f"Rounded {each.exact} to {each.rounded}: {counted(each.n_changed, 'row')} changed sides."
+        )
     if table.labels is None and name is not None:
         note_origin(name, terminal)
     return estimator, seconds
+
+
+def given_weights(table: InputTable) -> dict[str, Any]:
+    """Return what `fit` is told about weights."""
+    return {} if table.weights is None else {"sample_weight": table.weights}
 
 
 def note_origin(name: str, terminal: Terminal) -> None:
@@ -119,7 +131,10 @@ def note_origin(name: str, terminal: Terminal) -> None:
 
 def reference_labels(name: str, table: InputTable, clustering: ClusteringOptions, seed: int) -> Any:
     """Return the clusters that a named clustering finds."""
+    from spexplain import CART
     from spexplain.references.named import cluster
+    from spexplain.table.read import read_table
 
     assert clustering.n_clusters is not None
-    return cluster(name, table.X.to_numpy(), clustering.n_clusters, seed)
+    rows = read_table(table.X, CART(missing=table.missing)).as_points().values
+    return cluster(name, rows, clustering.n_clusters, seed)

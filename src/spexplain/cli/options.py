@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
-from spexplain.cli.errors import DEBUG
+from spexplain.cli.errors import DEBUG, usage_error
 from spexplain.files import TableFormat
 
 ReferenceName: TypeAlias = Literal["kmeans", "spectral", "kmedians", "kernel_kmeans"]
@@ -48,6 +48,27 @@ def _remember_debug(ctx: typer.Context, asked: bool) -> bool:
     # Contexts of commands share `meta` with that of the program, which handles errors.
     ctx.meta[DEBUG] = ctx.meta.get(DEBUG) or asked
     return asked
+
+
+def _missing_policy(text: str) -> str:
+    """Refuse what --missing took before trees knew missing values."""
+    if text in ("drop", "mean"):
+        usage_error(
+            f"--missing {text} is gone, as trees know missing values: leave the option out, or pass --missing error "
+            "to refuse them."
+        )
+    if text not in ("allow", "error"):
+        usage_error(f"--missing must be allow or error, not {text}.")
+    return text
+
+
+def _refuse_encoding(text: str | None) -> str | None:
+    """Refuse the options of the time when text had to be encoded."""
+    if text is not None:
+        usage_error(
+            "--text and --max-categories are gone, as trees take text as it is; --ignore leaves columns out."
+        )
+    return text
 
 
 @dataclass(frozen=True)
@@ -93,7 +114,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Which columns the tree may use, and what becomes of text and missing values."""
+    """Which columns the tree may use, and whether values may be missing."""
 
     features: Annotated[
         list[str] | None,
@@ -107,32 +128,39 @@ class ColumnOptions:
         list[str] | None,
         _columns("--ignore", metavar="A,B,...", help="Columns to leave out altogether."),
     ] = None
-    text: Annotated[
-        Literal["drop", "onehot", "error"],
+    keep: Annotated[
+        list[str] | None,
         _columns(
-            "--text",
-            show_default=True,
-            help="Text columns: leave out, encode as 0/1 columns, or refuse.",
+            "--keep",
+            metavar="A,B,...",
+            help="Columns to use although they look like ids or copies of the labels.",
         ),
-    ] = "drop"
-    max_categories: Annotated[
-        int,
+    ] = None
+    weights: Annotated[
+        str | None,
         _columns(
-            "--max-categories",
-            min=1,
-            metavar="N",
-            show_default=True,
-            help="Text columns with more values are left out by --text onehot.",
+            "--weights",
+            metavar="COLUMN",
+            help="The column that says how many rows each stands for.",
         ),
-    ] = 20
+    ] = None
     missing: Annotated[
-        Literal["error", "drop", "mean"],
+        Literal["allow", "error"],
         _columns(
             "--missing",
+            metavar="allow|error",
             show_default=True,
-            help="Missing values: refuse, leave the rows out, or fill in the column's mean.",
+            parser=_missing_policy,
+            help="Missing values: every test says where they go, or they are refused.",
         ),
-    ] = "error"
+    ] = "allow"
+    text: Annotated[
+        str | None, _columns("--text", hidden=True, callback=_refuse_encoding, help="Gone.")
+    ] = None
+    max_categories: Annotated[
+        str | None,
+        _columns("--max-categories", hidden=True, callback=_refuse_encoding, help="Gone."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -157,11 +185,12 @@ class ClusteringOptions:
         _clusters("--clusters", "-k", min=1, metavar="N", help="How many clusters to find."),
     ] = None
     noise: Annotated[
-        Literal["ignore", "cluster"],
+        str,
         _clusters(
             "--noise",
+            metavar="ignore|cluster|LABEL",
             show_default=True,
-            help="What the label -1 of an integer column is: rows of no cluster, or a cluster.",
+            help="Rows of no cluster: those without a label or with -1 (ignore), none (cluster), or those with LABEL.",
         ),
     ] = "ignore"
 
@@ -191,6 +220,15 @@ class TreeOptions:
     refine: Annotated[
         Literal["objective", "agreement"] | None,
         _tree("--refine", help="Re-optimise the cuts of the grown tree."),
+    ] = None
+    round_to: Annotated[
+        float | None,
+        _tree(
+            "--round-to",
+            min=0.0,
+            metavar="SHARE",
+            help="Share of the rows, such as 0.005, that may change sides at a test for a rounder number.",
+        ),
     ] = None
     seed: Annotated[
         int,

@@ -20,8 +20,6 @@ from spexplain.files import FORMATS, PendingFile, TableFormat
 if TYPE_CHECKING:
     import polars as pl
 
-    from spexplain.cli.columns import InputTable
-
 
 class Outputs:
     """The files of one command: written under temporary names, put in their places together at the end.
@@ -149,15 +147,11 @@ def format_of_output(path: Path, given: TableFormat | None) -> TableFormat:
     return FORMATS[path.suffix.lower()]
 
 
-def write_labels(outputs: Outputs, path: Path, estimator: Any, table: "InputTable") -> None:
-    """Write leaf and cluster of every row of the file; rows that were left out get neither."""
+def write_labels(outputs: Outputs, path: Path, estimator: Any) -> None:
+    """Write leaf and cluster of every row of the file."""
     import polars as pl
 
     leaves = pl.Series("leaf", estimator.labels_)
-    if table.kept is not None:
-        place = np.where(table.kept, np.cumsum(table.kept) - 1, -1)
-        rows = pl.select(pl.when(pl.lit(place) >= 0).then(pl.lit(place))).to_series()
-        leaves = leaves.gather(rows)
     frame = leaves.to_frame()
     clusters = getattr(estimator, "leaf_reference_", None)
     if clusters is not None:

@@ -1,6 +1,6 @@
 """Columns of a table: names, kinds of values, those that a tree may use; data frames of any library."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -300,7 +300,7 @@ def _encoded_as(series: Series, column: Column) -> Floats:
                 else _floats(series.dt.total_microseconds())
             )
         if column.kind == "boolean" and dtype in _OBJECT_TYPES:
-            return np.array([_flag(value) for value in _listed(series)])
+            return _each(series, _flag)
         return _floats(series)
     except (ValueError, TypeError, OverflowError, nw.exceptions.NarwhalsError) as error:
         raise ValueError(
@@ -320,13 +320,7 @@ _NOUNS: dict[Kind, str] = {
 }
 
 
-def _listed(series: Series) -> list[Any]:
-    return list(series) if isinstance(series, np.ndarray) else list(series.to_list())
-
-
 def _flag(value: Any) -> float:
-    if is_missing(value):
-        return float("nan")
     return float({"true": 1, "false": 0, "yes": 1, "no": 0}.get(str(value).lower(), value))
 
 
@@ -335,9 +329,7 @@ def _floats(series: Series) -> Floats:
     if isinstance(series, np.ndarray) and series.dtype != object:
         return series.astype(np.float64)
     if series.dtype in _OBJECT_TYPES:
-        return np.array(
-            [np.nan if is_missing(x) else float(x) for x in _listed(series)], dtype=np.float64
-        )
+        return _each(series, float)
     values = series.cast(nw.Float64).to_numpy()
     return np.asarray(values, dtype=np.float64)
 
@@ -346,7 +338,7 @@ def _microseconds(series: Series, column: Column) -> Floats:
     """Return dates as microseconds since 1970, UTC; texts are read as ISO dates."""
     dtype = series.dtype
     if dtype in _OBJECT_TYPES:
-        return np.array([_moment(value) for value in _listed(series)], dtype=np.float64)
+        return _each(series, _moment)
     if dtype == nw.Date:
         series = series.cast(nw.Datetime("us"))
         dtype = series.dtype
@@ -361,8 +353,6 @@ def _microseconds(series: Series, column: Column) -> Floats:
 
 def _moment(value: Any) -> float:
     """Return a date as microseconds since 1970."""
-    if is_missing(value):
-        return float("nan")
     if isinstance(value, datetime) and value.tzinfo is not None:
         return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     if isinstance(value, str):
@@ -384,16 +374,16 @@ def is_missing(value: Any) -> bool:
 
 def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
     """Return texts, categories or mixed objects as codes; objects of one other type as what they are."""
-    given = _listed(series)
-    missing = [is_missing(value) for value in given]
-    known = [value for value, is_na in zip(given, missing, strict=True) if not is_na]
+    different, places = _different(series)
+    known = [value for value in different if not is_missing(value)]
     kind = _kind_of_objects(known)
     if kind != "category":
         zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}
         column = Column(name, kind, zone="UTC" if zones == {True} else None)
         return (values := _encoded_as(series, column)), _settled(column, values)
-    column = Column(name, "category", _categories(series, known), has_missing=any(missing))
-    return _codes(series, column), column
+    column = Column(name, "category", _categories(series, known))
+    codes = _looked_up(different, places, lambda value: column.code(_plain(value)))
+    return codes, replace(column, has_missing=bool(np.isnan(codes).any()))
 
 
 def _kind_of_objects(known: list[Any]) -> Kind:
@@ -431,10 +421,69 @@ def _plain(value: Any) -> Any:
 
 def _codes(series: Series, column: Column) -> Floats:
     """Return the codes of categories, NaN for what is missing or was never seen."""
-    given = _listed(series)
-    return np.array(
-        [np.nan if is_missing(x) else column.code(_plain(x)) for x in given], dtype=np.float64
-    )
+    return _each(series, lambda value: column.code(_plain(value)))
+
+
+def _each(series: Series, number: Callable[[Any], float]) -> Floats:
+    """Return a number for every value of a series, asked for once for equal ones; NaN for missing ones."""
+    return _looked_up(*_different(series), number)
+
+
+def _looked_up(different: list[Any], places: Ints, number: Callable[[Any], float]) -> Floats:
+    numbers = [np.nan if is_missing(value) else number(value) for value in different]
+    found: Floats = np.array([*numbers, np.nan], dtype=np.float64)[places]
+    return found
+
+
+def _different(series: Series) -> tuple[list[Any], Ints]:
+    """Return the different values of texts, categories or objects, and the place of every row's value.
+
+    Missing values stand among the others, or their rows have the place -1. The libraries of data
+    frames know which texts are equal much faster than Python does.
+    """
+    if isinstance(series, np.ndarray):
+        return _different_objects(list(series))
+    native = series.to_native()
+    if nw.dependencies.is_polars_series(native) and series.dtype != nw.Object:
+        return _different_in_polars(series)
+    if nw.dependencies.is_pandas_series(native) and _holds_texts(native):
+        places, values = native.factorize()
+        return values.tolist(), places
+    if nw.dependencies.is_pyarrow_chunked_array(native) and series.dtype != nw.Unknown:
+        coded = native.combine_chunks()
+        coded = coded if hasattr(coded, "indices") else coded.dictionary_encode()
+        return coded.dictionary.to_pylist(), np.asarray(coded.indices.fill_null(-1))
+    return _different_objects(series.to_list())
+
+
+def _different_in_polars(series: Series) -> tuple[list[Any], Ints]:
+    if series.dtype == nw.String:
+        series = series.cast(nw.Categorical())
+    values = series.drop_nulls().unique()
+    numbers = values.to_native().to_physical().to_numpy().astype(np.int64)
+    n_numbers = int(numbers.max(initial=-1)) + 1
+    place = np.full(n_numbers + 1, -1)  # the last is what missing values find
+    place[numbers] = np.arange(len(numbers))
+    physical = series.to_native().to_physical().cast(int).fill_null(n_numbers)
+    return values.cast(nw.String()).to_list(), place[physical.to_numpy()]
+
+
+def _holds_texts(native: Any) -> bool:
+    """Whether a series of pandas holds categories or nothing but texts: then equal values are one value."""
+    if native.dtype != object:
+        return True
+    kind: str = import_module("pandas").api.types.infer_dtype(native, skipna=True)
+    return kind == "string"
+
+
+def _different_objects(given: list[Any]) -> tuple[list[Any], Ints]:
+    """Return the different ones of Python objects; True, 1 and 1.0 are three."""
+    places: dict[Any, int] = {}
+    try:
+        found = [places.setdefault((type(value), value), len(places)) for value in given]
+    except TypeError:  # lists and the like
+        return given, np.arange(len(given))
+    return [value for _, value in places], np.array(found, dtype=np.int64)
 
 
 def readable(X: Any) -> Any:
