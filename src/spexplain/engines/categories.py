@@ -85,12 +85,17 @@ class KindSearch:
             return threshold if found is None or threshold.priority <= found.priority else found
         if threshold is None:
             return found
-        if found is not None and self._key(found) < self._key(threshold):
+        if found is not None and self._key(node, found) < self._key(node, threshold):
             return found
         return self._with_larger_side(node, threshold)
 
-    def _key(self, cut: Cut) -> tuple[float, int]:
-        return cut.score, self._column(cut.feature)
+    def _is_flat(self, node: Any) -> bool:
+        """Whether all cuts of a node tie, on paper if not in floats."""
+        search = self.search
+        return search.objective.flat_if_pure and search.ledger.is_pure(node.state)
+
+    def _key(self, node: Any, cut: Cut) -> tuple[float, int]:
+        return 0.0 if self._is_flat(node) else cut.score, self._column(cut.feature)
 
     def _column(self, feature: int) -> int:
         if feature < self.n_views:
@@ -98,7 +103,7 @@ class KindSearch:
         return self.categories[feature - self.n_views].column
 
     def _with_larger_side(self, node: Any, cut: Cut) -> Cut:
-        """Return the cut, or the one that sends missing values to the other side if that is as good and larger."""
+        """Return the cut, or the one that sends missing values right if that is as good and more known ones go there."""
         twin = self.twins.get(cut.feature)
         if twin is None:
             return cut
@@ -110,8 +115,9 @@ class KindSearch:
         left, right = (self._sums(part) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):
             score = float(self.search.objective.score(left, right, self._sums(node)))
-        is_larger = sizes[3] > sizes[2]  # the twin sends missing values right
-        return other if score == cut.score and is_larger else cut
+        is_as_good = score == cut.score or (self._is_flat(node) and score < np.inf)
+        is_larger = sizes[1] > sizes[2]  # the sides on which no missing value lies
+        return other if is_as_good and is_larger else cut
 
     def _sums(self, node: Any) -> Any:
         return self.search.ledger.node(node.state, self.search.members(node))
@@ -125,7 +131,9 @@ class KindSearch:
             for place, column in enumerate(self.categories)
             if (cut := self._best_of_column(node, members, record, place, column)) is not None
         ]
-        return min(cuts, key=lambda cut: cut.score, default=None)  # min keeps the first of equals
+        is_flat = self._is_flat(node)
+        # min keeps the first of equals
+        return min(cuts, key=lambda cut: 0.0 if is_flat else cut.score, default=None)
 
     def _best_of_column(
         self, node: Any, members: Ints, record: Any, place: int, column: CategoryColumn
@@ -145,7 +153,7 @@ class KindSearch:
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = np.asarray(objective.score(left, right, record), dtype=np.float64)
         scores = np.where(valid & (scores < np.inf), scores, np.inf)  # NaN compares false
-        is_flat = objective.flat_if_pure and ledger.is_pure(node.state)
+        is_flat = self._is_flat(node)
         best = int(np.argmax(scores < np.inf)) if is_flat else int(np.argmin(scores))
         if scores[best] == np.inf:
             return None
