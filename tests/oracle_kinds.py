@@ -116,7 +116,9 @@ def all_sets(column: Sequence[Any], node: list[int]) -> list[list[int]]:
     ]
 
 
-def threshold_cuts(column: Sequence[Any], node: list[int], *, missing_left: bool) -> list[list[int]]:
+def threshold_cuts(
+    column: Sequence[Any], node: list[int], *, missing_left: bool
+) -> list[list[int]]:
     """The left sides of thresholds from the lowest on; "is missing", or is not, is among them."""
     missing = [x for x in node if column[x] is None]
     values = sorted({column[x] for x in node if column[x] is not None})

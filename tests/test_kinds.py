@@ -37,7 +37,9 @@ def kind_columns(draw: st.DrawFn, n_rows: int) -> list[Any]:
             ]
         )
     )
-    gaps = draw(st.sampled_from([st.just(False), st.sampled_from([False, False, True]), st.just(True)]))
+    gaps = draw(
+        st.sampled_from([st.just(False), st.sampled_from([False, False, True]), st.just(True)])
+    )
     return [None if draw(gaps) else draw(values) for _ in range(n_rows)]
 
 
