@@ -81,7 +81,6 @@ class SparseTable(Table):
         kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
         return replace(self, values=self.values[:, chosen], names=names, kinds=kinds)
 
-<<<<<<< HEAD
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
         """Return the table under names that the caller gave; of words, if a text vectorizer did."""
         return replace(self, names=names, kinds="word" if are_words else self.kinds)
@@ -94,11 +93,10 @@ class SparseTable(Table):
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree. O(n_rows) a node."""
         return node_values(_Columns(self.values), tree)
-=======
+
     def take(self, rows: Ints) -> Self:
         """Return the table of some rows only."""
         return replace(self, values=canonical(sparse.csc_array(self.values.tocsr()[rows])))
->>>>>>> 689227c (Weights in partitions and of sparse tables; noise of lazy labels)
 
     @property
     def origin(self) -> Floats:
