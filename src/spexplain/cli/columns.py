@@ -486,8 +486,8 @@ def cell_values(cells: "pl.Series", column: "Column", file: TableFile) -> Floats
     if cells.dtype == pl.String:
         cells = _read_cells(cells.str.strip_chars(), column, file)
     typed = pl.DataFrame({column.name: cells})
-    values: Floats = encode_rows(typed, [(0, column)], by_name=True)[:, 0]
-    return values
+    values = encode_rows(typed, [(0, column)], by_name=True)[:, 0]
+    return np.asarray(values, dtype=np.float64)
 
 
 def _codes(texts: "pl.Series", column: "Column") -> Floats:
