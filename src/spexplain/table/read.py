@@ -119,7 +119,9 @@ def _read_objects(X: Any, estimator: Any) -> HostTable:
 
 
 def _allows_missing(estimator: Any) -> bool:
-    return bool(getattr(estimator, "missing", "allow") == "allow")
+    if isinstance(estimator, BaseEstimator):
+        return bool(getattr(estimator, "missing", "allow") == "allow")
+    return bool(estimator.explanation_.parameters.get("missing", "allow") == "allow")
 
 
 def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
