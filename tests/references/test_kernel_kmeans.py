@@ -47,8 +47,13 @@ def problems(draw):
     return X, labels, k
 
 
+# The tables of some checks have fewer distinct rows than clusters, and starts are drawn at random.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [KernelKMeans(), KernelKMeans(kernel="laplacian", init="random", cache_size=0)]
+    [KernelKMeans(), KernelKMeans(kernel="laplacian", init="random", cache_size=0)],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "as of scikit-learn's KMeans"
+    },
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -77,7 +77,14 @@ def problems(draw):
     return X, draw(st.integers(1, len(X)))
 
 
-@parametrize_with_checks([KMedians()])
+# The tables of some checks have fewer distinct rows than clusters, and starts are drawn at random.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [KMedians()],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "as of scikit-learn's KMeans"
+    },
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

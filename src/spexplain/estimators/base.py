@@ -316,7 +316,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             reference=reference,
             table=table,
             objective=objective,
-            graph=graph if searched.is_plain else None,
+            graph=graph if searched.is_plain and weights is None else None,
             weights=weights,
             columns=columns,
             min_samples_leaf=self.min_samples_leaf,
