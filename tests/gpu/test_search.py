@@ -10,7 +10,7 @@ from gpu.twins import TwinKernels
 from spexplain.engines import NumpyEngine, resolve_engine
 from spexplain.engines.cupy import CupyEngine
 from spexplain.engines.cupy.engine import check_graph, search_with
-from spexplain.graphs import CenterCosts, CliqueGraph
+from spexplain.graphs import CenterCosts, CliqueGraph, MembershipGraph, SparseGraph
 from spexplain.grow import grow
 from spexplain.objectives import exkmc, spex
 
@@ -77,6 +77,13 @@ def test_graphs_that_the_device_does_not_know():
         check_graph(exkmc(graph))
     with pytest.raises(ValueError, match="from 2 to 255"):
         CupyEngine(max_bins=256).bind(np.eye(3), exkmc(graph))
+    weights = np.array([1.0, 2.0, 1.0])
+    for weighted in (
+        MembershipGraph.from_amounts(np.eye(3) * weights),
+        SparseGraph.from_adjacency(np.ones((3, 3)), sample_weight=weights),
+    ):
+        with pytest.raises(NotImplementedError, match=r'neither weights .* use engine="histogram"'):
+            check_graph(spex(weighted))
 
 
 def test_too_many_clusters():

@@ -12,11 +12,13 @@ import oracle_graphs as oracle
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,
+    MembershipGraph,
     PairGraph,
     ProductGraph,
     ServingCenters,
     SparseGraph,
     StarGraph,
+    WeightedStar,
 )
 from spexplain.ledgers import (
     AmountLedger,
@@ -32,24 +34,58 @@ from spexplain.records import Cut, Pair, Side
 from strategies import adjacencies_for, labels_for
 
 CUT = Cut(0, 0.0, 0.0, 0.0)
-KINDS = ["labels", "edges", "star", "furthest", "costs", "product", "pair"]
+KINDS = [
+    "labels",
+    "edges",
+    "star",
+    "furthest",
+    "costs",
+    "product",
+    "pair",
+    "shared",
+    "loops",
+    "heavy",
+]
+
+
+def weighted_graph(data, kind, labels, masses):
+    """A graph of weighted samples, and the adjacency of all their copies, added up sample by sample."""
+    n, k = len(labels), int(labels.max()) + 1
+    if kind == "shared":
+        amounts = np.column_stack([masses, masses[::-1] // 2, np.maximum(labels, 0)]).astype(float)
+        graph = MembershipGraph.from_amounts(amounts)
+        return graph, amounts @ amounts.T - np.diag(amounts.sum(axis=1))
+    if kind == "loops":
+        adjacency = data.draw(adjacencies_for(n)) + np.diag(masses)
+        weights = 1.0 + masses[::-1]
+        graph = SparseGraph.from_adjacency(adjacency, sample_weight=weights)
+        return graph, adjacency * np.outer(weights, weights) - np.diag(masses * weights)
+    amounts = np.zeros((n, k + 1))
+    amounts[np.arange(n), labels] = masses + 1.0  # noise finds the last, which is dropped
+    joined = np.zeros((n + k, n + k))
+    joined[:n, n:] = amounts[:, :-1]
+    centers = np.arange(2.0 * k).reshape(k, 2) ** 2
+    return WeightedStar.from_amounts(amounts[:, :-1], centers), joined + joined.T
 
 
 def drawn_graph(data, kind):
     """A graph of that kind, and the adjacency of its vertices where it has edges."""
     n = data.draw(st.integers(2, 8))
     labels = data.draw(labels_for(n))
-    if kind == "labels":
-        return CliqueGraph.from_labels(labels), oracle.clique_adjacency(labels.tolist())
-    if kind == "edges":
+    if kind in ("labels", "edges"):
         adjacency = data.draw(adjacencies_for(n))
-        return SparseGraph.from_adjacency(adjacency), adjacency
+        if kind == "labels":
+            adjacency = oracle.clique_adjacency(labels.tolist())
+        graph = SparseGraph.from_adjacency(adjacency)
+        return CliqueGraph.from_labels(labels) if kind == "labels" else graph, adjacency
     if kind in ("star", "furthest"):
         k = int(labels.max()) + 1
         centers = np.arange(2.0 * k).reshape(k, 2) ** 2
         graph = StarGraph(labels, centers, "any" if kind == "star" else "furthest_l2")
         return graph, oracle.star_adjacency(labels.tolist(), k)
     masses = np.array(data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)))
+    if kind in ("heavy", "loops", "shared"):
+        return weighted_graph(data, kind, labels, masses)
     if kind == "costs":
         return CenterCosts(np.column_stack([masses, masses[::-1], labels + 1])), None
     product = masses[:, None] * masses * (1 - np.eye(n))
