@@ -13,7 +13,7 @@ TABLE = pl.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "size": [1, 1, 2, 2]})
 def test_names_are_kept_and_compared():
     explainer = CART().fit(TABLE, [0, 0, 1, 1])
     assert explainer.feature_names_in_.tolist() == ["age", "size"]
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match="X lacks the column 'age', which the tree tests"):
         explainer.predict(TABLE.rename({"age": "other"}))
 
 

@@ -40,7 +40,7 @@ def gaps(draw: st.DrawFn) -> tuple[float, float]:
         with np.errstate(over="ignore"):
             low = float(np.float32(low))
             high = float(np.nextafter(np.float32(low), np.float32(inf)))
-    assume(low < high < inf)
+    assume(-inf < low < high < inf)
     return low, high
 
 

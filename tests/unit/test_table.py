@@ -72,13 +72,14 @@ def test_columns_by_name_or_number():
 def test_first_flaw_of_large_tables(monkeypatch, order, dtype):
     monkeypatch.setattr(checks, "_BLOCK", 16)
     table = np.asarray(X, dtype=dtype, order=order).copy(order=order)
-    assert checks.check_finite(table, watched=True) == checks.checksum(table)
-    assert checks.check_finite(table) == ()
+    assert checks.check_finite(table, watched=True) == (checks.checksum(table), False)
+    assert checks.check_finite(table) == ((), False)
     table[50, 0] = table[41, 2] = np.nan
     with pytest.raises(
         ValueError, match=r"^X contains NaN or infinity, first in row 41, column 2;"
     ):
         checks.check_finite(table)
+    assert checks.check_finite(table, allow_missing=True) == ((), True)
     with pytest.raises(ValueError, match="row 141, column 'c'"):
         checks.check_finite(table, ["a", "b", "c"], first_row=100)
     with pytest.raises(ValueError, match="row 41 of a partition, column 2"):
@@ -216,7 +217,7 @@ def test_device_tables_are_checked_where_they_are():
     assert table.reference(on_device(codes)).codes.tolist() == codes.tolist()
     assert table.fetch(on_device(codes)).tolist() == codes.tolist()
     for flawed, words in (
-        (np.where(X[7, 1] == X, np.nan, X), "row 7, column 1"),
+        (np.where(X[7, 1] == X, np.inf, X), "contains infinity, first in row 7, column 1"),
         (np.ones((5, 2)), "constant"),
         (X[:1], "1 sample"),
         (X[0], "two dimensions"),
@@ -224,6 +225,14 @@ def test_device_tables_are_checked_where_they_are():
     ):
         with pytest.raises(ValueError, match=words):
             read_table(on_device(flawed), estimator())
+    lacking = on_device(np.where(X[7, 1] == X, np.nan, X))
+    assert [each.has_missing for each in read_table(lacking, estimator()).columns] == [
+        False,
+        True,
+        False,
+    ]
+    with pytest.raises(ValueError, match="NaN or infinity, first in row 7, column 1"):
+        read_table(lacking, SpexClique(missing="error"))
 
 
 def test_methods_that_need_the_host_get_a_copy(caplog):

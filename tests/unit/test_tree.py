@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from spexplain.tree import LEAF, Tree
+from spexplain.tree import LEAF, Test, Tree
 
 
 def three_leaves() -> Tree:
@@ -112,7 +112,7 @@ MALFORMED = {
     "no mapping": [1, 2],
     "nothing": {},
     "another format": changed(format="sklearn.tree"),
-    "another version": changed(version=2),
+    "another version": changed(version=3),
     "version as text": changed(version="1"),
     "missing entry": {k: v for k, v in three_leaves().to_dict().items() if k != "score"},
     "unknown entry": changed(colour="red"),
@@ -127,7 +127,11 @@ MALFORMED = {
     "feature as text": changed(feature="0,-1,1,-1,-1"),
     "feature too large": changed(feature=[10**30, -1, 1, -1, -1]),
     "threshold as text": changed(threshold=["0.5", None, 2.0, None, None]),
-    "threshold missing": changed(threshold=[None, None, 2.0, None, None]),
+    "threshold not a number": changed(threshold=[float("nan"), None, 2.0, None, None]),
+    "missing as numbers": changed(missing=[0, 0, 0, 0, 0]),
+    "values of a leaf": changed(values={"1": [0]}),
+    "values as text": changed(values={"0": "01"}),
+    "values below zero": changed(values={"0": [-1]}),
     "threshold infinite": changed(threshold=[float("inf"), None, 2.0, None, None]),
     "threshold too large": changed(threshold=[10**400, None, 2.0, None, None]),
     "lower above threshold": changed(lower=[None, None, 3.0, None, None]),
@@ -155,6 +159,16 @@ MALFORMED = {
 def test_anything_else_is_refused_in_one_sentence(data):
     with pytest.raises(ValueError, match=r"^[^\n]+\.$"):
         Tree.from_dict(data)
+
+
+def test_tests_without_a_threshold_tell_missing_values_from_others():
+    for missing, upper in ((True, -np.inf), (False, np.inf)):
+        data = changed(
+            threshold=[None, None, 2.0, None, None], missing=[missing, False, False, False, False]
+        )
+        tree = Tree.from_dict(data)
+        assert tree.test(0) == Test(0, upper=upper, missing=missing)
+        assert Tree.from_dict(json.loads(json.dumps(tree.to_dict(), allow_nan=False))) == tree
 
 
 def test_parent_born_after_its_child_is_refused():

@@ -56,9 +56,9 @@ class Shared(TypedDict, total=False):
     features: Sequence[int | str] | None
     feature_names: Any
     noise: NoisePolicy
+    cluster_weight: Any
     missing: Literal["allow", "error"]
     round_to: float | None
-    cluster_weight: Any
     refine: Literal["objective", "agreement"] | None
     refine_passes: int | None
     engine: EngineName | Engine
@@ -181,9 +181,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         features: Sequence[int | str] | None = None,
         feature_names: Any = None,
         noise: NoisePolicy = "ignore",
+        cluster_weight: Any = None,
         missing: Literal["allow", "error"] = "allow",
         round_to: float | None = None,
-        cluster_weight: Any = None,
         refine: Literal["objective", "agreement"] | None = None,
         refine_passes: int | None = None,
         engine: EngineName | Engine = "auto",

@@ -50,6 +50,11 @@ class CART(Explainer):
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
         that need no reference.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -86,6 +91,8 @@ class CART(Explainer):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str

@@ -165,6 +165,11 @@ class IMM(CenterExplainer):
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
         that need no reference.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -201,6 +206,8 @@ class IMM(CenterExplainer):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
@@ -274,6 +281,11 @@ class EMN(CenterExplainer):
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
         that need no reference.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -310,6 +322,8 @@ class EMN(CenterExplainer):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
@@ -378,6 +392,11 @@ class ExKMC(CenterExplainer):
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
         that need no reference.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -414,6 +433,8 @@ class ExKMC(CenterExplainer):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
@@ -489,6 +510,11 @@ class RandomCuts(CenterExplainer):
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
         that need no reference.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -525,6 +551,8 @@ class RandomCuts(CenterExplainer):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
@@ -598,6 +626,11 @@ class ExGreedy(CenterExplainer):
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
         that need no reference.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -634,6 +667,8 @@ class ExGreedy(CenterExplainer):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
@@ -694,6 +729,11 @@ class ExShallow(CenterExplainer):
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
         that need no reference.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: every test also says where they go, or they are refused.
+    round_to : float, optional
+        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
+        see `rounding_`. By default none may: the roundest number between two training values is taken.
     refine : {"objective", "agreement"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective, or the agreement with the reference.
@@ -730,6 +770,8 @@ class ExShallow(CenterExplainer):
         The reference clustering, if there was one.
     leaf_reference_ : array of shape (n_leaves_,)
         The reference label that each leaf stands for.
+    rounding_ : list of RoundedTest
+        With `round_to`: the tests whose thresholds were rounded, and the rows that changed sides.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : array of str

@@ -119,9 +119,7 @@ def _read_objects(X: Any, estimator: Any) -> HostTable:
 
 
 def _allows_missing(estimator: Any) -> bool:
-    if isinstance(estimator, BaseEstimator):
-        return bool(getattr(estimator, "missing", "allow") == "allow")
-    return bool(estimator.explanation_.parameters.get("missing", "allow") == "allow")
+    return bool(getattr(estimator, "missing", "allow") == "allow")
 
 
 def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:

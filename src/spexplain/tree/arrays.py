@@ -93,6 +93,7 @@ def _plain(array: Array) -> list[Any]:
     return [x if np.isfinite(x) else None for x in array.tolist()]
 
 
+_NO_NUMBERS = (np.inf, -np.inf)  # JSON has none, but Python reads them
 _ENTRIES: dict[type, tuple[set[type], str]] = {
     np.int64: ({int}, "integers"),
     np.bool_: ({bool}, "true and false"),
@@ -103,7 +104,9 @@ _ENTRIES: dict[type, tuple[set[type], str]] = {
 def _parsed(name: str, entries: Any, dtype: type) -> Array:
     """Return one array of a tree; refuse entries of another type."""
     kinds, wanted = _ENTRIES[dtype]
-    if not isinstance(entries, list) or any(type(entry) not in kinds for entry in entries):
+    if not isinstance(entries, list) or any(
+        type(entry) not in kinds or entry in _NO_NUMBERS or entry != entry for entry in entries
+    ):
         raise ValueError(f"{name} of this tree must be a list of {wanted}.")
     try:
         return np.array([np.nan if entry is None else entry for entry in entries], dtype=dtype)

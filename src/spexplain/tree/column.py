@@ -255,10 +255,9 @@ def _date_text(x: float, zone: str | None) -> str:
         day, clock = str(moment.astype("datetime64[D]")), int(x) % _DAY
         return day if not clock else f"{day} {_clock_text(clock)}"
     local = _local(x, zone)
-    offset = f"{local:%z}"  # old ones have seconds
-    offset = ":".join([offset[:3], *(offset[at : at + 2] for at in range(3, len(offset), 2))])
+    offset = f"{local:%z}"
     clock = int((local.replace(tzinfo=None) - datetime.combine(local, datetime.min.time())) / _TICK)
-    return f"{local:%Y-%m-%d} {_clock_text(clock)}{offset}"
+    return f"{local:%Y-%m-%d} {_clock_text(clock)}{offset[:3]}:{offset[3:5]}"
 
 
 _TICK = timedelta(microseconds=1)
