@@ -103,7 +103,7 @@ class KindSearch:
         return self.categories[feature - self.n_views].column
 
     def _with_larger_side(self, node: Any, cut: Cut) -> Cut:
-        """Return the cut, or the one that sends missing values right if that is as good and more known ones go there."""
+        """Return the cut, or that with missing values right if it is as good and more known ones go there."""
         twin = self.twins.get(cut.feature)
         if twin is None:
             return cut

@@ -508,7 +508,7 @@ def _weighted_margins(table: Table, in_leaf: Any, amounts: Floats) -> Margins:
         for share in (of_rows @ in_leaf, sparse.csr_array(amounts)):
             sizes = np.asarray(share.sum(axis=0)).ravel()
             sums: Any = share.T @ gaps
-            dense = sums.toarray() if sparse.issparse(sums) else sums
+            dense = sums.toarray() if is_sparse(sums) else sums
             groups.append(GroupSums(sizes, dense, share.T @ lengths))
     return Margins(_whole(np.asarray(in_leaf.T @ amounts)), groups[0], groups[1], origin)
 
