@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from datetime import date, datetime, time, timedelta
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,6 @@ import pytest
 
 import spexplain
 from spexplain.cli import read
-from spexplain.cli.columns import leaves_of_rows
 
 FORMATS = ["csv", "tsv", "parquet", "arrow", "jsonl", "csv.gz", "jsonl.gz"]
 READERS = {
@@ -112,40 +112,118 @@ def test_values_at_thresholds(run, model, tmp_path):
             np.testing.assert_array_equal(found, expected)
 
 
-def test_missing_values(run, model, tmp_path):
+def test_missing_values(run, model, iris, tmp_path):
+    """Rows without a value, or with one that cannot be read, take the side that the model says."""
     (tmp_path / "t.csv").write_text(
         "petal length (cm),petal width (cm),sepal length (cm),sepal width (cm)\n"
         "1.0,,1,1\n,1.0,1,1\n5.0,,1,1\n6.0,3.0,1,1\n6.0,three,1,1\n"
     )
     result = run("predict", model, tmp_path / "t.csv")
-    leaves = pl.read_csv(result.stdout_bytes)["leaf"].to_list()
-    assert [leaf is None for leaf in leaves] == [False, True, True, False, True]
-    assert "3 of 5 rows got no label" in result.stderr
+    holed = pl.DataFrame(
+        {
+            "petal length (cm)": [1.0, None, 5.0, 6.0, 6.0],
+            "petal width (cm)": [None, 1.0, None, 3.0, None],
+            "sepal length (cm)": 1.0,
+            "sepal width (cm)": 1.0,
+        }
+    )
+    expected = spexplain.from_json(model.read_bytes()).predict(holed)
+    assert pl.read_csv(result.stdout_bytes)["leaf"].to_list() == expected.tolist()
+    assert "1 row with a value of petal width (cm) that is no number: three" in result.stderr
+    assert "1 row lacks a value of petal length (cm), as no training row did" in result.stderr
+    assert "2 rows lack a value of petal width (cm), as no training row did" in result.stderr
 
 
-def test_leaves_of_rows_with_holes():
-    tree = spexplain.Tree.root(n_features=2, size=9).split(0, feature=0, threshold=0.0)
-    tree = tree.split(2, feature=1, threshold=0.0, lower=-1.0)
-    nan = np.nan
-    X = np.array([[-1, nan], [1, nan], [nan, 1], [1, -0.5], [1, 3], [nan, nan]])
-    assert leaves_of_rows(tree, X).tolist() == [0, -1, -1, 1, 2, -1]
+@pytest.fixture
+def shop():
+    """Columns of every kind that files have, of rows in four groups."""
+    random = np.random.default_rng(0)
+    n_rows = 400
+    start = datetime(2024, 1, 1)
+    spent = random.integers(0, 500, n_rows) / 2
+    frame = pl.DataFrame(
+        {
+            "channel": random.choice(["app", "web", "shop", "=fax", "1,234", ""], n_rows),
+            "member": random.random(n_rows) < 0.4,
+            "orders": random.integers(0, 9, n_rows),
+            "spent": [None if x > 225 else x for x in spent.tolist()],
+            "since": [start.date() + timedelta(int(x)) for x in random.integers(0, 300, n_rows)],
+            "seen": [start + timedelta(minutes=int(x)) for x in random.integers(0, 9999, n_rows)],
+            "at": [time(int(x) // 60, int(x) % 60) for x in random.integers(0, 1440, n_rows)],
+        }
+    )
+    groups = {
+        "channel": pl.col("channel").is_in(["app", "=fax", "1,234"]),
+        "member": "member",
+        "orders": pl.col("orders") > 4,
+        "spent": (pl.col("spent") > 100).fill_null(True),
+        "since": pl.col("since") < date(2024, 5, 20),
+        "seen": pl.col("seen") < datetime(2024, 1, 3, 10, 30),
+        "at": pl.col("at") < time(9, 30),
+    }
+    return frame, groups
 
 
-def test_encoded_text_and_booleans(run, iris, tmp_path):
-    more = iris.with_columns(
-        color=pl.when(pl.col("species") == "setosa").then(pl.lit("a=b")).otherwise(pl.lit("red")),
-        wet=pl.col("petal width (cm)") > 1.6,
-    ).select("color", "wet", "species")
-    for format, write in (("csv", more.write_csv), ("parquet", more.write_parquet)):
-        path, labels = tmp_path / f"t.{format}", tmp_path / f"labels.{format}.csv"
-        write(path)
-        arguments = ("-l", "species", "-m", "cart", "--text", "onehot", "-q")
-        saved = tmp_path / f"{format}.json"
-        result = run("explain", path, *arguments, "--json", saved, "-o", labels)
-        assert result.exit_code == 0, result.stderr
-        found = run("predict", saved, path)
-        assert found.stdout == labels.read_text()
-        assert "color=a=b" in saved.read_text()
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("tested", ["channel", "member", "orders", "spent", "since", "seen", "at"])
+def test_columns_of_every_kind(run, shop, tmp_path, format, tested):
+    """What explain reads, predict reads alike: in any format, and from the tested column alone."""
+    frame, groups = shop
+    frame = frame.with_columns(y=groups[tested]).with_columns(y=pl.col("y").cast(pl.Int8) + 1)
+    frame = frame.with_columns(y=pl.when(pl.int_range(pl.len()) < 5).then(3).otherwise("y"))
+    path, model, labels = tmp_path / f"t.{format}", tmp_path / "m.json", tmp_path / "labels.csv"
+    write = {"csv": "csv", "parquet": "parquet", "jsonl": "ndjson", "arrow": "ipc"}[format]
+    getattr(frame, f"write_{write}")(path)
+    options = ("-m", "cart", "--leaves", 2, "--json", model, "-o", labels, "--features", tested)
+    result = run("explain", path, "-l", "y", *options)
+    assert result.exit_code == 0, result.stderr
+    assert "≤ 0.5" not in result.stdout
+    result = run("predict", model, path)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == labels.read_text()
+    assert result.stderr == ""
+    for other in ("csv", "parquet", "jsonl"):
+        name = {"jsonl": "ndjson"}.get(other, other)
+        getattr(frame.select(tested), f"write_{name}")(tmp_path / f"only.{other}")
+        only = run("predict", model, tmp_path / f"only.{other}")
+        assert only.stdout == labels.read_text(), (other, only.stderr)
+
+
+def test_values_never_seen_in_training(run, shop, tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "_N_BATCH_BYTES", 50)
+    frame, groups = shop
+    frame.with_columns(y=groups["channel"]).write_csv(tmp_path / "t.csv")
+    model = tmp_path / "m.json"
+    run("explain", tmp_path / "t.csv", "-l", "y", "--features", "channel", "--json", model)
+    (tmp_path / "new.csv").write_text("other,channel\n" + "1,telex\n2,web\n3,post\n4,telex\n" * 9)
+    result = run("predict", model, tmp_path / "new.csv", "--keep", "other")
+    wanted = (
+        "27 rows with a value of channel never seen in training: telex, post; it counts as missing."
+    )
+    assert result.stderr == f"Note: {wanted}\n"
+    missing = pl.DataFrame({"channel": pl.Series([None], dtype=pl.String)})
+    leaf = int(spexplain.from_json(model.read_bytes()).predict(missing)[0])
+    found = pl.read_csv(result.stdout_bytes)
+    assert found.columns == ["other", "leaf", "cluster"]
+    assert set(found.filter(pl.col("other") != 2)["leaf"]) == {leaf}
+
+
+def test_a_tested_column_that_is_not_there(run, shop, tmp_path):
+    frame, groups = shop
+    frame.with_columns(y=groups["channel"]).write_csv(tmp_path / "t.csv")
+    model, out = tmp_path / "m.json", tmp_path / "out.csv"
+    options = ("--features", "channel,orders", "--leaves", 3, "-m", "cart", "--json", model)
+    run("explain", tmp_path / "t.csv", "-l", "y", *options)
+    for name, end in (
+        ("chanel", "has no column channel, which the model tests; did you mean chanel?"),
+    ):
+        (tmp_path / "new.csv").write_text(f"{name},orders\nweb,3\n")
+        result = run("predict", model, tmp_path / "new.csv", "-o", out)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Error: ")
+        assert result.stderr.strip().endswith(end)
+        assert len(result.stderr.splitlines()) == 1
+        assert not out.exists()
 
 
 def test_models_without_clusters(run, files, tmp_path):
@@ -248,11 +326,11 @@ def test_names_that_look_like_patterns(run, tmp_path, format, name):
     path, model, labels = tmp_path / f"t.{format}", tmp_path / "m.json", tmp_path / "labels.csv"
     write = {"csv": "csv", "parquet": "parquet", "jsonl": "ndjson", "arrow": "ipc"}[format]
     getattr(frame, f"write_{write}")(path)
-    options = ("-m", "cart", "--ignore", "yes", "--text", "onehot", "--json", model, "-o", labels)
+    options = ("-m", "cart", "--ignore", "yes", "--json", model, "-o", labels)
     result = run("explain", path, "-l", "^y.*$", *options, "--features", f"{name},ab")
     assert result.exit_code == 0, result.stderr
     names = spexplain.from_json(model.read_bytes()).feature_names_in_
-    assert list(names) == [name, "ab", "abc=u", "abc=v"]
+    assert list(names) == [name, "ab", "abc"]
     result = run("predict", model, path)
     assert result.exit_code == 0, result.stderr
     assert result.stdout == labels.read_text()
@@ -272,8 +350,8 @@ def test_text_in_columns_whose_names_look_like_patterns(run, tmp_path, name):
     )
     frame.write_csv(tmp_path / "t.csv")
     model, labels = tmp_path / "m.json", tmp_path / "labels.csv"
-    options = ("-m", "cart", "--text", "onehot", "--json", model, "-o", labels)
+    options = ("-m", "cart", "--keep", name, "--json", model, "-o", labels)
     result = run("explain", tmp_path / "t.csv", "-l", "y", *options)
     assert result.exit_code == 0, result.stderr
-    assert f"{name}=p" in result.stdout
+    assert spexplain.from_json(model.read_bytes()).explanation_.used == [1]
     assert run("predict", model, tmp_path / "t.csv").stdout == labels.read_text()

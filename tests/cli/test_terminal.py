@@ -81,7 +81,7 @@ def test_a_terminal_that_knows_only_ascii(files, environment, process):
     environment = {**environment, "PYTHONIOENCODING": "ascii"}
     result = process("explain", files["csv"], "-l", "species", "-m", "cart", env=environment)
     assert result.returncode == 0
-    assert b"petal length (cm) ? 2.45" in result.stdout
+    assert b"petal length (cm) ? 2\n" in result.stdout
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -94,7 +94,7 @@ def test_long_names_and_deep_trees(run, tmp_path, monkeypatch, width):
     result = run("explain", tmp_path / "t.csv", "-l", "y", "-m", "cart")
     assert result.exit_code == 0, result.stderr
     assert max(cell_len(line) for line in result.stdout.splitlines()) <= width
-    assert " ≤ 27.5" in result.stdout
+    assert " ≤ 27\n" in result.stdout
 
 
 @pytest.mark.parametrize("width", range(3, 30))

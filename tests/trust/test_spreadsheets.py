@@ -48,7 +48,7 @@ def table(tmp_path):
         }
     )
     frame.write_parquet(tmp_path / "table.parquet")
-    options = ("-l", "@kind", "-m", "cart", "--text", "onehot", "--json", tmp_path / "model.json")
+    options = ("-l", "@kind", "-m", "cart", "--json", tmp_path / "model.json")
     run("explain", tmp_path / "table.parquet", *options, "-o", tmp_path / "labels.csv", "-q")
     return tmp_path
 
@@ -101,11 +101,11 @@ def test_what_predict_wrote_can_be_predicted_again(table):
     assert again["leaf"].to_list() == first["leaf"].to_list()
 
 
-def test_encoded_texts_are_found_again(tmp_path):
+def test_texts_are_found_again(tmp_path):
     values = ["=a" if x % 2 else "b" for x in range(40)]
     frame = pl.DataFrame({"text": values, "rest": [0.0] * 40, "kind": values})
     frame.write_csv(tmp_path / "t.csv")
-    options = ("-l", "kind", "-m", "cart", "--text", "onehot", "--json", tmp_path / "m.json", "-q")
+    options = ("-l", "kind", "-m", "cart", "--keep", "text", "--json", tmp_path / "m.json", "-q")
     run("explain", tmp_path / "t.csv", *options)
     plain = run("predict", tmp_path / "m.json", tmp_path / "t.csv")
     kept = run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--keep", "text,rest")

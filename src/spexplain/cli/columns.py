@@ -187,9 +187,11 @@ def _labels(
         if noise != "ignore" and is_noise.sum() == is_missing.sum():
             known = [str(each) for each in series.unique().drop_nulls().cast(pl.String)]
             raise UserError(f"--noise: no row has the label {noise}{closest(noise, known)}")
-        filler = pl.Series([text]).cast(series.dtype, strict=False)[0]
-        series = series.fill_null(filler)
-        named = noise if noise == "ignore" else filler
+        if noise != "ignore":
+            named = series.filter(is_noise & ~is_missing)[0]
+        if is_missing.any():
+            unnamed = str(_NOISE) if series.dtype == pl.String else _NOISE
+            series = series.fill_null(unnamed if noise == "ignore" else named)
     clusters = series.filter(~is_noise).unique()
     if len(clusters) < 2:
         count = "one cluster" if is_noise.any() else "one value"
@@ -280,27 +282,31 @@ def _usable(frame: "pl.DataFrame", file: TableFile, terminal: Terminal) -> "pl.D
 
     made: list[pl.Series] = []
     left_out: dict[str, list[str]] = {"empty": [], "nested": []}
-    for column in frame.get_columns():
+    for name in frame.columns:
+        column = _nameless(frame, name)
         dtype = column.dtype
         if column.null_count() == len(column):
-            left_out["empty"].append(column.name)
-        elif dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            left_out["nested"].append(column.name)
-        elif dtype == pl.String:
-            text = column.alias("")
-            dates = iso_dates(text) if file.is_text or file.format == "jsonl" else None
+            left_out["empty"].append(name)
+            continue
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            left_out["nested"].append(name)
+            continue
+        if dtype == pl.String:
+            dates = iso_dates(column) if file.is_text or file.format == "jsonl" else None
             if dates is None:
-                _hint_at_numbers(text, column.name, terminal)
-            made.append((text if dates is None else dates).alias(column.name))
-        else:
-            is_wide = dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128)
-            made.append(column.cast(pl.Float64) if is_wide else column)
+                _hint_at_numbers(column, name, terminal)
+            column = column if dates is None else dates
+        elif dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128):
+            column = column.cast(pl.Float64)
+        made.append(column.alias(name))
     for kind, names in left_out.items():
         if names:
             terminal.note(f"Left out {counted(len(names), f'{kind} column')}: {listed(names)}.")
     if not made:
         raise UserError(f"{file.name} has no column to explain clusters with.")
-    _note_huge([column.name for column in made if _is_huge(frame[column.name])], terminal)
+    _note_huge(
+        [column.name for column in made if _is_huge(_nameless(frame, column.name))], terminal
+    )
     return pl.DataFrame(made)
 
 
@@ -323,11 +329,12 @@ def _note_huge(names: list[str], terminal: Terminal) -> None:
 def _check_values(X: "pl.DataFrame", missing: str) -> None:
     """Refuse infinite values and, if asked to, missing ones."""
     infinite, empty = {}, {}
-    for column in X.get_columns():
+    for name in X.columns:
+        column = _nameless(X, name)
         if column.dtype.is_float():
-            infinite[column.name] = int(column.is_infinite().sum())
+            infinite[name] = int(column.is_infinite().sum())
             column = column.fill_nan(None)
-        empty[column.name] = column.null_count()
+        empty[name] = column.null_count()
     if any(infinite.values()):
         raise UserError(
             f"Infinite values in {_told(infinite)}; replace them, or leave out columns by --ignore."

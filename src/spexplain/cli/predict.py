@@ -228,15 +228,11 @@ def _sources(tested: list["Column"], schema: "pl.Schema", file: "TableFile") -> 
 
     found = {column.name: source_column(column, schema) for column in tested}
     absent = [name for name, source in found.items() if source is None]
-    if len(absent) == 1:
+    if absent:
+        noun = "column" if len(absent) == 1 else "columns"
         end = closest(absent[0], schema)
         raise UserError(
-            f"{file.name} has no column {absent[0]}, which the model tests{end}", status=2
-        )
-    if absent:
-        raise UserError(
-            f"{file.name} has no columns {listed(absent)}, which the model tests (it has {listed(schema, 12)}).",
-            status=2,
+            f"{file.name} has no {noun} {listed(absent)}, which the model tests{end}", status=2
         )
     return [str(source) for source in found.values()]
 

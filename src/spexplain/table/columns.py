@@ -232,12 +232,14 @@ def _series_of(X: Any, names: Sequence[str] | None = None) -> list[tuple[str, Se
             (name, objects[:, place]) for place, name in enumerate(default_names(objects.shape[1]))
         ]
     if nw.dependencies.is_pandas_dataframe(X):  # names need not be texts, nor differ
-        chosen = (
+        places = (
             range(X.shape[1]) if names is None else [list(X.columns).index(each) for each in names]
         )
-        return [(str(X.columns[i]), nw.from_native(X.iloc[:, i], series_only=True)) for i in chosen]
+        return [(str(X.columns[i]), nw.from_native(X.iloc[:, i], series_only=True)) for i in places]
     frame = nw.from_native(X, eager_only=True)
-    return [(name, frame[name]) for name in (frame.columns if names is None else names)]
+    # Without their names: methods of polars look for patterns such as ^a.*$ in them.
+    chosen = frame.columns if names is None else names
+    return [(name, frame[name].alias("")) for name in chosen]
 
 
 def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
