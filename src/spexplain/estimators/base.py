@@ -36,7 +36,13 @@ from spexplain.objectives import Objective, with_extra
 from spexplain.references.named import cluster, takes_entries
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows, Table
-from spexplain.table.columns import column_numbers, is_text_vectorizer, names_of
+from spexplain.table.columns import (
+    column_names,
+    column_numbers,
+    is_frame,
+    is_text_vectorizer,
+    names_of,
+)
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_sparse
 from spexplain.table.read import read_rows, read_table
@@ -619,10 +625,12 @@ def _check_size(n_leaves: int, n_clusters: int) -> None:
 
 def _column_names(X: Any) -> tuple[str | int, ...] | None:
     """Return the names of a table's columns if they are texts, or if they are whole numbers."""
-    columns = getattr(X, "columns", None)
-    if columns is None:
+    if is_frame(X):
+        names = column_names(X)
+    elif (columns := getattr(X, "columns", None)) is not None:
+        names = list(columns)
+    else:
         return None
-    names = list(columns)
     if all(isinstance(name, str) for name in names):
         return tuple(str(name) for name in names)
     return tuple(int(name) for name in names) if all(map(is_integer, names)) else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from sklearn import __version__
 
-from spexplain.aliases import Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_choice, is_integer
 from spexplain.exceptions import quoted
 from spexplain.messages import one_line
@@ -120,6 +120,20 @@ def is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame, which need be neither texts nor different.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from spexplain.table.columns import column_names
+    >>> column_names(pd.DataFrame([[1, 2]], columns=["age", "age"]))
+    ['age', 'age']
+    """
+    is_pandas = nw.dependencies.is_pandas_dataframe(X)
+    return list(X.columns if is_pandas else nw.from_native(X).columns)
+
+
 def kinds_of(X: Any) -> Kind | tuple[Kind, ...]:
     """Return the kinds of the columns of a table of numbers as the user brought it: one for all, or each.
 
@@ -164,6 +178,22 @@ def holds_numbers(X: Any) -> bool:
         for dtype in frame.schema.values()
     )
     return plain and not any(frame[name].null_count() for name in frame.columns)
+
+
+def large_numbers(X: Any) -> list[tuple[str, Array]]:
+    """Return the columns, with their names, that hold whole numbers beyond 2**53, which floats round."""
+    if not is_frame(X):
+        is_whole = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iu"
+        if not is_whole or X.dtype.itemsize < 8 or not X.size or not _is_large(X):
+            return []
+        return [(f"x{place}", x) for place, x in enumerate(X.T) if _is_large(x)]
+    whole = (each for each in _series_of(X) if each[1].dtype in (nw.Int64, nw.UInt64))
+    known = ((name, series.drop_nulls().to_numpy()) for name, series in whole)
+    return [(name, x) for name, x in known if len(x) and _is_large(x)]
+
+
+def _is_large(x: Array) -> bool:
+    return int(x.max()) > 2**53 or int(x.min()) < -(2**53)
 
 
 def encoded(X: Any) -> tuple[Matrix, tuple[Column, ...]]:
@@ -247,6 +277,11 @@ def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
     dtype = series.dtype
     if dtype in _OBJECT_TYPES:
         return _encoded_objects(series, name)
+    if not isinstance(series, np.ndarray) and (dtype.is_nested() or dtype == nw.Binary):
+        raise ValueError(
+            f"X holds values of type {dtype} in column {name!r}; a tree tests numbers, texts, booleans, "
+            "dates and durations, so make columns of these or leave it out."
+        )
     kind = kind_of_dtype(dtype) if isinstance(series, np.ndarray) else _kind(dtype)
     zone = getattr(dtype, "time_zone", None) if kind == "date" else None
     column = Column(name, kind, zone=None if zone is None else str(zone))
@@ -294,13 +329,8 @@ def _encoded_as(series: Series, column: Column) -> Floats:
             return np.where(np.isnat(moments), np.nan, moments.astype(np.int64))
         if column.kind == "date":
             return _microseconds(series, column)
-        if column.kind == "duration" and dtype in (nw.Duration, nw.Time):
-            is_clock = dtype == nw.Time  # nanoseconds since midnight
-            return (
-                _floats(series.cast(nw.Int64)) / 1000
-                if is_clock
-                else _floats(series.dt.total_microseconds())
-            )
+        if column.kind == "duration":
+            return _spans(series)
         if column.kind == "boolean" and dtype in _OBJECT_TYPES:
             return _each(series, _flag)
         return _floats(series)
@@ -353,12 +383,36 @@ def _microseconds(series: Series, column: Column) -> Floats:
     return _floats(series.dt.timestamp("us"))
 
 
+def _spans(series: Series) -> Floats:
+    """Return durations, or times of a day, in microseconds."""
+    dtype = series.dtype
+    is_listed = dtype in _OBJECT_TYPES
+    if not is_listed and dtype == nw.Time:
+        if series.implementation.is_polars():  # nanoseconds since midnight
+            return _floats(series.cast(nw.Int64())) / 1000
+        is_listed = True
+    if is_listed:
+        return _each(series, _span)
+    if dtype != nw.Duration:
+        raise ValueError(f"type {dtype}")
+    return _floats(series.dt.total_microseconds())
+
+
+def _span(value: Any) -> float:
+    """Return a duration, or a time of a day, in microseconds."""
+    if isinstance(value, time):
+        value = datetime.combine(date.min, value) - datetime.min
+    if isinstance(value, timedelta):
+        return float(value // timedelta(microseconds=1))
+    return float(np.timedelta64(value, "us").astype(np.int64))
+
+
 def _moment(value: Any) -> float:
     """Return a date as microseconds since 1970."""
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     return float(np.datetime64(value, "us").astype(np.int64))
 
 
@@ -379,8 +433,14 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
     different, places = _different(series)
     known = [value for value in different if not is_missing(value)]
     kind = _kind_of_objects(known)
+    if kind == "number" and series.dtype in (nw.Categorical, nw.Enum):
+        kind = "category"  # numbers that are names, as the user has said
     if kind != "category":
         zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}
+        if len(zones) == 2:
+            raise ValueError(
+                f"X holds dates with and without a time zone in column {name!r}; give all of them one."
+            )
         column = Column(name, kind, zone="UTC" if zones == {True} else None)
         return (values := _encoded_as(series, column)), _settled(column, values)
     column = Column(name, "category", _categories(series, known))
@@ -402,22 +462,25 @@ _OBJECTS: dict[Kind, Any] = {
     "boolean": bool | np.bool_,
     "number": int | float | Decimal | np.number,
     "date": date | np.datetime64,
-    "duration": timedelta | np.timedelta64,
+    "duration": timedelta | np.timedelta64 | time,
 }
 
 
 def _categories(series: Series, known: list[Any]) -> tuple[Any, ...]:
     """Return the values of a category: in their own order if they have one, else sorted."""
-    present = {_plain(value) for value in known}
+    plain = map(_plain, known)
+    present = {(isinstance(value, bool), value): value for value in plain}  # True is not 1
     if not isinstance(series, np.ndarray) and series.dtype == nw.Enum:
-        listed = series.cat.get_categories().to_list()
-        return tuple(each for each in map(_plain, listed) if each in present)
-    return tuple(sorted(present, key=lambda value: (type(value).__name__, value)))
+        listed = set(present.values())
+        return tuple(each for each in map(_plain, series.dtype.categories) if each in listed)
+    return tuple(sorted(present.values(), key=lambda value: (type(value).__name__, value)))
 
 
 def _plain(value: Any) -> Any:
     """Return a category as a value of Python: text, number or boolean; anything else as its text."""
     value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
     return value if isinstance(value, str | int | float | bool) else str(value)
 
 

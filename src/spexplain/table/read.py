@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from spexplain.aliases import Matrix
+from spexplain.exceptions import ColumnWarning, warn_caller
 from spexplain.table.base import Rows, Table
 from spexplain.table.checks import (
     check_finite,
@@ -21,11 +22,13 @@ from spexplain.table.checks import (
     rows_differ,
 )
 from spexplain.table.columns import (
+    column_names,
     encode_rows,
     encoded,
     holds_numbers,
     is_frame,
     kinds_of,
+    large_numbers,
     readable,
 )
 from spexplain.table.device import DeviceTable
@@ -78,6 +81,9 @@ def read_table(X: Any, estimator: Any) -> Table:
         X = on_host(X)
     if is_sparse(X) or is_sparse_frame(X):
         return _read_entries(X, estimator)
+    if is_frame(X):
+        _check_frame(X)
+    _warn_of_merged_numbers(X)
     if holds_objects(X):
         return _read_objects(X, estimator)
     values = _as_matrix(X, estimator, reset=True)
@@ -92,6 +98,34 @@ def read_table(X: Any, estimator: Any) -> Table:
     if seen.has_missing:
         table = replace(table, described=_with_missing(table))
     return table.kept(seen.checksum) if is_shared else table
+
+
+def _check_frame(X: Any) -> None:
+    """Refuse a data frame without columns, or with names that scikit-learn does not take, in one sentence."""
+    if not X.shape[1]:
+        check_length(X.shape[0], 0, least_rows=2)
+    names = column_names(X)
+    if len({isinstance(name, str) for name in names}) == 2:
+        raise TypeError(
+            "X has some column names that are texts and some that are not; make all of them texts, for example by "
+            "X.columns = X.columns.astype(str)."
+        )
+    ((name, count),) = Counter(names).most_common(1)
+    if count > 1:
+        raise ValueError(
+            f"X has more than one column {name!r}; give every column a name of its own."
+        )
+
+
+def _warn_of_merged_numbers(X: Any) -> None:
+    """Say which columns hold different whole numbers that are one number as floats."""
+    for name, x in large_numbers(X):
+        if len(np.unique(x)) > len(np.unique(x.astype(np.float64))):
+            warn_caller(
+                f"Column {name!r} holds whole numbers beyond 2**53 of which neighbours count as equal; pass them as "
+                "texts, or less a constant, to tell them apart.",
+                ColumnWarning,
+            )
 
 
 def _with_missing(table: Table) -> tuple[Column, ...]:
@@ -184,12 +218,12 @@ def _check_tested(values: Matrix, model: Any) -> None:
 
 
 def _has_names(X: Any) -> bool:
-    return is_frame(X) and all(isinstance(name, str) for name in X.columns)
+    return is_frame(X) and all(isinstance(name, str) for name in column_names(X))
 
 
 def _check_names(X: Any, wanted: list[str]) -> None:
     """Refuse a data frame without a column that the tree tests, or with two of that name."""
-    counts = Counter(X.columns)
+    counts = Counter(column_names(X))
     absent = [name for name in wanted if not counts[name]]
     if absent:
         raise ValueError(

@@ -69,10 +69,9 @@ def _settled_test(tree: Tree, node: int, test: Test, around: NodeValues, column:
         lower = column.between(float(around.lower_below[node]), float(around.lower_above[node]))
     if not (isnan(below) or isnan(above)):
         upper = column.between(below, above)
-    elif around.n_missing[node] and lower == -np.inf:
+    elif around.n_missing[node] and lower == -np.inf and missing == isnan(below):
         # Only missing values are told from others.
-        upper = -np.inf if isnan(below) else np.inf
-        missing = isnan(below)
+        upper = -np.inf if missing else np.inf
     if not lower < upper and upper > -np.inf:  # the bounds of an interval may round to one number
         lower, upper = test.lower, test.upper
     return replace(test, lower=lower, upper=upper, missing=missing)
@@ -92,7 +91,7 @@ def rounded(
     tolerance : float
         Share of all rows that may change sides at one test.
     least : int
-        Rows that every side must keep.
+        Rows that every side, and every leaf below it, must keep.
 
     Returns
     -------
@@ -102,8 +101,9 @@ def rounded(
         The tests that left their gap, parents first.
     """
     n_most = int(tolerance * len(table))
-    tests, changes = {}, []
+    changes = []
     members: dict[int, Ints] = {0: np.arange(len(table))}
+    fewest = np.minimum(_leaf_sizes(tree, table), max(1, least))
     for node, test in tree.tests.items():
         rows, column = members.pop(node), table.columns[test.feature]
         x = table.select([test.feature]).to_host("round_to", "use round_to=None")[rows, 0]
@@ -112,11 +112,18 @@ def rounded(
         if test.values is None and test.lower == -np.inf and np.isfinite(test.upper):
             found = _rounder(test, column, x, n_most, max(1, least))
         before, after = test.passes(x), found.passes(x)
+        changed = tree.retested({node: found})
+        if (before != after).any() and (_leaf_sizes(changed, table) < fewest).any():
+            found, after, changed = test, before, tree  # a leaf below would be left with too few
+        tree = changed
         if n_changed := int(np.count_nonzero(before != after)):
             changes.append(RoundedTest(node, test.text(column), found.text(column), n_changed))
-        tests[node] = found
         members[int(tree.left[node])], members[int(tree.right[node])] = rows[after], rows[~after]
-    return tree.retested(tests), changes
+    return tree, changes
+
+
+def _leaf_sizes(tree: Tree, table: Table) -> Ints:
+    return np.bincount(table.leaves(tree), minlength=tree.n_leaves)
 
 
 def _rounder(test: Test, column: Column, x: Floats, n_most: int, least: int) -> Test:
