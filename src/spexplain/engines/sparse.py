@@ -42,10 +42,11 @@ class Pieces(NamedTuple):
 
 
 class SparseNode(NamedTuple):
-    """The rows of a node, what the ledger remembers of them, and their entries piece by piece."""
+    """The rows of a node, what the ledger remembers of them, their sums, and their entries piece by piece."""
 
     rows: Array  # int32, ascending
     state: LabelCounts
+    side: Side
     pieces: Array  # int32, ascending
     counts: Array  # int32: rows in each
 
@@ -86,13 +87,17 @@ class SparseSearch:
         rows = np.arange(self.n_samples, dtype=np.int32)
         counts = self.pieces.counts.copy()  # a split writes there
         pieces = np.arange(len(counts), dtype=np.int32)
-        return SparseNode(rows, self.ledger.root(), pieces, counts)
+        return self._node(rows, self.ledger.root(), pieces, counts)
+
+    def _node(self, rows: Array, state: LabelCounts, pieces: Array, counts: Array) -> SparseNode:
+        side = self.ledger.node(state, rows)
+        return SparseNode(rows, state, side, pieces, counts)
 
     def size(self, node: SparseNode) -> int:
         return len(node.rows)
 
     def value(self, node: SparseNode) -> float:
-        return self.objective.leaf_value(self.ledger.node(node.state, node.rows))
+        return self.objective.leaf_value(node.side)
 
     def split(self, node: SparseNode, cut: Cut) -> tuple[SparseNode, SparseNode]:
         is_left = self._passing(node.rows, cut)
@@ -101,20 +106,19 @@ class SparseSearch:
         own, rest = self._parted(node, node.rows[is_left if smaller_is_left else ~is_left])
         parts = (own, rest) if smaller_is_left else (rest, own)
         return (
-            SparseNode(node.rows[is_left], left, *parts[0]),
-            SparseNode(node.rows[~is_left], right, *parts[1]),
+            self._node(node.rows[is_left], left, *parts[0]),
+            self._node(node.rows[~is_left], right, *parts[1]),
         )
 
     def best_cuts(self, nodes: Sequence[SparseNode], rival: float = np.inf) -> list[Cut | None]:
         return [self._best_cut(node) for node in nodes]
 
     def _best_cut(self, node: SparseNode) -> Cut | None:
-        side = self.ledger.node(node.state, node.rows)
         is_flat = self.objective.flat_if_pure and self.ledger.is_pure(node.state)
         best: Cut | None = None
 
         def search(block: slice) -> Cut | None:
-            return self._best_in_block(node, side, block, first=is_flat)
+            return self._best_in_block(node, block, first=is_flat)
 
         blocks = self._blocks(node.pieces)
         if is_flat:  # all cuts tie: the first one found is the answer
@@ -125,10 +129,12 @@ class SparseSearch:
             best = min(cuts, key=lambda cut: cut.score, default=None)  # the first of equals
         if best is None:
             return None
-        return best._replace(priority=float(self.objective.priority(best.score, side)))
+        return best._replace(priority=float(self.objective.priority(best.score, node.side)))
 
     def _blocks(self, pieces: Array) -> list[slice]:
         """Return parts of a list of pieces that begin where a column does."""
+        if len(pieces) <= _BLOCK:
+            return [slice(0, len(pieces))]
         starts = self.pieces.column_starts
         wanted = pieces[_BLOCK : len(pieces) : _BLOCK]
         columns = np.searchsorted(starts, wanted, side="right") - 1
@@ -136,13 +142,11 @@ class SparseSearch:
         ends = [*borders, len(pieces)]
         return [slice(a, b) for a, b in zip([0, *borders], ends, strict=True) if a < b]
 
-    def _best_in_block(
-        self, node: SparseNode, side: Side, block: slice, *, first: bool
-    ) -> Cut | None:
+    def _best_in_block(self, node: SparseNode, block: slice, *, first: bool) -> Cut | None:
         cuts = []
         for is_above in self.signs:
-            gaps = self._gaps(node, side, block, is_above=is_above)
-            score, place = self._best(len(node.rows), side, gaps.fields, first=first)
+            gaps = self._gaps(node, block, is_above=is_above)
+            score, place = self._best(node, gaps.fields, first=first)
             if score < np.inf:
                 low, high = gaps.around[:, place].tolist()
                 cuts.append(Cut(int(gaps.which[place]), midpoint(low, high), score, score))
@@ -175,9 +179,9 @@ class SparseSearch:
         own, rest = moved > 0, stay > 0
         return (node.pieces[own], moved[own]), (node.pieces[rest], stay[rest])
 
-    def _gaps(self, node: SparseNode, side: Side, block: slice, *, is_above: bool) -> Gaps:
+    def _gaps(self, node: SparseNode, block: slice, *, is_above: bool) -> Gaps:
         """Return the gaps above zero, or below, of some columns, ascending."""
-        pieces, counts = node.pieces[block], node.counts[block].astype(np.int64)
+        side, pieces, counts = node.side, node.pieces[block], node.counts[block].astype(np.int64)
         values = self.pieces.values[pieces].astype(np.float64)
         columns = np.searchsorted(self.pieces.column_starts, pieces, side="right") - 1
         n_stored = np.bincount(columns, counts, self.n_features)
@@ -210,14 +214,14 @@ class SparseSearch:
             column[ascending],
         )
 
-    def _best(self, n_rows: int, side: Side, fields: Ints, *, first: bool) -> tuple[float, int]:
+    def _best(self, node: SparseNode, fields: Ints, *, first: bool) -> tuple[float, int]:
         """Return score and place of the best cut, or of the first; infinity if there is none."""
         if not fields.shape[1]:
             return np.inf, 0
-        left, right = both_sides(fields, side)
-        valid = has_enough(fields[5], n_rows, self.min_samples_leaf)
+        left, right = both_sides(fields, node.side)
+        valid = has_enough(fields[5], len(node.rows), self.min_samples_leaf)
         sums = CutSums(left, right, fields[4], fields[5])
-        scores = admissible_scores(self.objective, sums, side, valid)
+        scores = admissible_scores(self.objective, sums, node.side, valid)
         place = int(np.argmax(scores < np.inf) if first else np.argmin(scores))
         return float(scores[place]), place
 
@@ -231,6 +235,8 @@ class CompiledSparseSearch(SparseSearch):
 
         self.scores = scores_of(self.objective, self.ledger)
         self.room = np.zeros(len(self.pieces.values), dtype=np.int32)
+        weight, degree, size = self.ledger.per_cluster
+        self.clusters = np.stack([weight, 2 * weight, degree, size], axis=1)
 
     def _cut(self, X: Any, labels: Array, n_labels: int) -> Pieces:
         return cut_to_pieces_compiled(X, labels, n_labels)
@@ -240,7 +246,7 @@ class CompiledSparseSearch(SparseSearch):
     ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         from spexplain.kernels.sparse import part_pieces
 
-        starts, (_, _, pieces, counts) = self.pieces.row_starts, node
+        starts, (*_, pieces, counts) = self.pieces.row_starts, node
         n_most = min(len(pieces), int(np.sum(starts[rows + 1] - starts[rows], dtype=np.int64)))
         own = np.empty(n_most, dtype=np.int32), np.empty(n_most, dtype=np.int32)
         n_own, n_rest = part_pieces(
@@ -248,7 +254,7 @@ class CompiledSparseSearch(SparseSearch):
         )
         return _shortened(*own, n_own), _shortened(pieces, counts, n_rest)
 
-    def _gaps(self, node: SparseNode, side: Side, block: slice, *, is_above: bool) -> Gaps:
+    def _gaps(self, node: SparseNode, block: slice, *, is_above: bool) -> Gaps:
         from spexplain.kernels.sparse import sweep_pieces
 
         pieces = node.pieces[block]
@@ -257,16 +263,16 @@ class CompiledSparseSearch(SparseSearch):
             np.empty((len(pieces), 2)).T,
             np.empty(len(pieces), dtype=np.int64),
         )
-        weight, degree, size = self.ledger.per_cluster
-        tied = 2 * weight * (node.state.totals - 1)
+        clusters = self.clusters.copy()
+        clusters[:, 1] *= node.state.totals - 1
         n_gaps = sweep_pieces(
             pieces,
             node.counts[block],
             self.pieces.column_starts,
             self.pieces.values,
             self.pieces.labels,
-            np.stack([weight, tied, degree, size], axis=1),
-            np.array([*side, len(node.rows)]),
+            clusters,
+            np.array([*node.side, len(node.rows)]),
             is_above,
             np.zeros(self.ledger.n_labels, dtype=np.int64),
             *gaps,
@@ -276,14 +282,14 @@ class CompiledSparseSearch(SparseSearch):
             return found
         return Gaps(found.fields[:, ::-1], found.around[:, ::-1], found.which[::-1])
 
-    def _best(self, n_rows: int, side: Side, fields: Ints, *, first: bool) -> tuple[float, int]:
+    def _best(self, node: SparseNode, fields: Ints, *, first: bool) -> tuple[float, int]:
         from spexplain.engines.histogram.scores import SearchedNode
 
         if not fields.shape[1]:
             return np.inf, 0
-        record = Side(*map(int, side))
-        node = SearchedNode(None, record, n_rows, n_rows, self.min_samples_leaf)
-        return self.scores.best(node, fields, first=first)
+        n_rows = len(node.rows)
+        searched = SearchedNode(node.state, node.side, n_rows, n_rows, self.min_samples_leaf)
+        return self.scores.best(searched, fields, first=first)
 
 
 def searched_entries(
@@ -336,7 +342,9 @@ def cut_to_pieces_compiled(X: Any, labels: Array, n_labels: int) -> Pieces:
         X.indptr, X.indices, rank, labels, n_labels, room, met, piece, keys, counts, starts
     )
     values, own_labels = np.divmod(keys[:n], n_labels)
-    own_labels = own_labels.astype(labels.dtype)
+    own_labels, short = own_labels.astype(labels.dtype), distinct.astype(np.float32)
+    if np.array_equal(short, distinct):  # less to read
+        distinct = short
     return Pieces(*_by_row(X, piece), counts[:n].copy(), distinct[values], own_labels, starts)
 
 

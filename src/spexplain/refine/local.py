@@ -16,6 +16,7 @@ from spexplain.records import Cut
 from spexplain.refine.goals import AgreementGoal, ObjectiveGoal
 from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, sorted_table
+from spexplain.table.sparse import dense
 from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Test, Tree
 
@@ -191,25 +192,26 @@ def revalued(tree: Tree, X: Matrix, objective: Objective) -> Tree:
     tree : Tree
         Any tree over the columns of `X`.
     X : array of shape (n_samples, n_features)
-        The table.
+        The table, perhaps sparse.
     objective : Objective
         The graph and the formulas.
     """
     ledger, extra = ledger_of(objective.graph), objective.graph.extra
     table = X if extra is None else np.concatenate([X, extra])
-    states = {0: (ledger.root(), np.arange(len(table)))}
+    states = {0: (ledger.root(), np.arange(table.shape[0]))}
     size, score, value = tree.size.copy(), tree.score.copy(), tree.value.copy()
     sides = {}
     for node in range(tree.n_nodes):
         state, members = states.pop(node)
-        size[node] = np.count_nonzero(members < len(X))
+        size[node] = np.count_nonzero(members < X.shape[0])
         sides[node] = ledger.node(state, members)
         value[node] = objective.leaf_value(sides[node])
         if tree.feature[node] == LEAF:
             continue
         test = tree.test(node)
         cut = Cut(test.feature, test.upper, 0.0, 0.0, test.lower)
-        is_left = test.passes(table[:, test.feature].astype(np.float64))[members]
+        x = dense(table[:, [test.feature]])[members, 0]
+        is_left = test.passes(x.astype(np.float64, copy=False))
         parts = ledger.split(state, members, is_left, cut)
         states[int(tree.left[node])] = parts[0], members[is_left]
         states[int(tree.right[node])] = parts[1], members[~is_left]

@@ -1,7 +1,8 @@
 """Sparse tables: stored entries, everything else is zero; nothing writes the zeros out unless it must."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import narwhals as nw
@@ -81,14 +82,32 @@ class SparseTable(Table):
         kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
         return replace(self, values=self.values[:, chosen], names=names, kinds=kinds)
 
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only, in ascending order."""
+        return replace(self, values=self.values[rows])
+
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
         """Return the table under names that the caller gave; of words, if a text vectorizer did."""
         return replace(self, names=names, kinds="word" if are_words else self.kinds)
 
-    def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
+    @cached_property
+    def columns(self) -> Any:
+        """Names and kinds of the columns."""
+        return ManyColumns(self.shape[1], self.names, self.kinds)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers, and no value is missing: they are."""
+        return True
+
+    def settled_columns(self, used: Sequence[int]) -> Any:
         """Return what the columns hold, for those that are used as their values tell."""
-        columns: Any = _Columns(self.values)
-        return settled_columns(self.columns, columns, used)
+        values = _Columns(self.values)
+        settled = {
+            each: settled_columns([self.columns[each]], values[:, each][:, None], [0])[0]
+            for each in used
+        }
+        return ManyColumns(self.shape[1], self.names, self.kinds, settled)
 
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree. O(n_rows) a node."""
@@ -137,6 +156,53 @@ class SparseTable(Table):
     def nearest(self, centers: Floats, cost: CostName) -> Ints:
         """Return the nearest centre of every row."""
         return HostTable(self.to_host("The distances to centres")).nearest(centers, cost)
+
+
+class ManyColumns(Sequence[Column]):
+    """Columns that are made when asked for: a table of words has thousands, and a tree tests a few.
+
+    Parameters
+    ----------
+    n_columns : int
+        Their number.
+    names : tuple of str, optional
+        Their names; without, they are x0, x1, ...
+    kinds : str or tuple of str
+        Kind of all columns, or of each.
+    settled : mapping, optional
+        The columns of which more is known, by number.
+    """
+
+    def __init__(
+        self,
+        n_columns: int,
+        names: tuple[str, ...] | None,
+        kinds: Kind | tuple[Kind, ...],
+        settled: Mapping[int, Column] | None = None,
+    ) -> None:
+        self.n_columns, self.names, self.kinds = n_columns, names, kinds
+        self.settled = {} if settled is None else dict(settled)
+
+    def __len__(self) -> int:
+        return self.n_columns
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice) or place < 0:
+            return self._all[place]
+        if place >= self.n_columns:
+            raise IndexError(place)
+        return self.settled.get(place) or self._made(place)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._all)
+
+    def _made(self, place: int) -> Column:
+        name = f"x{place}" if self.names is None else self.names[place]
+        return Column(name, self.kinds if isinstance(self.kinds, str) else self.kinds[place])
+
+    @cached_property
+    def _all(self) -> tuple[Column, ...]:
+        return tuple(self[place] for place in range(self.n_columns))
 
 
 class _Columns:

@@ -6,6 +6,7 @@ engines need to know nothing of missing values, and find "is missing" as the fir
 Categories are searched as sets (`CategoryColumn`), or one by one as columns of zeros and ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -33,6 +34,21 @@ class View(NamedTuple):
     missing: bool = False  # whether missing values are in the set
 
 
+class PlainViews(Sequence[View]):
+    """Views of columns as they are, made when asked for: there may be very many."""
+
+    def __init__(self, columns: Ints) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return tuple(map(View, self.columns[place].tolist()))
+        return View(int(self.columns[place]))
+
+
 class CategoryColumn(NamedTuple):
     """A column of categories: the code of every row; missing values have the code after the last."""
 
@@ -51,7 +67,7 @@ class SearchColumns:
         The table.
     matrix : array of shape (n_rows, n_views)
         Numbers without gaps.
-    views : tuple of View
+    views : sequence of View
         What the columns of the matrix are.
     categories : tuple of CategoryColumn
         Columns that are searched for sets of categories; in trees they are numbered behind the views.
@@ -59,8 +75,15 @@ class SearchColumns:
 
     table: Table
     matrix: Any
-    views: tuple[View, ...]
+    views: Sequence[View]
     categories: tuple[CategoryColumn, ...] = ()
+
+    @property
+    def _numbers(self) -> Ints:
+        """The column of every view."""
+        if isinstance(self.views, PlainViews):
+            return self.views.columns
+        return np.array([view.column for view in self.views])
 
     @classmethod
     def of(
@@ -80,8 +103,7 @@ class SearchColumns:
             Cluster of every row: sets of categories that are alike in them become columns too.
         """
         if table.is_plain:
-            views = tuple(View(int(each)) for each in columns)
-            return cls(table, table.select(columns.tolist()).values, views)
+            return cls(table, table.select(columns.tolist()).values, PlainViews(columns))
         values = transposed(table.values, columns)
         parts: list[Floats] = []
         views_: list[View] = []
@@ -109,7 +131,7 @@ class SearchColumns:
     def placed(self, extra: Matrix, coordinates: Coordinates) -> Matrix:
         """Return points of the table's coordinates, such as centres, as rows of the matrix."""
         if self.table.is_plain:
-            return extra[:, [view.column for view in self.views]]
+            return extra[:, self._numbers]
         placed = np.zeros((len(extra), len(self.views)))
         for place, view in enumerate(self.views):
             if view.role == "set":
@@ -124,8 +146,7 @@ class SearchColumns:
     def to_columns(self, tree: Tree) -> Tree:
         """Return a tree over the views as one over the columns of the table."""
         if self.table.is_plain:
-            columns = np.array([view.column for view in self.views])
-            return tree.renumbered(columns, self.table.shape[1])
+            return tree.renumbered(self._numbers, self.table.shape[1])
         tests = {node: self._on_column(test) for node, test in tree.tests.items()}
         return tree.retested(tests, self.table.shape[1])
 
