@@ -81,7 +81,7 @@ class EdgeLedger(SideLedger):
         """Return the same as a node with these rows counts them."""
         return self.vertices
 
-    @property
+    @cached_property
     def moved(self) -> Ints:
         """What a sample brings to a leaf by itself: ends of loops, degree, size; shape (3, n_vertices)."""
         return self.vertices[[3, 0, 1]]
@@ -185,7 +185,9 @@ class EdgeLedger(SideLedger):
         ends = self.heads[state.edges], self.tails[state.edges]
         joined, parted = edge_sums(order, *ends, self.twice_weights[state.edges], self.n_vertices)
         vertices = self.vertices_in(order[0])
-        volume, size, loops = (running_sums(vertices[field], order) for field in (0, 1, 3))
+        volume, size = (running_sums(vertices[field], order) for field in (0, 1))
+        has_loops = getattr(self.graph, "loops", None) is not None
+        loops = running_sums(vertices[3], order) if has_loops else 0
         left = Side(joined + loops, volume, size)
         return left, Side(node.inner - parted - loops, node.volume - volume, node.size - size)
 

@@ -72,7 +72,7 @@ class StarLedger(CountingLedger):
         degrees = np.concatenate([of_samples, self.center_degrees])
         return np.stack([degrees, self.graph.sizes, is_sample])
 
-    @property
+    @cached_property
     def moved(self) -> Ints:
         """What a sample brings to a leaf by itself, as in `EdgeLedger`: there are no loops."""
         return np.stack([np.zeros_like(self.vertices[0]), *self.vertices[:2]])
