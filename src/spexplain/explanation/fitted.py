@@ -448,7 +448,7 @@ class FittedModel(ABC):
 
         explanation = self._fitted()
         reference = explanation.row_reference
-        options.setdefault("names", explanation.names)
+        options.setdefault("names", explanation.fields)
         labels = None if reference is None else reference.labels
         return plot_cuts(
             _whole(self._rows(X), "This plot"), explanation.tree, labels, ax, **options

@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from facts.cases import (
+    CUSTOMERS,
     HOSTILE,
+    customers_summary,
+    customers_table,
+    customers_tree,
     explained,
     explained_tables,
     hostile_summary,
@@ -73,7 +77,7 @@ def check_tree(ax: Axes) -> None:
 def test_tree(orientation):
     ax = plot_tree(iris_summary(), orientation=orientation)
     check_tree(ax)
-    assert {"petal length (cm) ≤ 2.45", "leaf 0: setosa", "50 rows (33%)"} <= set(texts(ax))
+    assert {"petal length (cm) ≤ 2", "leaf 0: setosa", "50 rows (33%)"} <= set(texts(ax))
 
 
 @pytest.mark.parametrize("n_leaves", [3, 12, 30])
@@ -198,3 +202,22 @@ def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "spexplain\[plot\]"'):
         plot_tree(iris_summary())
+
+
+def test_columns_of_any_kind():
+    X, labels = customers_table()
+    tree, summary = customers_tree(), customers_summary()
+    texts = {text.get_text() for text in drawn(plot_tree(summary)).texts}
+    assert {node["test"] for node in summary["nodes"] if node["test"]} <= texts
+    ax = drawn(plot_cuts(X, tree, labels, names=CUSTOMERS, features=[2, 0]))
+    ticks = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert ticks == ["missing", "app", "mail", "shop", "web"]
+    assert "1997-04" in [tick.get_text() for tick in ax.get_xticklabels()]
+    across = {tuple(line.get_ydata()) for line in ax.lines if len(set(line.get_ydata())) == 1}
+    assert across == {(0.5, 0.5), (2.5, 2.5)}  # app and missing, mail and shop, web
+    for plane in ([3, 1], [0], [5, 7], [6]):
+        drawn(plot_cuts(X, tree, names=CUSTOMERS, features=plane))
+    ax = drawn(plot_profiles(summary))
+    names = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert {"channel = app", "member = yes", 'contains "hockey"', "age"} <= set(names)
+    assert "100%" in {text.get_text() for text in ax.texts}

@@ -220,7 +220,7 @@ def test_moments_agree_with_predict(visit, zone):
         assert page.locator("#try-result").inner_text().startswith(f"Leaf {leaf},")
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=trees_of_any_kind(max_splits=4))
 def test_rows_of_random_trees_agree_with_predict(visit, case):
     """What is filled in by the page itself is exact, whatever the field shows of it."""
