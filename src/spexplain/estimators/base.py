@@ -597,9 +597,10 @@ def on_views(objective: Objective, views: SearchColumns) -> Objective:
     if objective.start is not None:
         objective = replace(objective, start=on_views(objective.start, views))
     extra = objective.graph.extra
-    if extra is None or (views.table.is_plain and len(views.views) == extra.shape[1]):
+    if extra is None:
         return objective
-    return with_extra(objective, views.placed(extra, views.table.coordinates))
+    placed = views.placed(extra, views.table.coordinates)
+    return objective if np.array_equal(placed, extra) else with_extra(objective, placed)
 
 
 def _described(

@@ -131,7 +131,9 @@ class SearchColumns:
     def placed(self, extra: Matrix, coordinates: Coordinates) -> Matrix:
         """Return points of the table's coordinates, such as centres, as rows of the matrix."""
         if self.table.is_plain:
-            return extra[:, self._numbers]
+            columns = self._numbers
+            scale = coordinates.scale[columns]  # of dates, whose coordinates are standardised
+            return extra[:, columns] if np.all(scale == 1) else extra[:, columns] * scale
         placed = np.zeros((len(extra), len(self.views)))
         for place, view in enumerate(self.views):
             if view.role == "set":
