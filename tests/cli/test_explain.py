@@ -338,6 +338,63 @@ def test_noise(run, iris, tmp_path, kind, noise):
         assert "3 leaves" in kept.stdout
 
 
+def test_noise_among_texts(run, iris, tmp_path):
+    noisy = iris.with_columns(species=pl.col("species").replace({"virginica": None}))
+    noisy.write_csv(tmp_path / "t.csv")
+    arguments = ("explain", tmp_path / "t.csv", "-l", "species", "-m", "cart", "--format", "json")
+    document = json.loads(run(*arguments).stdout)
+    assert document["summary"]["reference"]["labels"] == ["setosa", "versicolor"]
+    told = "50 rows without a label count as noise, rows of no cluster."
+    assert document["notes"] == [told]
+    iris.write_csv(tmp_path / "t.csv", include_header=True)
+    document = json.loads(run(*arguments, "--noise", "setosa").stdout)
+    assert document["summary"]["reference"]["labels"] == ["versicolor", "virginica"]
+    told = "50 rows with the label setosa count as noise, rows of no cluster."
+    assert document["notes"] == [told]
+
+
+@pytest.mark.parametrize("command", ["explain", "compare"])
+def test_weights(run, iris, tmp_path, command):
+    """Whole weights are repetitions of the rows; the column is no feature."""
+    heavy = iris.with_columns(count=pl.int_range(pl.len()) % 4)
+    heavy.write_csv(tmp_path / "weighted.csv")
+    again = heavy.select(pl.all().repeat_by("count")).explode(pl.all(), empty_as_null=False)
+    again.drop("count").write_csv(tmp_path / "repeated.csv")
+    options = ("-l", "species", "--leaves", 4, "--format", "json")
+    options += ("-m", "cart") if command == "explain" else ("--methods", "cart,imm")
+    found = json.loads(
+        run(command, tmp_path / "weighted.csv", *options, "--weights", "count").stdout
+    )
+    same = json.loads(run(command, tmp_path / "repeated.csv", *options).stdout)
+    assert found["columns"] == same["columns"] == iris.columns[:4]
+    if command == "explain":
+        rules = [[leaf["rule"] for leaf in each["summary"]["leaves"]] for each in (found, same)]
+        assert rules[0] == rules[1]
+        assert found["summary"]["agreement"]["ari"] == pytest.approx(
+            same["summary"]["agreement"]["ari"]
+        )
+    else:
+        scores = [{each["method"]: each["ari"] for each in one["methods"]} for one in (found, same)]
+        assert scores[0] == pytest.approx(scores[1])
+
+
+@pytest.mark.parametrize("command", ["explain", "compare"])
+def test_a_column_that_is_the_clusters_that_were_found(run, tmp_path, command):
+    random = np.random.default_rng(0)
+    kinds = random.choice(["a", "b", "c"], 90)
+    frame = pl.DataFrame({"kind": kinds, "size": random.normal(size=90) * 1e-9})
+    frame.with_columns(size=pl.lit(1.0)).write_csv(tmp_path / "t.csv")
+    options = ("-m", "cart") if command == "explain" else ("--methods", "cart")
+    result = run(command, tmp_path / "t.csv", "-k", 3, "-r", "kmeans", *options, "--format", "json")
+    document = json.loads(result.stdout)
+    agreement = document["summary"]["agreement"] if command == "explain" else document["methods"][0]
+    assert agreement["ari"] == 1.0
+    assert document["notes"] == [
+        "The clusters come from k-means of the columns, numbers standardised and categories as 0 and 1 "
+        "(--reference chooses)."
+    ]
+
+
 def test_other_kinds_of_csv(run, iris, tmp_path):
     path = tmp_path / "t.csv"
     iris.write_csv(path, separator=";", decimal_comma=True, null_value="?")

@@ -1,7 +1,11 @@
-"""Column names of polars tables reach the estimators, whichever way scikit-learn asks for them."""
+"""Data frames of all libraries: names reach the estimators, and equal values are found as one by one."""
+
+from datetime import date
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spexplain import CART
 from spexplain.table import columns as frames
@@ -25,3 +29,57 @@ def test_an_old_scikit_learn_finds_values_and_names(monkeypatch):
     np.testing.assert_array_equal(np.asarray(view, dtype=np.float64), TABLE.to_numpy())
     X = TABLE.to_numpy()
     assert frames.readable(X) is X
+
+
+TEXTS = st.lists(
+    st.sampled_from(["web", "app", "", "Web", "ä", "1", None]), min_size=1, max_size=30
+)
+OBJECTS = st.lists(
+    st.sampled_from([1, True, 1.0, "1", "x", None, float("nan"), date(2024, 1, 2), [1]]),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(TEXTS)
+def test_texts_of_every_library(values):
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    names = sorted({value for value in values if value is not None})
+    expected = [np.nan if value is None else names.index(value) for value in values]
+    column = pd.Series(values, dtype=object)
+    coded = pa.array(values, pa.string())
+    given_frames = [
+        pl.DataFrame({"a": pl.Series(values, dtype=pl.String)}),
+        pl.DataFrame({"a": pl.Series(values, dtype=pl.Categorical)}),
+        pl.DataFrame({"^a.*$": pl.Series(values, dtype=pl.String)}),
+        pd.DataFrame({"a": column}),
+        pd.DataFrame({"a": column.astype("string")}),
+        pd.DataFrame({"a": column.astype("category")}),
+        pa.table({"a": coded}),
+        pa.table({"a": pa.chunked_array([coded[:7], coded[7:]]).dictionary_encode()}),
+        np.array(values, dtype=object)[:, None],
+    ]
+    for frame in given_frames:
+        found, (described,) = frames.encoded(frame)
+        if names:
+            assert described.categories == tuple(names)
+            assert described.has_missing == (None in values)
+        np.testing.assert_array_equal(found[:, 0], expected)
+
+
+@given(OBJECTS)
+def test_objects_are_told_apart_by_their_types(values):
+    pd = pytest.importorskip("pandas")
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    by_place, (described,) = frames.encoded(column[:, None])
+    by_name, (same,) = frames.encoded(pd.DataFrame({"x0": pd.Series(column, dtype=object)}))
+    np.testing.assert_array_equal(by_place, by_name)
+    assert described == same
+    if described.kind != "category":
+        return
+    for value, code in zip(values, by_place[:, 0].tolist(), strict=True):
+        if frames.is_missing(value):
+            assert np.isnan(code)
+        else:
+            assert code == described.code(frames._plain(value))

@@ -350,7 +350,7 @@ def _told(counts: dict[str, int]) -> str:
 
 
 def iso_dates(text: "pl.Series") -> "pl.Series | None":
-    """Return texts as dates, moments or times of the day; None unless all of them are.
+    """Return texts as dates, moments or times of the day; None unless all of them are of one form.
 
     Examples
     --------
@@ -361,17 +361,15 @@ def iso_dates(text: "pl.Series") -> "pl.Series | None":
     >>> iso_dates(pl.Series(["26.05.1997"])) is None
     True
     """
-    import polars as pl
-
     first = text.drop_nulls().head(1)
     for pattern, read in (
-        (_ISO_DATE, lambda: text.str.to_date("%Y-%m-%d", strict=False)),
-        (_ISO_MOMENT, lambda: _moments(text)),
-        (_ISO_INSTANT, lambda: _instants(text)),
-        (_ISO_CLOCK, lambda: _clocks(text)),
+        (_ISO_DATE, _dates),
+        (_ISO_MOMENT, _moments),
+        (_ISO_INSTANT, _instants),
+        (_ISO_CLOCK, _clocks),
     ):
         if first.str.contains(pattern).any():
-            found: pl.Series = read()
+            found = read(text)
             return found if found.null_count() == text.null_count() else None
     return None
 
@@ -387,10 +385,14 @@ def _first_read(text: "pl.Series", dtype: Any, formats: tuple[str, ...]) -> "pl.
     return found
 
 
+def _dates(text: "pl.Series") -> "pl.Series":
+    return text.str.to_date("%Y-%m-%d", strict=False)
+
+
 def _moments(text: "pl.Series") -> "pl.Series":
     import polars as pl
 
-    formats = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%dT")
+    formats = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M")
     whole = text.str.replace(" ", "T", literal=True).str.replace(_ISO_DATE, "${0}T00:00")
     return _first_read(whole, pl.Datetime("us"), formats)
 

@@ -150,9 +150,12 @@ def _with_labels(
     with terminal.stage(f"Clustering ({name})"), terminal.warnings_as_notes():
         labels = reference_labels(name, table, clustering, tree.seed)
     seconds = time.perf_counter() - start
-    note_origin(name, terminal)
+    note_origin(name, table, terminal)
     n_found = len(np.unique(labels))
-    return replace(table, labels=labels, n_labels=n_found, n_clusters=n_found), seconds
+    # Told the columns, estimators do not take one that is equal to the clusters for a copy of them.
+    features = table.X.columns if table.features is None else table.features
+    found = replace(table, labels=labels, n_labels=n_found, n_clusters=n_found, features=features)
+    return found, seconds
 
 
 def _measured(

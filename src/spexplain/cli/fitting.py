@@ -1,12 +1,14 @@
 """Fitting: methods by name, the clusters to explain, the estimator of `explain` and of `compare`."""
 
 import time
+import warnings
 from typing import Any, Literal
 
 from spexplain.cli.columns import InputTable
 from spexplain.cli.errors import usage_error
 from spexplain.cli.options import ClusteringOptions, MethodName, TreeOptions
 from spexplain.cli.terminal import Terminal
+from spexplain.exceptions import NoiseWarning
 from spexplain.messages import counted
 
 METHODS: dict[MethodName, str] = {
@@ -27,10 +29,10 @@ METHODS: dict[MethodName, str] = {
 REFERENCE_FREE = ("spex-knn", "spex-graph", "non-uniform-cut")
 # What a person must know to make sense of clusters that nobody brought.
 _FOUND_BY = {
-    "spectral": "spectral clustering of the standardised columns",
-    "kmeans": "k-means on the columns as they are",
-    "kmedians": "k-medians on the columns as they are",
-    "kernel_kmeans": "kernel k-means on the columns as they are",
+    "spectral": "spectral clustering",
+    "kmeans": "k-means",
+    "kmedians": "k-medians",
+    "kernel_kmeans": "kernel k-means",
 }
 _SLOW_SPECTRAL = 50_000  # rows above which spectral clustering takes minutes
 _SLOW_KERNEL = 20_000  # rows above which Kernel IMM, quadratic in them, takes minutes
@@ -103,6 +105,7 @@ def fit(
         terminal.stage(f"Growing the tree ({type(estimator).__name__})"),
         terminal.warnings_as_notes(),
     ):
+        warnings.simplefilter("ignore", NoiseWarning)  # was said when the labels were read
         labels = table.labels
         if labels is None and not hasattr(estimator, "reference") and clustering.reference:
             labels = reference_labels(
@@ -115,7 +118,7 @@ def fit(
             f"Rounded {each.exact} to {each.rounded}: {counted(each.n_changed, 'row')} changed sides."
         )
     if table.labels is None and name is not None:
-        note_origin(name, terminal)
+        note_origin(name, table, terminal)
     return estimator, seconds
 
 
@@ -124,9 +127,14 @@ def given_weights(table: InputTable) -> dict[str, Any]:
     return {} if table.weights is None else {"sample_weight": table.weights}
 
 
-def note_origin(name: str, terminal: Terminal) -> None:
+def note_origin(name: str, table: InputTable, terminal: Terminal) -> None:
     """Say where clusters come from that the file does not hold."""
-    terminal.note(f"The clusters come from {_FOUND_BY[name]} (--reference chooses).")
+    how = "on the columns as they are"
+    if name == "spectral":
+        how = "of the standardised columns"
+    if not all(dtype.is_numeric() for dtype in table.X.dtypes):  # see table.coordinates
+        how = "of the columns, numbers standardised and categories as 0 and 1"
+    terminal.note(f"The clusters come from {_FOUND_BY[name]} {how} (--reference chooses).")
 
 
 def reference_labels(name: str, table: InputTable, clustering: ClusteringOptions, seed: int) -> Any:
@@ -137,4 +145,4 @@ def reference_labels(name: str, table: InputTable, clustering: ClusteringOptions
 
     assert clustering.n_clusters is not None
     rows = read_table(table.X, CART(missing=table.missing)).as_points().values
-    return cluster(name, rows, clustering.n_clusters, seed)
+    return cluster(name, rows, clustering.n_clusters, seed, table.weights)

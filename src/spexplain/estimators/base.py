@@ -307,7 +307,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         with self._stage("reference"):
             reference = self._reference(table, y, weights=weights, **given)
         if self.features is None:
-            columns = self._without_ids(table, columns, reference)
+            # A column that is equal to clusters that were found in the table explains them best.
+            given_reference = None if y is None else reference
+            columns = self._without_ids(table, columns, given_reference)
         n_leaves = self._checked_leaves(reference, len(table), is_given=y is not None)
         searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
