@@ -433,7 +433,8 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
     different, places = _different(series)
     known = [value for value in different if not is_missing(value)]
     kind = _kind_of_objects(known)
-    if kind == "number" and series.dtype in (nw.Categorical, nw.Enum):
+    is_named = not isinstance(series, np.ndarray) and series.dtype in (nw.Categorical, nw.Enum)
+    if kind == "number" and is_named:
         kind = "category"  # numbers that are names, as the user has said
     if kind != "category":
         zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}
