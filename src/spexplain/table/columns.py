@@ -433,8 +433,9 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
     different, places = _different(series)
     known = [value for value in different if not is_missing(value)]
     kind = _kind_of_objects(known)
-    is_array = isinstance(series, np.ndarray)  # whose type `object` is equal to any class
-    if kind == "number" and not is_array and series.dtype in (nw.Categorical, nw.Enum):
+    # The type `object` of arrays is equal to any class.
+    is_named = not isinstance(series, np.ndarray) and series.dtype in (nw.Categorical, nw.Enum)
+    if kind == "number" and is_named:
         kind = "category"  # numbers that are names, as the user has said
     if kind != "category":
         zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}

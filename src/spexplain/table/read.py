@@ -191,7 +191,7 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     used, fields = explanation.used, explanation.fields
     if _has_names(X) and _names(model) is not None:
         _check_names(X, [fields[each].name for each in used])
-        counts = Counter(X.columns)
+        counts = Counter(column_names(X))
         known = [each for each, column in enumerate(fields) if counts[column.name] == 1]
         read = known if whole else used
         values = encode_rows(X, [(each, fields[each]) for each in read], by_name=True)

@@ -1,6 +1,7 @@
 """The arrays of a tree: their types, their plain form for JSON, and what is refused on the way back."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -93,7 +94,6 @@ def _plain(array: Array) -> list[Any]:
     return [x if np.isfinite(x) else None for x in array.tolist()]
 
 
-_NO_NUMBERS = (np.inf, -np.inf)  # JSON has none, but Python reads them
 _ENTRIES: dict[type, tuple[set[type], str]] = {
     np.int64: ({int}, "integers"),
     np.bool_: ({bool}, "true and false"),
@@ -105,7 +105,7 @@ def _parsed(name: str, entries: Any, dtype: type) -> Array:
     """Return one array of a tree; refuse entries of another type."""
     kinds, wanted = _ENTRIES[dtype]
     if not isinstance(entries, list) or any(
-        type(entry) not in kinds or entry in _NO_NUMBERS or entry != entry for entry in entries
+        type(entry) not in kinds or (entry is not None and not isfinite(entry)) for entry in entries
     ):
         raise ValueError(f"{name} of this tree must be a list of {wanted}.")
     try:
