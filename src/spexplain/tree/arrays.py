@@ -105,7 +105,8 @@ def _parsed(name: str, entries: Any, dtype: type) -> Array:
     """Return one array of a tree; refuse entries of another type."""
     kinds, wanted = _ENTRIES[dtype]
     if not isinstance(entries, list) or any(
-        type(entry) not in kinds or (entry is not None and not isfinite(entry)) for entry in entries
+        type(entry) not in kinds or (isinstance(entry, float) and not isfinite(entry))
+        for entry in entries
     ):
         raise ValueError(f"{name} of this tree must be a list of {wanted}.")
     try:
