@@ -82,10 +82,6 @@ class SparseTable(Table):
         kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
         return replace(self, values=self.values[:, chosen], names=names, kinds=kinds)
 
-    def take(self, rows: Ints) -> Self:
-        """Return the table of some rows only, in ascending order."""
-        return replace(self, values=self.values[rows])
-
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
         """Return the table under names that the caller gave; of words, if a text vectorizer did."""
         return replace(self, names=names, kinds="word" if are_words else self.kinds)
