@@ -9,7 +9,7 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench fidelity paper docs clean help test-embed embed-venv fuzz mutants \
+.PHONY: demo test lint format bench bench-sparse fidelity paper docs clean help test-embed embed-venv fuzz mutants \
   test-min test-new test-wheel coverage release
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make lint    ruff, mypy, codespell, the import contract and known vulnerabilities"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed beside scikit-learn and NumPy"
+	@echo "make bench-sparse  the same on sparse tables"
 	@echo "make fidelity  agreement of all methods on all datasets at hand"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
 	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"
@@ -126,6 +127,9 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
+
+bench-sparse: $(VENV)/.test
+	$(BIN)/python benchmarks/sparse.py
 
 fidelity: $(VENV)/.test
 	$(BIN)/python benchmarks/fidelity.py

@@ -35,8 +35,7 @@ class Pieces(NamedTuple):
 
     of_entry: Array  # int32: the piece of every entry, row by row
     row_starts: Array  # shape (n_rows + 1,): the first entry of every row
-    counts: Array  # these three: (n_pieces,); int32: rows in each
-    values: Array
+    values: Array  # these two: (n_pieces,)
     labels: Array
     column_starts: Ints  # shape (n_columns + 1,): the first piece of every column
 
@@ -85,8 +84,9 @@ class SparseSearch:
 
     def root(self) -> SparseNode:
         rows = np.arange(self.n_samples, dtype=np.int32)
-        counts = self.pieces.counts.copy()  # a split writes there
-        pieces = np.arange(len(counts), dtype=np.int32)
+        n_pieces = len(self.pieces.values)
+        counts = np.bincount(self.pieces.of_entry, minlength=n_pieces).astype(np.int32)
+        pieces = np.arange(n_pieces, dtype=np.int32)
         return self._node(rows, self.ledger.root(), pieces, counts)
 
     def _node(self, rows: Array, state: LabelCounts, pieces: Array, counts: Array) -> SparseNode:
@@ -306,25 +306,33 @@ def searched_entries(
 
 
 def cut_to_pieces(X: Any, labels: Array, n_labels: int) -> Pieces:
-    """Return the stored entries of a table by column, value and label of their row."""
-    distinct, rank = _ranked(X.data)
-    n_columns, n_values = X.shape[1], max(len(distinct), 1)
-    firsts = np.arange(n_columns + 1, dtype=np.int64) * n_values
-    keys = rank.astype(_key_type(firsts[-1]))
-    keys += np.repeat(firsts[:-1].astype(keys.dtype), np.diff(X.indptr))
-    cells, cell = _numbered(keys, int(firsts[-1]))
-    keys = cell.astype(_key_type(len(cells) * n_labels)) * n_labels
-    keys += labels[X.indices].astype(keys.dtype)
-    pieces, piece = _numbered(keys, len(cells) * n_labels)
-    own_cells, own_labels = np.divmod(pieces, n_labels)
-    own_cells = cells[own_cells]
-    return Pieces(
-        *_by_row(X, piece),
-        np.bincount(piece, minlength=len(pieces)).astype(np.int32),
-        distinct[own_cells % n_values],
-        own_labels.astype(labels.dtype),
-        np.searchsorted(own_cells, firsts),
-    )
+    """Return the stored entries of a table by column, value and label of their row.
+
+    A few columns at a time: what is needed on the way then takes little memory.
+    """
+    piece = np.empty(X.nnz, dtype=np.int32)
+    starts, values, own_labels = [np.zeros(1, dtype=np.int64)], [X.data[:0]], [labels[:0]]
+    n_pieces = first = 0
+    while first < X.shape[1]:
+        n_until = X.indptr[first] + _BLOCK
+        last = max(first + 1, int(np.searchsorted(X.indptr, n_until, side="right")) - 1)
+        block = slice(X.indptr[first], X.indptr[last])
+        distinct, rank = _ranked(X.data[block])
+        n_values = max(len(distinct), 1)
+        firsts = np.arange(last - first + 1, dtype=np.int64) * n_values
+        keys = rank + np.repeat(firsts[:-1], np.diff(X.indptr[first : last + 1]))
+        cells, cell = _numbered(keys, int(firsts[-1]))
+        keys = cell * np.int64(n_labels) + labels[X.indices[block]]
+        pieces, numbers = _numbered(keys, len(cells) * n_labels)
+        piece[block] = numbers + n_pieces
+        own_cells, own = np.divmod(pieces, n_labels)
+        own_cells = cells[own_cells]
+        values.append(distinct[own_cells % n_values])
+        own_labels.append(own.astype(labels.dtype))
+        starts.append(n_pieces + np.searchsorted(own_cells, firsts[1:]))
+        n_pieces, first = n_pieces + len(pieces), last
+    joined = (np.concatenate(each) for each in (values, own_labels, starts))
+    return Pieces(*_by_row(X, piece), *joined)
 
 
 def cut_to_pieces_compiled(X: Any, labels: Array, n_labels: int) -> Pieces:
@@ -335,17 +343,15 @@ def cut_to_pieces_compiled(X: Any, labels: Array, n_labels: int) -> Pieces:
         return cut_to_pieces(X, labels, n_labels)
     from spexplain.kernels.sparse import number_pieces
 
-    piece, keys, counts = np.empty((3, X.nnz), dtype=np.int32)
+    piece, keys = np.empty((2, X.nnz), dtype=np.int32)
     room, met = np.zeros((2, n_keys), dtype=np.int32)
     starts = np.empty(X.shape[1] + 1, dtype=np.int64)
-    n = number_pieces(
-        X.indptr, X.indices, rank, labels, n_labels, room, met, piece, keys, counts, starts
-    )
+    n = number_pieces(X.indptr, X.indices, rank, labels, n_labels, room, met, piece, keys, starts)
     values, own_labels = np.divmod(keys[:n], n_labels)
     own_labels, short = own_labels.astype(labels.dtype), distinct.astype(np.float32)
     if np.array_equal(short, distinct):  # less to read
         distinct = short
-    return Pieces(*_by_row(X, piece), counts[:n].copy(), distinct[values], own_labels, starts)
+    return Pieces(*_by_row(X, piece), distinct[values], own_labels, starts)
 
 
 def _by_row(X: Any, of_entry: Array) -> tuple[Array, Array]:
@@ -359,16 +365,17 @@ def _ranked(values: Array) -> tuple[Array, Array]:
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     n_values = high - low + 1
     if n_values <= _MOST_WHOLE and low == np.floor(low):
-        whole = (values - values.dtype.type(low)).astype(np.int32)
         distinct = (low + np.arange(n_values)).astype(values.dtype)
-        if np.array_equal(distinct[whole], values):
-            return distinct, whole
-    distinct, rank = np.unique(values, return_inverse=True)
-    return distinct, rank.astype(np.int32)
-
-
-def _key_type(n_keys: int) -> Any:
-    return np.int32 if n_keys < 2**31 else np.int64
+        rank = np.empty(len(values), dtype=np.int32)
+        for start in range(0, len(values), _BLOCK):
+            some = values[start : start + _BLOCK]
+            own = rank[start : start + _BLOCK] = (some - distinct[0]).astype(np.int32)
+            if not np.array_equal(distinct[own], some):
+                break
+        else:
+            return distinct, rank
+    distinct, numbers = np.unique(values, return_inverse=True)
+    return distinct, numbers.astype(np.int32)
 
 
 def _numbered(keys: Array, n_keys: int) -> tuple[Array, Array]:

@@ -15,13 +15,12 @@ def number_pieces(
     met: Array,
     of_entry: Array,
     keys: Array,
-    counts: Array,
     column_starts: Ints,
 ) -> int:
     """Give numbers to the pieces of a table of few distinct values; return how many there are.
 
     The key of a piece is the rank of its value times the number of labels, and its label. Shapes: starts and
-    column_starts (d + 1,), rows, ranks, of_entry, keys and counts (n_entries,), room, zeros before and after,
+    column_starts (d + 1,), rows, ranks, of_entry and keys (n_entries,), room, zeros before and after,
     and met (n_values n_labels,). Cost O(n_entries + d), beside the sorting of a column's keys.
     """
     n_pieces = 0
@@ -49,7 +48,7 @@ def number_pieces(
                     n_met += 1
         for j in range(n_met):
             key = met[j]
-            keys[n_pieces], counts[n_pieces] = key, room[key]
+            keys[n_pieces] = key
             room[key] = n_pieces
             n_pieces += 1
         for e in range(starts[f], starts[f + 1]):
