@@ -1,10 +1,13 @@
 """Trees of any engine beside those of the definitions."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 import oracle
+import oracle_roundest
 from spexplain.engines import Engine
 from spexplain.grow import grow
 from spexplain.objectives import Objective
@@ -82,3 +85,33 @@ def check_is_greedy(
     for split in splits:
         assert split.cut.score <= min(cut.score for cut in split.leaf.cuts) + 1e-9
         assert split.leaf.priority <= min(leaf.priority for leaf in split.rivals) + 1e-9
+
+
+def searched_tree(explainer: Any, X: np.ndarray) -> Tree:
+    """The cuts of an estimator for numbers as they were searched, from which those that it executes follow.
+
+    The fitted tree has the same nodes and parts the rows alike; every bound is the roundest number of
+    its gap, and missing values, of which X has none, go to the larger side.
+    """
+    tree, searched = explainer.tree_, explainer.explanation_.training.searched
+    assert tree.feature.tolist() == searched.feature.tolist()
+    assert tree.left.tolist() == searched.left.tolist()
+    members = {0: np.arange(len(X))}
+    for node, test in tree.tests.items():
+        rows, before = members.pop(node), searched.test(node)
+        x = X[rows, test.feature].astype(np.float64)
+        is_left = test.passes(x)
+        assert is_left.tolist() == before.passes(x).tolist()
+        for bound, middle in ((test.lower, before.lower), (test.upper, before.upper)):
+            below, above = x[x <= middle], x[x > middle]
+            if not len(below) or not len(above):  # only centres are parted there
+                assert bound == middle
+            elif (test.lower, test.upper) != (before.lower, before.upper):
+                assert bound in oracle_roundest.roundest(below.max(), above.min())
+        n_left = np.count_nonzero(is_left)
+        assert test.missing == (2 * n_left >= len(rows))
+        members[int(tree.left[node])], members[int(tree.right[node])] = (
+            rows[is_left],
+            rows[~is_left],
+        )
+    return searched

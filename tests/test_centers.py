@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle_centers as oracle
+from growing import searched_tree
 from spexplain import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
 from spexplain.engines import Engine
 from spexplain.estimators.centers import CenterExplainer, first_of_equals
@@ -51,7 +52,7 @@ def nested(tree: Tree, centers: np.ndarray) -> Any:
 
 def fitted(explainer: CenterExplainer, problem: oracle.Problem) -> Any:
     explainer.fit(problem.X, problem.labels, centers=problem.centers)
-    return nested(explainer.tree_, merged(problem).centers)
+    return nested(searched_tree(explainer, problem.X), merged(problem).centers)
 
 
 @given(problem=problems())
@@ -71,9 +72,8 @@ def test_emn(problem: oracle.Problem, denominator: str, engine: Engine) -> None:
 
 @given(problem=problems())
 def test_ex_greedy(problem: oracle.Problem) -> None:
-    ours = nested(
-        ExGreedy().fit(problem.X, problem.labels, centers=problem.centers).tree_, problem.centers
-    )
+    explainer = ExGreedy().fit(problem.X, problem.labels, centers=problem.centers)
+    ours = nested(searched_tree(explainer, problem.X), problem.centers)
     assert ours == oracle.ex_greedy(problem)
 
 
@@ -81,7 +81,8 @@ def test_ex_greedy(problem: oracle.Problem) -> None:
 def test_ex_shallow(problem: oracle.Problem, depth_weight: float) -> None:
     explainer = ExShallow(depth_weight=depth_weight)
     explainer.fit(problem.X, problem.labels, centers=problem.centers)
-    assert nested(explainer.tree_, problem.centers) == oracle.ex_greedy(problem, depth_weight)
+    ours = nested(searched_tree(explainer, problem.X), problem.centers)
+    assert ours == oracle.ex_greedy(problem, depth_weight)
 
 
 @given(problem=problems(), extra=st.integers(0, 4))
@@ -116,8 +117,9 @@ def test_every_leaf_has_its_own_centre() -> None:
     centers = rng.normal(size=(7, 3))
     for explainer in (IMM(), EMN(), ExGreedy(), ExShallow(), RandomCuts(random_state=0)):
         explainer.fit(X, centers=centers)
-        assert sorted(explainer.tree_.apply(centers)) == list(range(7))
-        assert explainer.leaf_reference_[explainer.tree_.apply(centers)].tolist() == list(range(7))
+        homes = searched_tree(explainer, X).apply(centers)
+        assert sorted(homes) == list(range(7))
+        assert explainer.leaf_reference_[homes].tolist() == list(range(7))
 
 
 def test_coincident_centres_share_a_leaf_with_the_lower_index() -> None:
@@ -202,7 +204,7 @@ def test_random_cuts_follow_their_laws() -> None:
         first = [
             RandomCuts(objective=objective, n_init=1, random_state=seed)
             .fit(X, centers=centers)
-            .tree_.threshold[0]
+            .explanation_.training.searched.threshold[0]
             for seed in range(400)
         ]
         assert np.mean(np.array(first) < 1) == pytest.approx(share, abs=0.06)
