@@ -191,9 +191,7 @@ class KindSearch:
             return [None] * len(nodes)
         return [
             self._best_set(node, found)
-            for node, found in zip(
-                nodes, self.search.grouped(nodes, self.categories), strict=True
-            )
+            for node, found in zip(nodes, self.search.grouped(nodes, self.categories), strict=True)
         ]
 
     def _best_set(self, node: Any, found: list[GroupedSums]) -> Cut | None:
