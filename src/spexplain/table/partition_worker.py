@@ -119,7 +119,7 @@ def describe(block: Any, columns: Sequence[Column] | None, allow_missing: bool) 
 
 def _listed_order(block: Any, place: int) -> tuple[Any, ...]:
     """Return the categories of an ordered column of pandas in their order."""
-    dtype = block.dtypes.iloc[place] if hasattr(block, "dtypes") else None
+    dtype: Any = block.dtypes.iloc[place] if hasattr(block, "dtypes") else None
     return tuple(dtype.categories) if getattr(dtype, "ordered", False) else ()
 
 
@@ -226,7 +226,8 @@ def count_categories(groups: Array, n_groups: int, clusters: Array, n_clusters: 
 def are_flags(block: Any, places: Sequence[int]) -> Ints:
     """Return, for some columns of a block, the number of values that are neither 0 nor 1."""
     X = as_matrix(block)[:, list(places)]
-    return np.count_nonzero((X != 0) & (X != 1), axis=0).astype(np.int64)
+    others: Ints = np.sum((X != 0) & (X != 1), axis=0, dtype=np.int64)
+    return others
 
 
 # --- Bins -----------------------------------------------------------------------------------------

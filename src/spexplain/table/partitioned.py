@@ -37,7 +37,8 @@ class Source:
     """Where the rows come from: a Dask array or data frame, or an array in this process."""
 
     def __init__(self, X: Any, rows_per_partition: int) -> None:
-        self.collection, self.names = X, None
+        self.collection: Any = X
+        self.names: list[Any] | None = None
         self.holds_numbers = True  # as NumPy knows them, by their types
         self._columns: dict[tuple[int, ...], list[Any]] = {}
         if hasattr(X, "to_delayed") and hasattr(X, "columns"):
@@ -94,7 +95,8 @@ class DerivedSource:
         names: list[Any] | None = None,
     ) -> None:
         self.source, self.workers, self.recipes, self.names = source, workers, recipes, names
-        self.collection, self.n_features = source.collection, len(recipes)
+        self.collection: Any = source.collection
+        self.n_features = len(recipes)
         self._columns: dict[tuple[int, ...], list[Any]] = {}
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
