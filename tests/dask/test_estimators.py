@@ -126,7 +126,11 @@ def test_what_is_missing_is_said(case):
         "y has 299 labels": lambda: SpexClique().fit(rows, y[:-1]),
         "graph=None": lambda: SpexGraph(3).fit(rows),
         "refine='objective'": lambda: CART(refine="objective").fit(rows, y),
-        "row 250, column 0": lambda: SpexClique().fit(flawed, y),
+        "round_to=0.01": lambda: CART(round_to=0.01).fit(rows, y),
+        "row 250, column 0": lambda: SpexClique(missing="error").fit(flawed, y),
+        "infinity, first in row 3": lambda: SpexClique().fit(
+            da.where(rows == X[3, 0], np.inf, rows), y
+        ),
         "medians": lambda: IMM(objective="kmedians").fit(rows, y),
         "constant": lambda: SpexClique().fit(da.zeros((300, 2), chunks=99), y),
         "real numbers": lambda: SpexClique().fit(rows.astype(complex), y),
@@ -136,7 +140,12 @@ def test_what_is_missing_is_said(case):
         ),
         "whole table in memory": lambda: SpexClique().fit(rows, y).summary(),
         "expecting 5 features": lambda: SpexClique().fit(rows, y).predict(rows[:, :3]),
-        "NaN or infinity": lambda: SpexClique().fit(rows, y).predict(flawed).compute(),
+        "NaN or infinity": lambda: (
+            SpexClique(missing="error").fit(rows, y).predict(flawed).compute()
+        ),
+        "infinity, first in row": lambda: (
+            SpexClique().fit(rows, y).predict(rows * np.inf).compute()
+        ),
     }.items():
         with pytest.raises(ValueError, match=message):
             fit()

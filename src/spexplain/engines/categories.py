@@ -1,30 +1,97 @@
 """The search for sets of categories, beside any engine's search for thresholds."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from spexplain.aliases import Bools, Ints
 from spexplain.engines.base import Search
-from spexplain.ledgers import Ledger
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
 from spexplain.table.views import CategoryColumn, View, order_by_profile
 
 
-class MemberSearch(Search, Protocol):
-    """A search that knows the vertices of its nodes, on the host."""
+class GroupedSums(NamedTuple):
+    """What a node holds of every category of a column; the last group are rows without one."""
+
+    sizes: Ints  # rows
+    profiles: Callable[[], Any]  # amounts by which categories can be ordered, or None
+    sides: Callable[[Bools], tuple[Any, Any]]  # the records of both sides, for sets of groups
+
+
+class GroupSearch(Search, Protocol):
+    """A search that also knows the sums of its nodes, and how they spread over categories."""
 
     objective: Objective
-    ledger: Ledger
     min_samples_leaf: int
 
-    def members(self, node: Any) -> Ints:
-        """Return the vertices of a node."""
+    def record(self, node: Any) -> Any:
+        """Return the record of sums over a node."""
 
-    def part(self, node: Any, is_left: Bools, cut: Cut) -> tuple[Any, Any]:
-        """Return the two parts of a node, from the members that go left."""
+    def is_pure(self, node: Any) -> bool:
+        """Whether all counted samples of a node belong to one cluster."""
+
+    def grouped(
+        self, nodes: Sequence[Any], columns: Sequence[CategoryColumn]
+    ) -> list[list[GroupedSums]]:
+        """Return, for every node and column, the sums by category."""
+
+    def split_groups(
+        self, node: Any, column: CategoryColumn, is_left: Bools, cut: Cut
+    ) -> tuple[Any, Any]:
+        """Return the two parts of a node, from the categories that go left."""
+
+
+class MemberGroups:
+    """Sums by category in a search that knows the vertices of its nodes, on the host."""
+
+    def __init__(self, search: Any) -> None:
+        self.search = search
+        self.root, self.size, self.value = search.root, search.size, search.value
+        self.split, self.best_cuts = search.split, search.best_cuts
+        self.objective: Objective = search.objective
+        self.n_features: int = search.n_features
+        self.min_samples_leaf: int = search.min_samples_leaf
+
+    def record(self, node: Any) -> Any:
+        return self.search.ledger.node(node.state, self.search.members(node))
+
+    def is_pure(self, node: Any) -> bool:
+        return bool(self.search.ledger.is_pure(node.state))
+
+    def grouped(
+        self, nodes: Sequence[Any], columns: Sequence[CategoryColumn]
+    ) -> list[list[GroupedSums]]:
+        return [[self._sums(node, column) for column in columns] for node in nodes]
+
+    def _sums(self, node: Any, column: CategoryColumn) -> GroupedSums:
+        ledger, members = self.search.ledger, self.search.members(node)
+        groups, n_groups = column.codes[members], column.n_categories + 1
+        return GroupedSums(
+            np.bincount(groups, minlength=n_groups),
+            partial(ledger.group_profiles, node.state, members, groups, n_groups),
+            partial(ledger.group_sides, node.state, self.record(node), members, groups),
+        )
+
+    def split_groups(
+        self, node: Any, column: CategoryColumn, is_left: Bools, cut: Cut
+    ) -> tuple[Any, Any]:
+        members = self.search.members(node)
+        return self.search.part(node, is_left[column.codes[members]], cut)  # type: ignore[no-any-return]
+
+
+def with_groups(search: Any, *, needs_groups: bool) -> GroupSearch:
+    """Return a search that knows what `KindSearch` asks; refuse engines that know no categories."""
+    if hasattr(search, "members"):
+        return MemberGroups(search)
+    if needs_groups and not hasattr(search, "grouped"):
+        raise NotImplementedError(
+            'engine="cupy" takes categories only as codes, in columns of numbers; use engine="histogram", '
+            "which takes them as they are."
+        )
+    return search  # type: ignore[no-any-return]
 
 
 class KindSearch:
@@ -36,7 +103,7 @@ class KindSearch:
 
     Parameters
     ----------
-    search : MemberSearch
+    search : Search
         Finds the thresholds.
     views : sequence of View
         What the columns of that search are.
@@ -47,7 +114,7 @@ class KindSearch:
     def __init__(
         self, search: Any, views: Sequence[View], categories: Sequence[CategoryColumn]
     ) -> None:
-        self.search: MemberSearch = search
+        self.search = with_groups(search, needs_groups=bool(categories))
         self.views, self.categories = views, categories
         self.n_views = len(views)
         self.n_features = self.n_views + len(categories)
@@ -69,10 +136,10 @@ class KindSearch:
         is_left = np.zeros(column.n_categories + 1, dtype=np.bool_)
         is_left[list(cut.values)] = True
         is_left[-1] = cut.missing
-        return self.search.part(node, is_left[column.codes[self.search.members(node)]], cut)
+        return self.search.split_groups(node, column, is_left, cut)
 
     def best_cuts(self, nodes: Sequence[Any], rival: float = np.inf) -> list[Cut | Promise | None]:
-        sets = [self._best_set(node) for node in nodes]
+        sets = self._best_sets(nodes)
         nearest = min([rival, *(cut.priority for cut in sets if cut is not None)])
         thresholds = self.search.best_cuts(nodes, nearest)
         return [self._better(*each) for each in zip(nodes, thresholds, sets, strict=True)]
@@ -92,7 +159,7 @@ class KindSearch:
     def _is_flat(self, node: Any) -> bool:
         """Whether all cuts of a node tie, on paper if not in floats."""
         search = self.search
-        return search.objective.flat_if_pure and search.ledger.is_pure(node.state)
+        return search.objective.flat_if_pure and search.is_pure(node)
 
     def _key(self, node: Any, cut: Cut) -> tuple[float, int]:
         return 0.0 if self._is_flat(node) else cut.score, self._column(cut.feature)
@@ -112,44 +179,44 @@ class KindSearch:
         sizes = [self.search.size(part) for part in (*own_parts, *parts)]
         if sizes[0] == sizes[2] or min(sizes[2:]) < max(1, self.search.min_samples_leaf):
             return cut  # no rows lack a value, or nothing would be left
-        left, right = (self._sums(part) for part in parts)
+        left, right = (self.search.record(part) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):
-            score = float(self.search.objective.score(left, right, self._sums(node)))
+            score = float(self.search.objective.score(left, right, self.search.record(node)))
         is_as_good = score == cut.score or (self._is_flat(node) and score < np.inf)
         is_larger = sizes[1] > sizes[2]  # the sides on which no missing value lies
         return other if is_as_good and is_larger else cut
 
-    def _sums(self, node: Any) -> Any:
-        return self.search.ledger.node(node.state, self.search.members(node))
-
-    def _best_set(self, node: Any) -> Cut | None:
+    def _best_sets(self, nodes: Sequence[Any]) -> list[Cut | None]:
         if not self.categories:
-            return None
-        members, record = self.search.members(node), self._sums(node)
+            return [None] * len(nodes)
+        return [
+            self._best_set(node, found)
+            for node, found in zip(nodes, self.search.grouped(nodes, self.categories), strict=True)
+        ]
+
+    def _best_set(self, node: Any, found: list[GroupedSums]) -> Cut | None:
+        record = self.search.record(node)
         cuts = [
             cut
-            for place, column in enumerate(self.categories)
-            if (cut := self._best_of_column(node, members, record, place, column)) is not None
+            for place, groups in enumerate(found)
+            if (cut := self._best_of_column(node, record, place, groups)) is not None
         ]
         is_flat = self._is_flat(node)
         # min keeps the first of equals
         return min(cuts, key=lambda cut: 0.0 if is_flat else cut.score, default=None)
 
     def _best_of_column(
-        self, node: Any, members: Ints, record: Any, place: int, column: CategoryColumn
+        self, node: Any, record: Any, place: int, groups: GroupedSums
     ) -> Cut | None:
-        ledger, objective = self.search.ledger, self.search.objective
-        groups = column.codes[members]
-        sizes = np.bincount(groups, minlength=column.n_categories + 1)
+        objective, sizes = self.search.objective, groups.sizes
         present = np.flatnonzero(sizes)
         if len(present) < 2:
             return None
-        profiles = ledger.group_profiles(node.state, members, groups, len(sizes))
-        subsets = _candidates(present, profiles, len(sizes))
+        subsets = _candidates(present, groups.profiles(), len(sizes))
         n_left = subsets @ sizes
         least = self.search.min_samples_leaf
-        valid = (n_left >= least) & (len(members) - n_left >= least)
-        left, right = ledger.group_sides(node.state, record, members, groups, subsets)
+        valid = (n_left >= least) & (sizes.sum() - n_left >= least)
+        left, right = groups.sides(subsets)
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = np.asarray(objective.score(left, right, record), dtype=np.float64)
         scores = np.where(valid & (scores < np.inf), scores, np.inf)  # NaN compares false

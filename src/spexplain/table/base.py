@@ -177,6 +177,10 @@ class Table(Rows):
         """Where the columns of `as_points` come from."""
         return Coordinates.plain(self.shape[1])
 
+    def search_columns(self, columns: Ints, *, one_by_one: bool, codes: Any) -> Any:
+        """Return matrix, views and categories of `SearchColumns`; None where they are made of `values`."""
+        return None
+
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
         """Return what the columns hold, for those that are used as their values tell."""
         return self.columns

@@ -440,14 +440,19 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
     if kind != "category":
         zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}
         if len(zones) == 2:
-            raise ValueError(
-                f"X holds dates with and without a time zone in column {name!r}; give all of them one."
-            )
+            raise mixed_zones(name)
         column = Column(name, kind, zone="UTC" if zones == {True} else None)
         return (values := _encoded_as(series, column)), _settled(column, values)
     column = Column(name, "category", _categories(series, known))
     codes = _looked_up(different, places, lambda value: column.code(_plain(value)))
     return codes, replace(column, has_missing=bool(np.isnan(codes).any()))
+
+
+def mixed_zones(name: str) -> ValueError:
+    """Return the refusal of dates that cannot be compared."""
+    return ValueError(
+        f"X holds dates with and without a time zone in column {name!r}; give all of them one."
+    )
 
 
 def _kind_of_objects(known: list[Any]) -> Kind:
@@ -470,11 +475,17 @@ _OBJECTS: dict[Kind, Any] = {
 
 def _categories(series: Series, known: list[Any]) -> tuple[Any, ...]:
     """Return the values of a category: in their own order if they have one, else sorted."""
-    plain = map(_plain, known)
-    present = {(isinstance(value, bool), value): value for value in plain}  # True is not 1
-    if not isinstance(series, np.ndarray) and series.dtype == nw.Enum:
-        listed = set(present.values())
-        return tuple(each for each in map(_plain, series.dtype.categories) if each in listed)
+    is_listed = not isinstance(series, np.ndarray) and series.dtype == nw.Enum
+    return ordered_categories(map(_plain, known), series.dtype.categories if is_listed else ())
+
+
+def ordered_categories(values: Iterable[Any], listed: Iterable[Any] = ()) -> tuple[Any, ...]:
+    """Return the different ones of values: in the order in which they are listed, or sorted if they are not."""
+    present = {(isinstance(value, bool), value): value for value in values}  # True is not 1
+    order = tuple(map(_plain, listed))
+    if order:
+        known = set(present.values())
+        return tuple(each for each in order if each in known)
     return tuple(sorted(present.values(), key=lambda value: (type(value).__name__, value)))
 
 

@@ -3,15 +3,18 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix
 from spexplain.table.base import GroupSums, NodeValues, Table
+from spexplain.table.columns import settled_columns
 from spexplain.table.distances import CostName
 from spexplain.table.host import HostTable, group_sizes, node_values
 from spexplain.table.places import on_host
+from spexplain.table.views import View, beyond
 from spexplain.tree import LEAF, Column, Kind, Tree
 
 _log = logging.getLogger("spexplain")
@@ -30,6 +33,8 @@ class DeviceTable(Table):
         Kind of all columns.
     seen : tuple of int, optional
         Checksum of values that lie in the caller's memory, by which later changes are noticed.
+    described : tuple of Column, optional
+        What the columns hold, for tables with missing values.
     """
 
     engine: ClassVar[EngineName | None] = "cupy"
@@ -69,6 +74,7 @@ class DeviceTable(Table):
         """Return the leaf id of every row, on the device."""
         from spexplain.kernels.cuda.kernels import CudaKernels
 
+        assert not tree.values  # whoever reads the rows has refused sets of categories
         leaf_id = np.full(tree.n_nodes, LEAF, dtype=np.int64)
         leaf_id[tree.leaves] = np.arange(tree.n_leaves)
         return CudaKernels(self.values.dtype).route_rows(self.values, tree, leaf_id)
@@ -82,7 +88,52 @@ class DeviceTable(Table):
         """Return the table of some columns only."""
         if len(columns) == self.shape[1]:
             return self
-        return replace(self, values=self.values[:, list(columns)], seen=None)
+        chosen, described = list(columns), self.described
+        if described is not None:
+            described = tuple(described[each] for each in chosen)
+        return replace(self, values=self.values[:, chosen], seen=None, described=described)
+
+    def search_columns(self, columns: Ints, *, one_by_one: bool, codes: Any) -> Any:
+        """Return the columns with missing values at either end, made on the device; they are all numbers."""
+        views: list[View] = []
+        parts = []
+        for each in columns.tolist():
+            x = self.values[:, each]
+            if not self.columns[each].has_missing:
+                views.append(View(each))
+                parts.append(x)
+                continue
+            views += [View(each, "missing left"), View(each, "missing right")]
+            missing = np.isnan(x)
+            least, most = np.where(missing, np.inf, x).min(), np.where(missing, -np.inf, x).max()
+            parts.append(np.where(missing, beyond(least, -np.inf, x.dtype), x))
+            parts.append(np.where(missing, beyond(most, np.inf, x.dtype), x))
+        return np.column_stack(parts), tuple(views), ()
+
+    def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
+        """Return what the columns hold, for those that are used as their values tell."""
+        if self.described is not None:
+            return self.described
+        found = list(self.columns)
+        for each in used:
+            column = on_host(self.values[:, [each]])
+            found[each] = settled_columns([found[each]], column, [0])[0]
+        return tuple(found)
+
+    def as_points(self) -> "DeviceTable":
+        """Return the table that distances, centres and costs are computed from: numbers without gaps."""
+        return self if self.is_plain else self._points
+
+    @cached_property
+    def _points(self) -> "DeviceTable":
+        """The table with the means of columns for missing values; computed on the host, to be the same there."""
+        values = self.values.astype(np.float64)
+        for place, column in enumerate(self.columns):
+            if column.has_missing:
+                x = on_host(values[:, place])
+                known = x[~np.isnan(x)]
+                values[np.isnan(values[:, place]), place] = known.mean() if len(known) else 0.0
+        return DeviceTable(values)
 
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree."""
@@ -115,7 +166,9 @@ class DeviceTable(Table):
         scales = np.full(self.shape[1], np.nan)
         for feature in np.unique(features).tolist():
             column = self.values[:, feature].astype(np.float64)
-            scales[feature] = 0.0 if bool((column == column[0]).all()) else float(column.std())
+            column = column[~np.isnan(column)]
+            is_one = not len(column) or bool((column == column[0]).all())
+            scales[feature] = 0.0 if is_one else float(column.std())
         return scales
 
     def _on_host(self) -> HostTable:

@@ -5,6 +5,8 @@ worker was lost. Sums of floats are taken in exact integers where a tree depends
 """
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,10 +17,18 @@ from spexplain.kernels.coding import spread_of_bins
 from spexplain.table.base import GroupSums, NodeValues
 from spexplain.table.checks import check_finite, first_flaw
 from spexplain.table.coding import N_CODES, Binning, code
+from spexplain.table.columns import (
+    _plain,
+    encode_rows,
+    encoded,
+    is_missing,
+    mixed_zones,
+    ordered_categories,
+)
 from spexplain.table.distances import CostName, service_costs
 from spexplain.table.host import group_sizes, node_values
 from spexplain.table.reference import NOISE, Reference, missing_labels, mixed_labels
-from spexplain.tree import Tree
+from spexplain.tree import Column, Kind, Test, Tree
 
 LIMB = 34  # bits of either half of a number: with 2**28 rows a partition, sums fit 63 bits
 
@@ -46,6 +56,178 @@ def as_matrix(block: Any) -> Matrix:
             f"X holds text or other things than numbers ({error}); encode such columns as numbers or "
             "leave them out."
         ) from None
+
+
+# --- What columns hold, and numbers made of them ---------------------------------------------------
+
+
+class Told(NamedTuple):
+    """What some rows tell of a column."""
+
+    column: Column
+    n_known: int  # rows that have a value
+    least: float  # of the values, as numbers; not of categories
+    most: float
+    listed: tuple[Any, ...]  # the order of categories that have one
+    n_unlisted: int  # known values of partitions in which the column looked like no category
+
+
+class Recipe(NamedTuple):
+    """How a column of numbers is made of a column of a block."""
+
+    place: int
+    column: Column | None = None  # how values become numbers; None: they are some
+    fill: float = np.nan  # what missing values become
+    scale: float = 1.0  # that values are divided by
+    squared: bool = False  # whether the squared distance from `fill` is wanted
+    codes: tuple[int, ...] | None = None  # a set of categories, ...
+    missing: bool = False  # ..., with those that are missing, ...
+    inside: float = 0.0  # ..., is this number, and the rest one less it
+
+
+def describe(block: Any, columns: Sequence[Column] | None, allow_missing: bool) -> tuple[Any, ...]:
+    """Return the rows of a block, its first flaw, and what it tells of its columns.
+
+    Parameters
+    ----------
+    block : array or data frame
+        The rows.
+    columns : sequence of Column or None
+        What the columns hold if types tell it, else None.
+    allow_missing : bool
+        Whether missing values are no flaws.
+    """
+    if columns is None:
+        values, found = encoded(block)
+    else:
+        values, found = as_matrix(block), tuple(columns)
+    is_known = ~np.isnan(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # where all values are missing
+        spans = [
+            np.min(values, axis=0, where=is_known, initial=np.inf),
+            np.max(values, axis=0, where=is_known, initial=-np.inf),
+        ]
+    told = []
+    for place, (held, n_known) in enumerate(zip(found, is_known.sum(axis=0).tolist(), strict=True)):
+        least, most = (float(each[place]) for each in spans)
+        n_unlisted = 0 if held.kind == "category" else n_known
+        column = replace(held, has_missing=n_known < len(values))
+        told.append(Told(column, n_known, least, most, _listed_order(block, place), n_unlisted))
+    return [len(values)], [first_flaw(values, allow_missing=allow_missing)], told
+
+
+def _listed_order(block: Any, place: int) -> tuple[Any, ...]:
+    """Return the categories of an ordered column of pandas in their order."""
+    dtype: Any = block.dtypes.iloc[place] if hasattr(block, "dtypes") else None
+    return tuple(dtype.categories) if getattr(dtype, "ordered", False) else ()
+
+
+def merge_told(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return what several blocks tell."""
+    sizes, flaws, told = zip(*parts, strict=True)
+    joined = [list(chain.from_iterable(each)) for each in (sizes, flaws)]
+    return *joined, [_joined(list(each)) for each in zip(*told, strict=True)]
+
+
+def _joined(told: list[Told]) -> Told:
+    """Return what several blocks tell of a column; those without any value have no say."""
+    speaking = [each for each in told if each.n_known] or told[:1]
+    columns = [each.column for each in speaking]
+    kind = _joined_kind({column.kind for column in columns})
+    found = chain.from_iterable(column.categories for column in columns)
+    listed = tuple(dict.fromkeys(chain.from_iterable(each.listed for each in told)))
+    zones = {column.zone for column in columns}
+    if kind == "date" and len(zones) > 1:
+        raise mixed_zones(columns[0].name)
+    column = Column(
+        columns[0].name,
+        kind,
+        ordered_categories(found, listed) if kind == "category" else (),
+        zones.pop() if len(zones) == 1 else None,
+        any(each.column.has_missing for each in told),
+    )
+    return Told(
+        column,
+        sum(each.n_known for each in told),
+        min(each.least for each in told),
+        max(each.most for each in told),
+        listed,
+        sum(each.n_unlisted for each in told),
+    )
+
+
+def _joined_kind(kinds: set[Kind]) -> Kind:
+    """Return the kind of a column whose parts look like these."""
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if kinds <= {"boolean", "flag", "whole", "number"}:  # booleans are numbers, too
+        return next(kind for kind in ("number", "whole", "flag") if kind in kinds)
+    return "category"
+
+
+def values_in(block: Any, places: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the different values of some columns of a block, missing ones left out."""
+    columns = (block.iloc[:, place] for place in places)
+    return [
+        ordered_categories(_plain(each) for each in column if not is_missing(each))
+        for column in columns
+    ]
+
+
+def merge_values_in(parts: list[list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    """Return the different values in several blocks."""
+    return [ordered_categories(chain.from_iterable(each)) for each in zip(*parts, strict=True)]
+
+
+def derive(block: Any, recipes: Sequence[Recipe]) -> Matrix:
+    """Return columns of numbers made of a block."""
+    wanted = {each.place: each.column for each in recipes if each.column is not None}
+    places = {place: number for number, place in enumerate(wanted)}
+    read = encode_rows(block, list(wanted.items()), by_name=False) if wanted else None
+    raw = as_matrix(block) if len(wanted) < len({each.place for each in recipes}) else None
+    made = np.empty((len(block), len(recipes)), order="F")
+    for number, recipe in enumerate(recipes):
+        source, place = (
+            (raw, recipe.place) if recipe.column is None else (read, places[recipe.place])
+        )
+        assert source is not None
+        made[:, number] = _made(source[:, place].astype(np.float64), recipe)
+    return made
+
+
+def _made(x: Floats, recipe: Recipe) -> Floats:
+    if recipe.codes is not None:
+        is_inside = Test(0, missing=recipe.missing, values=recipe.codes).passes(x)
+        return np.where(is_inside, recipe.inside, 1.0 - recipe.inside)
+    if not np.isnan(recipe.fill):
+        x = np.where(np.isnan(x), recipe.fill, x)
+    if recipe.squared:
+        with np.errstate(over="ignore"):
+            return np.asarray((x - recipe.fill) ** 2)
+    return x / recipe.scale
+
+
+def category_codes(block: Matrix, n_categories: int) -> Array:
+    """Return the codes of a block of one column as whole numbers; the one after the last is missing."""
+    codes = block[:, 0]
+    grouped = np.where(np.isnan(codes), n_categories, codes)
+    return grouped.astype(np.min_scalar_type(n_categories))
+
+
+def count_categories(groups: Array, n_groups: int, clusters: Array, n_clusters: int) -> Ints:
+    """Return the rows of every category by cluster; the last cluster stands for none."""
+    flat = groups.astype(np.int64) * (n_clusters + 1)
+    flat += np.where(clusters < 0, n_clusters, clusters)
+    counts = np.bincount(flat, minlength=n_groups * (n_clusters + 1))
+    return counts.reshape(n_groups, n_clusters + 1).astype(np.int64)
+
+
+def are_flags(block: Any, places: Sequence[int]) -> Ints:
+    """Return, for some columns of a block, the number of values that are neither 0 nor 1."""
+    X = as_matrix(block)[:, list(places)]
+    others: Ints = np.sum((X != 0) & (X != 1), axis=0, dtype=np.int64)
+    return others
 
 
 # --- Bins -----------------------------------------------------------------------------------------
@@ -102,11 +284,38 @@ def merge_summaries(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 # --- Rows -----------------------------------------------------------------------------------------
 
 
-def leaf_of_rows(block: Any, tree: Tree) -> Ints:
-    """Return the leaf id of every row of a block."""
-    X = as_matrix(block)
-    check_finite(X, first_row=None)
-    return tree.apply(X)
+def leaf_of_rows(block: Any, tree: Tree, columns: Sequence[int]) -> Ints:
+    """Return the leaf id of every row of a block, some columns of which a tree tests."""
+    return tree.apply(as_matrix(block)[:, list(columns)])
+
+
+class Tested(NamedTuple):
+    """What predictions read: the columns that a tree tests."""
+
+    tree: Tree  # over these columns only
+    columns: tuple[tuple[int, Column], ...]  # places and meaning
+    by_name: bool  # whether they are found by name, else by place
+    as_objects: bool  # whether values are more than numbers, or may be
+    allow_missing: bool
+
+
+def leaf_of_tested(block: Any, tested: Tested) -> Ints:
+    """Return the leaf id of every row of a block that the model was not fitted to."""
+    columns = tested.columns
+    if tested.as_objects:
+        X = encode_rows(block, columns, by_name=tested.by_name)
+    else:
+        X = as_matrix(block)[:, [place for place, _ in columns]]
+    names = [column.name for _, column in columns]
+    check_finite(X, names, first_row=None, allow_missing=tested.allow_missing)
+    return tested.tree.apply(X) if columns else np.zeros(len(X), dtype=np.int64)
+
+
+def leaf_series(block: Any, tested: Tested) -> Any:
+    """Return the leaf ids of a data frame's rows as one of its columns."""
+    from pandas import Series
+
+    return Series(leaf_of_tested(block, tested), index=block.index)
 
 
 def values_at_tests(block: Any, columns: list[int], tree: Tree) -> NodeValues:
@@ -144,15 +353,18 @@ def sums_of_groups(block: Any, groups: Array, request: tuple[int, Floats]) -> Gr
 
 
 def moments_of(block: Any, columns: list[int], origin: Floats) -> tuple[Any, ...]:
-    """Return the number of rows, and the sums and squares of some columns, measured from an origin."""
+    """Return the number of values, and the sums and squares of some columns, measured from an origin."""
     X = as_matrix(block)[:, columns] - origin
-    return np.array([float(len(X))]), X.sum(axis=0), np.sum(X * X, axis=0)
+    n_known = np.count_nonzero(~np.isnan(X), axis=0).astype(np.float64)
+    return n_known, np.nansum(X, axis=0), np.nansum(X * X, axis=0)
 
 
 def largest_of(block: Any) -> Floats:
     """Return the largest magnitude of every column."""
-    largest: Floats = np.abs(as_matrix(block)).max(axis=0, initial=0.0).astype(np.float64)
-    return largest
+    largest: Floats = np.abs(np.nan_to_num(as_matrix(block), posinf=np.inf)).max(
+        axis=0, initial=0.0
+    )
+    return largest.astype(np.float64)
 
 
 def merge_largest(parts: list[Floats]) -> Floats:
@@ -161,17 +373,21 @@ def merge_largest(parts: list[Floats]) -> Floats:
 
 
 def exact_sums(block: Any, codes: Array, n_clusters: int, exponents: Ints) -> tuple[Any, ...]:
-    """Return the rows of each cluster, and their sums in two halves of integers of any size."""
-    X = np.ldexp(as_matrix(block).astype(np.float64), LIMB - exponents)
+    """Return the values of each cluster, and their sums in two halves of integers of any size."""
+    X = as_matrix(block).astype(np.float64)
+    is_known = ~np.isnan(X)
+    X = np.ldexp(np.where(is_known, X, 0.0), LIMB - exponents)
     whole = np.floor(X)
     halves = whole.astype(np.int64), np.rint(np.ldexp(X - whole, LIMB)).astype(np.int64)
     inside = codes >= 0
+    counts = np.zeros((n_clusters, X.shape[1]), dtype=np.int64)
+    np.add.at(counts, codes[inside], is_known[inside])
     found = []
     for half in halves:
         sums = np.zeros((n_clusters, X.shape[1]), dtype=np.int64)
         np.add.at(sums, codes[inside], half[inside])
         found.append(sums.astype(object))
-    return np.bincount(codes[inside], minlength=n_clusters).astype(np.int64), *found
+    return counts, *found
 
 
 # --- Labels ---------------------------------------------------------------------------------------

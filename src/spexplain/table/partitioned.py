@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import dask
 import numpy as np
@@ -14,7 +14,8 @@ from spexplain.table import partition_worker as worker
 from spexplain.table.base import _FOR_TRAINING_ROWS, GroupSums, NodeValues, Rows, Table
 from spexplain.table.checks import refuse_flaw
 from spexplain.table.coding import MAX_BINS, Binning, binning_of, code, limits_of
-from spexplain.table.columns import kinds_of
+from spexplain.table.columns import default_names, holds_numbers, kinds_of
+from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
 from spexplain.table.places import is_collection
 from spexplain.table.reference import (
@@ -23,8 +24,9 @@ from spexplain.table.reference import (
     noise_rows,
     warn_of_noise,
 )
+from spexplain.table.views import CategoryColumn, View, beyond, indicators
 from spexplain.table.workers import Workers, add_tuples, current_client
-from spexplain.tree import Kind, Tree
+from spexplain.tree import Column, Kind, Tree
 
 ROWS_PER_PARTITION = 1_000_000  # of tables that lie in the memory of this process
 _N_SAMPLED = 32  # partitions that the borders of bins are taken from
@@ -35,11 +37,14 @@ class Source:
     """Where the rows come from: a Dask array or data frame, or an array in this process."""
 
     def __init__(self, X: Any, rows_per_partition: int) -> None:
-        self.collection, self.names = X, None
+        self.collection: Any = X
+        self.names: list[Any] | None = None
+        self.holds_numbers = True  # as NumPy knows them, by their types
         self._columns: dict[tuple[int, ...], list[Any]] = {}
         if hasattr(X, "to_delayed") and hasattr(X, "columns"):
             self.names = list(X.columns)
             self.n_features, self.n_partitions = len(self.names), X.npartitions
+            self.holds_numbers = holds_numbers(X._meta)
             return
         if hasattr(X, "to_delayed"):
             if X.ndim != 2:
@@ -67,6 +72,49 @@ class Source:
         return self._columns[chosen], {column: i for i, column in enumerate(chosen)}
 
 
+class DerivedSource:
+    """Columns of numbers that the workers make of those of another source, whenever they are read.
+
+    Parameters
+    ----------
+    source : Source
+        Where rows come from.
+    workers : Workers
+        Who makes them.
+    recipes : sequence of Recipe
+        How; places are columns of the source.
+    names : list, optional
+        Names of the new columns.
+    """
+
+    def __init__(
+        self,
+        source: "AnySource",
+        workers: Workers,
+        recipes: Sequence[worker.Recipe],
+        names: list[Any] | None = None,
+    ) -> None:
+        self.source, self.workers, self.recipes, self.names = source, workers, recipes, names
+        self.collection: Any = source.collection
+        self.n_features = len(recipes)
+        self._columns: dict[tuple[int, ...], list[Any]] = {}
+
+    def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
+        """Return the partitions with these columns, and where in them they stand."""
+        chosen = tuple(columns)
+        if chosen not in self._columns:
+            recipes = [self.recipes[column] for column in chosen]
+            blocks, places = self.source.read(sorted({each.place for each in recipes}))
+            placed = [each._replace(place=places[each.place]) for each in recipes]
+            held = self.workers.hold(placed)
+            made = self.workers.tasks("columns", worker.derive, [(each, held) for each in blocks])
+            self._columns[chosen] = made
+        return self._columns[chosen], {column: i for i, column in enumerate(chosen)}
+
+
+AnySource: TypeAlias = Source | DerivedSource
+
+
 def _held(blocks: list[Matrix]) -> list[Any]:
     """Return blocks of this process as tasks; with a client they are sent to the workers at once."""
     client = current_client()
@@ -82,10 +130,33 @@ def _refuse_whole(what: str, instead: str) -> Matrix:
 
 
 class LazyRows(Rows):
-    """Rows of a Dask collection: predictions stay lazy."""
+    """Rows of a Dask collection: predictions stay lazy.
 
-    def __init__(self, collection: Any) -> None:
-        self.collection = collection
+    Parameters
+    ----------
+    collection : Dask array or data frame
+        The rows.
+    columns : sequence of (int, Column)
+        Place and meaning of the columns that the model tests.
+    by_name : bool
+        Whether these are found by name, else by place.
+    as_objects : bool
+        Whether values are more than numbers, or may be.
+    allow_missing : bool
+        Whether values may be missing.
+    """
+
+    def __init__(
+        self,
+        collection: Any,
+        columns: Sequence[tuple[int, Column]],
+        *,
+        by_name: bool,
+        as_objects: bool,
+        allow_missing: bool,
+    ) -> None:
+        self.collection, self.columns, self.by_name = collection, tuple(columns), by_name
+        self.as_objects, self.allow_missing = as_objects, allow_missing
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -95,57 +166,65 @@ class LazyRows(Rows):
 
     def leaves(self, tree: Tree) -> Any:
         """Return the leaf id of every row as a Dask array."""
-        rows = self.collection
-        whole = (
-            rows.to_dask_array()
-            if hasattr(rows, "to_dask_array")
-            else rows.rechunk({1: rows.shape[1]})
-        )
-        nothing = np.empty(0, dtype=np.int64)
-        return whole.map_blocks(
-            worker.leaf_of_rows, tree, drop_axis=1, dtype=np.int64, meta=nothing
-        )
+        rows, columns = self.collection, self.columns
+        compact = _over(tree, [place for place, _ in columns])
+        options = self.by_name, self.as_objects, self.allow_missing
+        if not hasattr(rows, "to_dask_array"):
+            tested = worker.Tested(compact, columns, *options)
+            whole, nothing = rows.rechunk({1: rows.shape[1]}), np.empty(0, dtype=np.int64)
+            return whole.map_blocks(
+                worker.leaf_of_tested, tested, drop_axis=1, dtype=np.int64, meta=nothing
+            )
+        if columns:  # others are not even read
+            keys = list(rows.columns)
+            rows = rows[[column.name if self.by_name else keys[place] for place, column in columns]]
+            columns = tuple((place, column) for place, (_, column) in enumerate(columns))
+        tested = worker.Tested(compact, columns, *options)
+        nothing = worker.leaf_series(rows._meta, tested)
+        return rows.map_partitions(worker.leaf_series, tested, meta=nothing).to_dask_array()
 
     def to_host(self, what: str = "This", instead: str = _FOR_TRAINING_ROWS) -> Matrix:
         """Say what to do instead."""
         return _refuse_whole(what, instead)
 
 
-@dataclass(frozen=True, eq=False)
+def _over(tree: Tree, columns: Sequence[int]) -> Tree:
+    """Return a tree over some columns of its table only."""
+    place = np.zeros(tree.n_features, dtype=np.int64)
+    place[list(columns)] = np.arange(len(columns))
+    return tree.renumbered(place, max(1, len(columns)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PartitionedTable(Table):
-    """Rows in partitions, in bins.
+    """Rows in partitions.
 
     Parameters
     ----------
     source : Source
-        Where the values are read from when bins are not enough.
+        Where the values are read from, as numbers.
     workers : Workers
         Who counts.
-    parts : list of tasks
-        The bins of every partition, kept by the workers.
     lengths : tuple of int
         Rows of every partition.
-    low, high : array of shape (n_columns, 256)
-        The least and the greatest value in every bin of every discrete column; of the others, what
-        their bins could hold.
-    sample : array of shape (n_columns, n_sample)
-        Some values of every column, sorted.
-    binning : Binning
-        How values become bins.
     used : array of int
         The columns that are looked at.
+    max_bins : int
+        Bins of a column, once it is searched.
+    described : tuple of Column, optional
+        What the columns hold, for tables with categories, dates or missing values.
+    spans : array of shape (2, n_columns), optional
+        The least and the greatest value of every column, of those that are described.
     """
 
     engine: ClassVar[EngineName | None] = "dask"
-    source: Source
+    source: AnySource
     workers: Workers
-    parts: list[Any]
     lengths: tuple[int, ...]
-    low: Floats
-    high: Floats
-    sample: Floats
-    binning: Binning
     used: Ints
+    max_bins: int = MAX_BINS
+    described: tuple[Column, ...] | None = None
+    spans: Floats | None = None
 
     @classmethod
     def of(
@@ -155,28 +234,22 @@ class PartitionedTable(Table):
         max_bins: int = MAX_BINS,
         rows_per_partition: int = ROWS_PER_PARTITION,
         n_jobs: int | None = None,
-    ) -> Self:
-        """Return a table in bins: two passes over the rows, one of which takes a sample only."""
-        if isinstance(X, cls):
+        allow_missing: bool = False,
+    ) -> "PartitionedTable":
+        """Return a table of numbers in bins: two passes over the rows, one of which takes a sample only.
+
+        One in which values are missing, or that holds more than numbers, is looked through first; with
+        categories or missing values, its bins are those of its views, later (`search_columns`).
+        """
+        if isinstance(X, PartitionedTable):
             return X
         workers, source = Workers(n_jobs), Source(X, rows_per_partition)
-        blocks, _ = source.read(range(source.n_features))
-        sample = _sampled(workers, blocks, source.n_features)
-        binning = binning_of(sample, max_bins)
-        held = workers.hold(binning, "bins")
-        coded = workers.tasks("codes", worker.code_part, [(block, held) for block in blocks])
-        coded = workers.keep(coded)
-        low, high = limits_of(binning)  # while the workers are busy
-        sizes, flaws, *spread = workers.ask(
-            "summary", worker.summary_of, [(part,) for part in coded], worker.merge_summaries
-        )
-        low[binning.discrete], high[binning.discrete] = spread
-        start = 0
-        for size, flaw in zip(sizes, flaws, strict=True):
-            refuse_flaw(flaw, source.names, start)
-            start += size
-        used = np.arange(source.n_features)
-        return cls(source, workers, coded, tuple(sizes), low, high, sample, binning, used)
+        if source.holds_numbers:
+            coded, flaws = CodedTable.coded(source, workers, max_bins, stop_early=allow_missing)
+            if not (allow_missing and any(flaw is not None for flaw in flaws)):
+                _refuse_flaws(flaws, coded.lengths, source.names)
+                return coded
+        return _described(source, workers, max_bins, allow_missing=allow_missing)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -194,6 +267,8 @@ class PartitionedTable(Table):
     @property
     def kinds(self) -> Kind | tuple[Kind, ...]:  # type: ignore[override]
         """Kind of all columns, or of each."""
+        if isinstance(self.source, DerivedSource):
+            return "number"  # or they are described
         kinds = kinds_of(self.source.collection)
         return kinds if isinstance(kinds, str) else tuple(kinds[column] for column in self.used)
 
@@ -212,18 +287,18 @@ class PartitionedTable(Table):
 
     def select(self, columns: Sequence[int]) -> Self:
         """Return the table of some columns only."""
-        return replace(self, used=self.used[np.asarray(columns, dtype=np.int64)])
+        chosen = np.asarray(columns, dtype=np.int64)
+        described = self.described
+        if described is not None:
+            described = tuple(described[column] for column in chosen)
+        return replace(self, used=self.used[chosen], described=described)
 
     @property
     def differs(self) -> bool:
-        """Whether some column is not constant. Columns of many values are none of those that are discrete."""
-        low, high = self.low[self.used], self.high[self.used]
-        return bool(np.any(low.min(axis=1) < high.max(axis=1)))
-
-    @cached_property
-    def solid(self) -> Bools:
-        """Bins of a single value, shape (n_columns, 256)."""
-        return np.asarray(self.low == self.high)
+        """Whether some column is not constant; one in which values are missing is not."""
+        assert self.spans is not None
+        has_missing = any(column.has_missing for column in self.columns)
+        return has_missing or bool(np.any(self.spans[0] < self.spans[1]))
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
         """Return the values of some columns of all partitions, and where they stand in them."""
@@ -231,11 +306,7 @@ class PartitionedTable(Table):
 
     def read_all(self) -> list[Any]:
         """Return the values of all columns of all partitions."""
-        return self.read(range(len(self.low)))[0]
-
-    def codes_of(self, points: Floats) -> Array:
-        """Return the bins of further points, shape (n_points, n_columns of the source)."""
-        return code(np.ascontiguousarray(points), self.binning).T
+        return self.read(range(self.source.n_features))[0]
 
     def part_of_rows(self, values: Any, dtype: Any) -> list[Any]:
         """Return what every row has (an array, or a Dask array of any chunks) partition by partition."""
@@ -265,12 +336,13 @@ class PartitionedTable(Table):
         arguments: tuple[Any, ...],
         dtype: Any = np.int64,
         width: int | None = None,
+        blocks: list[Any] | None = None,
     ) -> Any:
         """Return a function of every block of rows as one lazy Dask array, of `width` columns if any."""
         import dask.array as da
 
         held = [self.workers.hold(argument) for argument in arguments]
-        blocks = self.read_all()
+        blocks = self.read_all() if blocks is None else blocks
         tasks = self.workers.tasks("rows", function, [(block, *held) for block in blocks])
         more = () if width is None else (width,)
         meta = np.empty((0,) * (1 + len(more)), dtype)
@@ -282,7 +354,14 @@ class PartitionedTable(Table):
 
     def leaves(self, tree: Tree) -> Any:
         """Return the leaf id of every row as a Dask array."""
-        return self.map_rows(worker.leaf_of_rows, (tree,))
+        blocks, compact, columns = self._tested(tree)
+        return self.map_rows(worker.leaf_of_rows, (compact, columns), blocks=blocks)
+
+    def _tested(self, tree: Tree) -> tuple[list[Any], Tree, list[int]]:
+        """Return partitions with the columns that a tree tests, the tree over them, and where they stand."""
+        tested = sorted({test.feature for test in tree.tests.values()})
+        blocks, places = self.read(tested or [0])
+        return blocks, _over(tree, tested), [places[column] for column in tested or [0]]
 
     def weights(self, sample_weight: Any) -> Floats | None:
         """Return the weights of the rows, in memory; None where all are one."""
@@ -300,8 +379,11 @@ class PartitionedTable(Table):
 
     @property
     def origin(self) -> Floats:
-        """The medians of a sample."""
-        return self.sample[:, self.sample.shape[1] // 2].copy()
+        """The middle of all values."""
+        assert self.spans is not None
+        with np.errstate(invalid="ignore"):  # nothing lies in the middle of no values
+            middle = self.spans[0] / 2 + self.spans[1] / 2
+        return np.where(np.isfinite(middle), middle, 0.0)
 
     def holds(self, n_pairs: int) -> bool:
         """Return yes: sums over pairs are asked for together, as a second pass would cost more."""
@@ -318,20 +400,16 @@ class PartitionedTable(Table):
 
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree."""
-        tested = sorted({test.feature for test in tree.tests.values()})
-        blocks, places = self.read(tested or [0])
-        columns = [places[column] for column in tested]
-        place = np.zeros(tree.n_features, dtype=np.int64)
-        place[tested] = np.arange(len(tested))
-        compact = self.workers.hold(tree.renumbered(place, max(1, len(tested))))
-        arguments = [(block, columns, compact) for block in blocks]
+        blocks, compact, columns = self._tested(tree)
+        held = self.workers.hold(compact)
+        arguments = [(block, columns, held) for block in blocks]
         return NodeValues(
             *self.workers.ask("tests", worker.values_at_tests, arguments, worker.merge_values)
         )
 
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""
-        scales = np.full(len(self.low), np.nan)
+        scales = np.full(self.source.n_features, np.nan)
         chosen = np.unique(features).tolist()
         if not chosen:
             return scales
@@ -339,6 +417,7 @@ class PartitionedTable(Table):
         columns = [places[column] for column in chosen]
         arguments = [(block, columns, self.origin[chosen]) for block in blocks]
         size, sums, squares = self.workers.ask("scales", worker.moments_of, arguments, add_tuples)
+        size = np.maximum(size, 1.0)
         scales[chosen] = np.sqrt(np.maximum(squares / size - (sums / size) ** 2, 0.0))
         return scales
 
@@ -349,24 +428,113 @@ class PartitionedTable(Table):
                 'objective="kmedians" needs the medians of all clusters; pass them as centers, since X is a Dask '
                 "collection."
             )
-        blocks, workers = self.read_all(), self.workers
-        each = [(block,) for block in blocks]
-        largest = workers.ask("largest", worker.largest_of, each, worker.merge_largest)
-        exponents = np.frexp(largest)[1].astype(np.int64)
+        return exact_means(self, self.source, codes, n_clusters)
+
+    # Tables that hold more than numbers.
+
+    @cached_property
+    def _points(self) -> tuple["PartitionedTable", Coordinates]:
+        return _points_of(self)
+
+    @property
+    def _has_only_numbers(self) -> bool:
+        return self.is_plain and not any(each.kind in ("date", "duration") for each in self.columns)
+
+    def as_points(self) -> "PartitionedTable":
+        """Return the table that distances, centres and costs are computed from: numbers without gaps.
+
+        Means and deviations are sums of integers, rounded once: the same for every partitioning.
+        """
+        return self if self._has_only_numbers else self._points[0]
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Where the columns of `as_points` come from."""
+        return Coordinates.plain(self.shape[1]) if self._has_only_numbers else self._points[1]
+
+    def search_columns(self, columns: Ints, *, one_by_one: bool, codes: Any) -> Any:
+        """Return the views of the columns in bins, what they are, and the categories of the rows."""
+        views: list[View] = []
+        categories: list[CategoryColumn] = []
+        for each in columns.tolist():
+            column = self.columns[each]
+            if column.kind == "category":
+                kept = self._kept_codes(each, column)
+                n_categories = len(column.categories)
+                if one_by_one:
+                    views += self._indicators(each, n_categories, kept, codes)
+                else:
+                    categories.append(CategoryColumn(each, kept, n_categories))
+            elif column.has_missing:
+                views += [View(each, "missing left"), View(each, "missing right")]
+            else:
+                views.append(View(each))
+        views = views or [
+            View(0, "nothing")
+        ]  # engines need a column; one without cuts does no harm
+        recipes = [self._recipe(view) for view in views]
+        source = DerivedSource(self.source, self.workers, recipes)
+        coded, _ = CodedTable.coded(source, self.workers, self.max_bins)
+        return coded, tuple(views), tuple(categories)
+
+    def _recipe(self, view: View) -> worker.Recipe:
+        """Return how a view is made of the table's numbers."""
+        assert self.spans is not None
+        column, role, codes, missing = view
+        if role == "nothing":
+            return worker.Recipe(column, codes=(), inside=1.0)
+        if role == "set":
+            return worker.Recipe(column, codes=codes, missing=missing)
+        fill = np.nan
+        if role != "plain":
+            direction = -np.inf if role == "missing left" else np.inf
+            fill = float(beyond(self.spans[int(direction > 0), column], direction))
+        return worker.Recipe(column, fill=fill)
+
+    def _kept_codes(self, number: int, column: Column) -> list[Any]:
+        """Return the codes of a category of all partitions, kept by the workers."""
+        blocks, _ = self.read([number])
+        tasks = self.workers.tasks(
+            "categories",
+            worker.category_codes,
+            [(block, len(column.categories)) for block in blocks],
+        )
+        return self.workers.keep(tasks)
+
+    def _indicators(
+        self, number: int, n_categories: int, kept: list[Any], codes: Any
+    ) -> list[View]:
+        """Return the views of a category one by one."""
+        n_clusters = 0
+        if codes is None:
+            codes = np.full(len(self), -1)
+        elif is_collection(codes):
+            n_clusters = int(codes.max().compute()) + 1
+        else:
+            n_clusters = int(np.max(codes, initial=-1)) + 1
         pieces = self.part_of_rows(codes, np.int64)
         arguments = [
-            (block, piece, n_clusters, exponents)
-            for block, piece in zip(blocks, pieces, strict=True)
+            (groups, n_categories + 1, piece, n_clusters)
+            for groups, piece in zip(kept, pieces, strict=True)
         ]
-        # Python's integers hold sums of any size.
-        counts, high, low = workers.ask("means", worker.exact_sums, arguments, add_tuples)
-        means = np.full((n_clusters, len(exponents)), np.nan)
-        for cluster, feature in np.ndindex(means.shape):
-            if counts[cluster]:
-                total = (int(high[cluster, feature]) << worker.LIMB) + int(low[cluster, feature])
-                scale = Fraction(2) ** int(exponents[feature] - 2 * worker.LIMB)
-                means[cluster, feature] = float(total * scale / int(counts[cluster]))
-        return means
+        counts = self.workers.ask("category-counts", worker.count_categories, arguments)
+        cells = counts[:, :-1] if n_clusters else None
+        return indicators(number, counts.sum(axis=1), cells)
+
+    def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
+        """Return what the columns hold, for those that are used as their values tell."""
+        found = list(self.columns)
+        if self.described is not None:
+            return self.described
+        whole = [column for column in used if found[column].kind == "whole"]
+        if whole:
+            blocks, places = self.read(whole)
+            at = [places[column] for column in whole]
+            others = self.workers.ask("flags", worker.are_flags, [(each, at) for each in blocks])
+            for column, n_others in zip(whole, others.tolist(), strict=True):
+                if not n_others:
+                    found[column] = replace(found[column], kind="flag")
+        return tuple(found)
 
     def reference(self, y: Any, noise: NoisePolicy = "ignore") -> Reference:
         """Return the labels of the rows as a clustering to explain; lazy if the labels are."""
@@ -395,8 +563,227 @@ class PartitionedTable(Table):
         return Reference(labels, codes, kept, has_noise=has_missing or bool(is_noise.any()))
 
 
-def _sampled(workers: Workers, blocks: list[Any], n_features: int) -> Floats:
-    """Return values of every column, sorted; partitions count by their rows."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CodedTable(PartitionedTable):
+    """Rows in partitions, in bins: what the Dask engine searches.
+
+    Parameters
+    ----------
+    parts : list of tasks
+        The bins of every partition, kept by the workers.
+    low, high : array of shape (n_columns, 256)
+        The least and the greatest value in every bin of every discrete column; of the others, what
+        their bins could hold.
+    sample : array of shape (n_columns, n_sample)
+        Some values of every column, sorted.
+    binning : Binning
+        How values become bins.
+    """
+
+    parts: list[Any]
+    low: Floats
+    high: Floats
+    sample: Floats
+    binning: Binning
+
+    @classmethod
+    def coded(
+        cls, source: AnySource, workers: Workers, max_bins: int, *, stop_early: bool = False
+    ) -> tuple[Self, list[Any]]:
+        """Return the table of a source in bins, and the first flaw of every partition.
+
+        With `stop_early`, a flaw in the sample is enough, and the table is not usable.
+        """
+        blocks, _ = source.read(range(source.n_features))
+        sample, is_flawed = _sampled(workers, blocks, source.n_features)
+        binning = binning_of(sample, max_bins)
+        used = np.arange(source.n_features)
+        about: dict[str, Any] = {
+            "source": source,
+            "workers": workers,
+            "used": used,
+            "max_bins": max_bins,
+        }
+        bins: dict[str, Any] = {"sample": sample, "binning": binning}
+        if is_flawed and stop_early:
+            return cls(**about, **bins, lengths=(), parts=[], low=sample, high=sample), [(0, 0)]
+        held = workers.hold(binning, "bins")
+        coded = workers.tasks("codes", worker.code_part, [(block, held) for block in blocks])
+        coded = workers.keep(coded)
+        low, high = limits_of(binning)  # while the workers are busy
+        sizes, flaws, *spread = workers.ask(
+            "summary", worker.summary_of, [(part,) for part in coded], worker.merge_summaries
+        )
+        low[binning.discrete], high[binning.discrete] = spread
+        return cls(**about, **bins, lengths=tuple(sizes), parts=coded, low=low, high=high), flaws
+
+    @property
+    def differs(self) -> bool:
+        """Whether some column is not constant. Columns of many values are none of those that are discrete."""
+        low, high = self.low[self.used], self.high[self.used]
+        return bool(np.any(low.min(axis=1) < high.max(axis=1)))
+
+    @cached_property
+    def solid(self) -> Bools:
+        """Bins of a single value, shape (n_columns, 256)."""
+        return np.asarray(self.low == self.high)
+
+    def codes_of(self, points: Floats) -> Array:
+        """Return the bins of further points, shape (n_points, n_columns of the source)."""
+        return code(np.ascontiguousarray(points), self.binning).T
+
+    @property
+    def origin(self) -> Floats:
+        """The medians of a sample."""
+        return self.sample[:, self.sample.shape[1] // 2].copy()
+
+
+def _refuse_flaws(
+    flaws: list[Any],
+    lengths: Sequence[int],
+    names: list[Any] | None,
+    *,
+    allow_missing: bool = False,
+) -> None:
+    """Say where a table holds a missing or infinite value."""
+    start = 0
+    for size, flaw in zip(lengths, flaws, strict=True):
+        refuse_flaw(flaw, names, start, allow_missing=allow_missing)
+        start += size
+
+
+def _described(
+    source: Source, workers: Workers, max_bins: int, *, allow_missing: bool
+) -> PartitionedTable:
+    """Return a table of every kind of column: one pass finds what they hold, over all partitions."""
+    blocks, _ = source.read(range(source.n_features))
+    given = _typed_columns(source) if source.holds_numbers else None
+    lengths, flaws, told = workers.ask(
+        "describe",
+        worker.describe,
+        [(block, given, allow_missing) for block in blocks],
+        worker.merge_told,
+    )
+    _refuse_flaws(flaws, lengths, source.names, allow_missing=allow_missing)
+    columns = _with_all_categories(source, workers, [each.column for each in told], told)
+    recipes = [
+        worker.Recipe(place, None if source.holds_numbers else column)
+        for place, column in enumerate(columns)
+    ]
+    numbers = DerivedSource(source, workers, recipes, source.names)
+    is_category = [column.kind == "category" for column in columns]
+    spans = np.array([[each.least for each in told], [each.most for each in told]])
+    for place in np.flatnonzero(is_category):  # partitions had codes of their own
+        spans[:, place] = 0, len(columns[place].categories) - 1
+    about: dict[str, Any] = {"described": columns, "spans": spans}
+    if any(column.has_missing for column in columns) or any(is_category):
+        used = np.arange(source.n_features)
+        return PartitionedTable(
+            source=numbers, workers=workers, lengths=tuple(lengths), used=used, max_bins=max_bins, **about
+        )  # fmt: skip
+    coded, _ = CodedTable.coded(numbers, workers, max_bins)
+    return replace(coded, **about)
+
+
+def _typed_columns(source: Source) -> tuple[Column, ...]:
+    """Return what the columns of a table of numbers hold, by their types."""
+    names = default_names(source.n_features) if source.names is None else map(str, source.names)
+    kinds = kinds_of(source.collection)
+    return tuple(
+        map(Column, names, (kinds,) * source.n_features if isinstance(kinds, str) else kinds)
+    )
+
+
+def _with_all_categories(
+    source: Source, workers: Workers, columns: list[Column], told: list[worker.Told]
+) -> tuple[Column, ...]:
+    """Return columns with the values of those partitions, too, that alone look like numbers or dates."""
+    partly = [
+        place
+        for place, each in enumerate(told)
+        if each.column.kind == "category" and each.n_unlisted
+    ]
+    if partly:
+        blocks, places = source.read(partly)
+        at = [places[place] for place in partly]
+        found = workers.ask(
+            "values", worker.values_in, [(each, at) for each in blocks], worker.merge_values_in
+        )
+        for place, values in zip(partly, found, strict=True):
+            columns[place] = replace(columns[place], categories=values)
+    return tuple(columns)
+
+
+def exact_means(table: PartitionedTable, source: AnySource, codes: Any, n_clusters: int) -> Floats:
+    """Return the means of every cluster over known values, shape (n_clusters, n_columns), rounded once."""
+    workers = table.workers
+    blocks, _ = source.read(range(source.n_features))
+    each = [(block,) for block in blocks]
+    largest = workers.ask("largest", worker.largest_of, each, worker.merge_largest)
+    means = np.full((n_clusters, len(largest)), np.nan)
+    if not np.isfinite(largest).all():
+        return means
+    exponents = np.frexp(largest)[1].astype(np.int64)
+    pieces = table.part_of_rows(codes, np.int64)
+    arguments = [
+        (block, piece, n_clusters, exponents) for block, piece in zip(blocks, pieces, strict=True)
+    ]
+    # Python's integers hold sums of any size.
+    counts, high, low = workers.ask("means", worker.exact_sums, arguments, add_tuples)
+    for cluster, feature in np.ndindex(means.shape):
+        if n_known := int(counts[cluster, feature]):
+            total = (int(high[cluster, feature]) << worker.LIMB) + int(low[cluster, feature])
+            scale = Fraction(2) ** int(exponents[feature] - 2 * worker.LIMB)
+            means[cluster, feature] = float(total * scale / n_known)
+    return means
+
+
+def _points_of(table: PartitionedTable) -> tuple[PartitionedTable, Coordinates]:
+    """Return a table of every kind of column as points; see `Coordinates`."""
+    columns, spans = table.columns, table.spans
+    assert spans is not None
+    numbers = [place for place, each in enumerate(columns) if each.kind != "category"]
+    is_mixed = any(each.kind in ("category", "date", "duration") for each in columns)
+    means, scales = dict.fromkeys(numbers, 0.0), dict.fromkeys(numbers, 1.0)
+    if numbers:
+        nobody = np.zeros(len(table), dtype=np.int64)
+
+        def measured(recipes: list[worker.Recipe]) -> list[float]:
+            made = DerivedSource(table.source, table.workers, recipes)
+            return [float(each) for each in np.nan_to_num(exact_means(table, made, nobody, 1)[0])]
+
+        found = measured([worker.Recipe(place) for place in numbers])
+        means = dict(zip(numbers, found, strict=True))
+        if is_mixed:
+            found = measured(
+                [worker.Recipe(place, fill=means[place], squared=True) for place in numbers]
+            )
+            scales = {place: each**0.5 or 1.0 for place, each in zip(numbers, found, strict=True)}
+    recipes, origins, ends = [], [], []
+    for place, column in enumerate(columns):
+        for code_ in range(len(column.categories)):
+            recipes.append(worker.Recipe(place, codes=(code_,), inside=1.0))
+            origins.append((place, code_, 1.0))
+            ends.append((0.0, 1.0))
+        if column.kind != "category":
+            recipes.append(worker.Recipe(place, fill=means[place], scale=scales[place]))
+            origins.append((place, -1, scales[place]))
+            ends.append(tuple(spans[:, place] / scales[place]))
+    source = DerivedSource(table.source, table.workers, recipes)
+    column_of, code_of, scale_of = (np.array(each) for each in zip(*origins, strict=True))
+    points = PartitionedTable(
+        source=source, workers=table.workers, lengths=table.lengths, used=np.arange(len(recipes)),
+        max_bins=table.max_bins, spans=np.array(ends).T,
+    )  # fmt: skip
+    nothing = np.empty((0, len(recipes)))
+    return points, Coordinates(nothing, column_of, code_of, scale_of)
+
+
+def _sampled(workers: Workers, blocks: list[Any], n_features: int) -> tuple[Floats, bool]:
+    """Return values of every column, sorted, and whether some are no finite numbers.
+
+    Partitions count by their rows.
+    """
     step = -(-len(blocks) // _N_SAMPLED)
     chosen = blocks[::step]
     n_each = -(-_N_SAMPLE // max(1, len(chosen)))
@@ -409,6 +796,7 @@ def _sampled(workers: Workers, blocks: list[Any], n_features: int) -> Floats:
         if size
     ]
     if not kept:
-        return np.zeros((n_features, 1))
-    values = np.nan_to_num(np.concatenate(kept))
-    return np.sort(values.T, axis=1)
+        return np.zeros((n_features, 1)), False
+    values = np.concatenate(kept)
+    is_flawed = not np.isfinite(values).all()
+    return np.sort(np.nan_to_num(values).T, axis=1), is_flawed

@@ -172,17 +172,9 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
         Whether columns of a data frame that no test reads are taken too, where it has them.
     """
     if is_collection(X):
-        check_shape(X, least_rows=1)
-        _check_columns(X, model)
-        from spexplain.table.partitioned import LazyRows
-
-        return LazyRows(X)
+        return _lazy_rows(X, model)
     if is_on_device(X):
-        check_shape(X, least_rows=1)
-        _check_columns(X, model)
-        rows = DeviceTable(_floats(X))
-        check_finite(rows.values, _names(model), allow_missing=_allows_missing(model))
-        return rows
+        return _device_rows(X, model)
     if is_sparse_frame(X) and not (_has_names(X) and _names(model) is not None):
         X = X.sparse.to_coo()
     if is_sparse(X):
@@ -208,6 +200,47 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     return TestedRows(values, tuple(read), explanation.tree.n_features)
 
 
+def _lazy_rows(X: Any, model: Any) -> Rows:
+    """Return the rows of a Dask collection."""
+    from spexplain.table.partitioned import LazyRows
+
+    check_shape(X, least_rows=1)
+    explanation = model.explanation_
+    used, fields = explanation.used, explanation.fields
+    is_frame_ = hasattr(X, "columns")
+    by_name = is_frame_ and _names(model) is not None and _has_text_names(X)
+    if by_name:
+        _check_names(X, [fields[each].name for each in used])
+    else:
+        _check_columns(X, model)
+    return LazyRows(
+        X,
+        [(each, fields[each]) for each in used],
+        by_name=by_name,
+        as_objects=is_frame_ or explanation.has_objects,
+        allow_missing=_allows_missing(model),
+    )
+
+
+def _device_rows(X: Any, model: Any) -> Rows:
+    """Return the rows of a CuPy array."""
+    check_shape(X, least_rows=1)
+    _check_columns(X, model)
+    explanation = model.explanation_
+    used, fields = explanation.used, explanation.fields
+    for each in used:
+        if fields[each].kind in ("category", "date", "duration"):
+            raise ValueError(
+                f"X is a CuPy array, but the tree tests the {fields[each].kind} {fields[each].name!r}; pass a "
+                "data frame."
+            )
+    rows = DeviceTable(_floats(X))
+    if used:
+        names = [fields[each].name for each in used]
+        check_finite(rows.values[:, used], names, allow_missing=_allows_missing(model))
+    return rows
+
+
 def _check_tested(values: Matrix, model: Any) -> None:
     """Refuse infinite values in tested columns and, if the model was told so, missing ones."""
     explanation = model.explanation_
@@ -219,6 +252,10 @@ def _check_tested(values: Matrix, model: Any) -> None:
 
 def _has_names(X: Any) -> bool:
     return is_frame(X) and all(isinstance(name, str) for name in column_names(X))
+
+
+def _has_text_names(X: Any) -> bool:
+    return all(isinstance(name, str) for name in X.columns)
 
 
 def _check_names(X: Any, wanted: list[str]) -> None:
@@ -389,7 +426,11 @@ def _read_collection(X: Any, estimator: Any) -> Table:
     _check_method(estimator)
     from spexplain.table.partitioned import PartitionedTable
 
-    table = PartitionedTable.of(X, max_bins=getattr(estimator.engine, "max_bins", 255))
+    table = PartitionedTable.of(
+        X,
+        max_bins=getattr(estimator.engine, "max_bins", 255),
+        allow_missing=_allows_missing(estimator),
+    )
     check_length(*table.shape, least_rows=2)
     check_tells_apart(table.differs)
     estimator.n_features_in_ = table.shape[1]
@@ -417,7 +458,9 @@ def _check_method(estimator: Any) -> None:
             f"graph={graph!r} would be computed from the whole table in memory, but X is a Dask "
             "collection; pass an adjacency of its rows as graph."
         )
-    if estimator.refine is not None:
-        raise ValueError(
-            f"refine={estimator.refine!r} needs the whole table in memory; pass X.compute(), or use refine=None."
-        )
+    for option in ("refine", "round_to"):
+        value = getattr(estimator, option)
+        if value is not None:
+            raise ValueError(
+                f"{option}={value!r} needs the whole table in memory; pass X.compute(), or use {option}=None."
+            )

@@ -53,7 +53,7 @@ class CategoryColumn(NamedTuple):
     """A column of categories: the code of every row; missing values have the code after the last."""
 
     column: int
-    codes: Ints
+    codes: Any  # an array, or a list of tasks, one for each partition
     n_categories: int
 
 
@@ -104,6 +104,9 @@ class SearchColumns:
         """
         if table.is_plain:
             return cls(table, table.select(columns.tolist()).values, PlainViews(columns))
+        made = table.search_columns(columns, one_by_one=one_by_one, codes=codes)
+        if made is not None:
+            return cls(table, *made)
         values = transposed(table.values, columns)
         parts: list[Floats] = []
         views_: list[View] = []
@@ -241,6 +244,13 @@ def transposed(values: Matrix, columns: Ints) -> Matrix:
     return found
 
 
+def beyond(last: Any, direction: float, dtype: Any = np.float64) -> Any:
+    """Return the number next to the last value of a column, which is infinite if there is none."""
+    number = np.dtype(dtype).type(float(last))
+    start = number if np.isfinite(number) else np.dtype(dtype).type(0)
+    return np.nextafter(start, np.dtype(dtype).type(direction))
+
+
 def indicator(x: Floats, view: View) -> Floats:
     """Return 0 for rows whose category is in the set of a view, else 1."""
     inside = Test(view.column, missing=view.missing, values=view.codes).passes(x)
@@ -248,20 +258,38 @@ def indicator(x: Floats, view: View) -> Floats:
 
 
 def _indicators(column: int, grouped: Ints, n_categories: int, codes: Any = None) -> list[View]:
-    """Return single categories as sets, and sets of categories that are alike in clusters."""
+    """Return the views of categories one by one, from the codes and clusters of the rows."""
     counts = np.bincount(grouped, minlength=n_categories + 1)
-    commonest = np.argsort(-counts[:n_categories], kind="stable")[:_MOST_INDICATORS]
-    views = [View(column, "set", (code,)) for code in np.sort(commonest).tolist() if counts[code]]
-    if counts[n_categories]:
-        views.append(View(column, "set", (), missing=True))
-    if codes is None or n_categories < 4:
-        return views
+    if codes is None:
+        return indicators(column, counts)
     known = codes >= 0
     n_clusters = int(codes.max(initial=0)) + 1
     cells = np.bincount(
         grouped[known] * n_clusters + codes[known], minlength=(n_categories + 1) * n_clusters
     )
-    order = order_by_profile(cells.reshape(n_categories + 1, n_clusters))
+    return indicators(column, counts, cells.reshape(n_categories + 1, n_clusters))
+
+
+def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
+    """Return single categories as sets, and sets of categories that are alike in clusters.
+
+    Parameters
+    ----------
+    column : int
+        The column.
+    counts : array of int, shape (n_categories + 1,)
+        Rows of every category; the last are those without one.
+    cells : array of int, shape (n_categories + 1, n_clusters), optional
+        The same by cluster.
+    """
+    n_categories = len(counts) - 1
+    commonest = np.argsort(-counts[:n_categories], kind="stable")[:_MOST_INDICATORS]
+    views = [View(column, "set", (code,)) for code in np.sort(commonest).tolist() if counts[code]]
+    if counts[n_categories]:
+        views.append(View(column, "set", (), missing=True))
+    if cells is None or n_categories < 4:
+        return views
+    order = order_by_profile(cells)
     present = [group for group in order.tolist() if counts[group]]
     for size in range(2, min(len(present) - 1, _MOST_INDICATORS)):
         chosen = present[:size]

@@ -66,6 +66,14 @@ class CupySearch:
     def value(self, node: DeviceNode) -> float:
         return self.objective.leaf_value(node.side)
 
+    def record(self, node: DeviceNode) -> Side:
+        """Return the sums over a node."""
+        return node.side
+
+    def is_pure(self, node: DeviceNode) -> bool:
+        """Whether all counted samples of a node belong to one cluster."""
+        return bool(self.counts.has_one_cluster(node.rows))
+
     def split(self, node: DeviceNode, cut: Cut) -> tuple[DeviceNode, DeviceNode]:
         block, feature = self.table.column(cut.feature)
         numbers = self._n_parts, self._n_parts + 1

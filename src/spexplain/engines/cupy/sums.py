@@ -128,6 +128,11 @@ class DeviceCliques(DeviceLabels):
     def is_pure(self, n_kinds: int) -> bool:
         return n_kinds <= 1
 
+    def has_one_cluster(self, rows: Any) -> bool:
+        labels = self.labels[rows]
+        labels = labels[labels < self.n_labels - 1]  # the last stands for no cluster
+        return not len(labels) or bool((labels == labels[0]).all())
+
 
 class DeviceStars(DeviceLabels):
     """Stars: a sample is joined to its centre once both are on the same side."""
@@ -192,6 +197,9 @@ class DeviceStars(DeviceLabels):
         return side._replace(size=np.sum(self.graph.center_sizes(centers)))
 
     def is_pure(self, n_kinds: int) -> bool:
+        return False
+
+    def has_one_cluster(self, rows: Any) -> bool:
         return False
 
 
@@ -262,6 +270,9 @@ class DeviceEdges:
         return side
 
     def is_pure(self, n_kinds: int) -> bool:
+        return False
+
+    def has_one_cluster(self, rows: Any) -> bool:
         return False
 
 

@@ -9,7 +9,7 @@ from spexplain.engines.dask.sums import sums_of
 from spexplain.engines.exhaustive import NumpyEngine
 from spexplain.objectives import Objective
 from spexplain.table.coding import MAX_BINS
-from spexplain.table.partitioned import ROWS_PER_PARTITION, PartitionedTable
+from spexplain.table.partitioned import ROWS_PER_PARTITION, CodedTable, PartitionedTable
 from spexplain.table.places import engine_of
 
 
@@ -52,4 +52,5 @@ class DaskEngine:
             rows_per_partition=self.rows_per_partition,
             n_jobs=self.n_jobs,
         )
+        assert isinstance(table, CodedTable)  # what is not, is searched by its views
         return DaskSearch(table, objective, sums, min_samples_leaf)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints
+from spexplain.aliases import Bools, Floats, Ints
 from spexplain.engines.base import searches_empty_sides
+from spexplain.engines.categories import GroupedSums
 from spexplain.engines.dask import worker
 from spexplain.engines.dask.bounds import NOTHING, Bounded, Found, Node, Scorer, Segments, ruler_of
 from spexplain.engines.dask.sums import EdgeSums, Sums
@@ -33,7 +34,8 @@ from spexplain.objectives import Objective
 from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
 from spexplain.table.coding import N_CODES
-from spexplain.table.partitioned import PartitionedTable
+from spexplain.table.partitioned import CodedTable
+from spexplain.table.views import CategoryColumn
 
 _MOST_CELLS = 1 << 22  # numbers in the histograms of one node, beyond which bins are joined
 _MOST_ASKED = 1 << 21  # numbers in the answer to one closer look at a node
@@ -45,9 +47,7 @@ _FEW = (
 class NodeSearch:
     """The best cut of one node so far, and the bins that can hold a better one."""
 
-    def __init__(
-        self, scorer: Scorer, table: PartitionedTable, geometry: Geometry, codes: Ints
-    ) -> None:
+    def __init__(self, scorer: Scorer, table: CodedTable, geometry: Geometry, codes: Ints) -> None:
         self.scorer, self.table, self.geometry = scorer, table, geometry
         self.node, self.objective, self.tally = scorer.node, scorer.objective, scorer.sums.tally
         self.codes = codes  # bins of the extra vertices, shape (n_features, n_extra)
@@ -210,7 +210,7 @@ class DaskSearch:
     """The cuts of one table under one objective."""
 
     def __init__(
-        self, table: PartitionedTable, objective: Objective, sums: Sums, min_samples_leaf: int
+        self, table: CodedTable, objective: Objective, sums: Sums, min_samples_leaf: int
     ) -> None:
         self.table, self.objective, self.sums = table, objective, sums
         self.workers, self.tally = table.workers, sums.tally
@@ -227,6 +227,7 @@ class DaskSearch:
         self.n_splits = 0
         self.sides: list[Any] = [{} for _ in table.parts]  # of all splits, kept by the workers
         self._open: dict[int, list[Any]] = {}  # sides of splits that nobody has asked for yet
+        self._categories: dict[int, list[Any]] = {}  # codes of every partition, by column
 
     def _codes_of(self, points: Floats) -> Ints:
         """Return the bins of the extra vertices, shape (n_features, n_extra)."""
@@ -247,8 +248,7 @@ class DaskSearch:
         return self.objective.leaf_value(self.sums.record(node))
 
     def split(self, node: Node, cut: Cut) -> tuple[Node, Node]:
-        number, column = self.n_splits, int(self.table.used[cut.feature])
-        self.n_splits += 1
+        column = int(self.table.used[cut.feature])
         known = node.found[1] if node.found is not None and node.found[0] == cut else None
         if known is not None and known.last_code >= 0:
             coded = [(part, column, known.last_code) for part in self.table.parts]
@@ -257,9 +257,16 @@ class DaskSearch:
             blocks, places = self.table.read([column])
             read = [(block, places[column], cut) for block in blocks]
             tasks = self.workers.tasks("sides", worker.side_of, read)
-        self._open[number] = tasks
         values = self.geometry.points[node.centers, cut.feature]
-        is_left = (cut.lower < values) & (values <= cut.threshold)
+        return self._parts(node, tasks, (cut.lower < values) & (values <= cut.threshold), known)
+
+    def _parts(
+        self, node: Node, tasks: list[Any], is_left: Bools, known: Found | None
+    ) -> tuple[Node, Node]:
+        """Return the two parts of a node, from the sides of its rows and of its extra vertices."""
+        number = self.n_splits
+        self.n_splits += 1
+        self._open[number] = tasks
         paths = [(*node.path, (number, side)) for side in (True, False)]
         left, right = self._totals_of_parts(node, paths, known)
         return (
@@ -276,6 +283,66 @@ class DaskSearch:
             return both[0], both[1]
         left = self._totals(paths[:1])[0] if known is None else known.left
         return left, node.totals - left
+
+    # Categories, see `spexplain.engines.categories`.
+
+    def record(self, node: Node) -> Any:
+        """Return the record of sums over a node."""
+        return self.sums.record(node)
+
+    def is_pure(self, node: Node) -> bool:
+        """Whether all counted samples of a node belong to one cluster."""
+        return self.sums.is_pure(node)
+
+    def grouped(
+        self, nodes: Sequence[Node], columns: Sequence[CategoryColumn]
+    ) -> list[list[GroupedSums]]:
+        """Return, for every node and column, the sums by category: one request for all."""
+        self.sums.check_groups()
+        paths = [node.path for node in nodes]
+        n_groups = [column.n_categories + 1 for column in columns]
+        sides, held = self._sides(paths), self.workers.hold((self.tally, paths, n_groups))
+        codes = [self._codes_of_category(column) for column in columns]
+        arguments = [
+            (marks, own, held, *each)
+            for marks, own, *each in zip(self.marks, sides, *codes, strict=True)
+        ]
+        counted = self.workers.ask(
+            "categories", worker.cells_of_categories, arguments, beside=self.table.parts
+        )
+        ends = np.cumsum(n_groups)
+        return [
+            [
+                self._grouped(node, cells[end - n : end])
+                for n, end in zip(n_groups, ends, strict=True)
+            ]
+            for node, cells in zip(nodes, counted, strict=True)
+        ]
+
+    def _grouped(self, node: Node, cells: Ints) -> GroupedSums:
+        return GroupedSums(
+            self.tally.n_rows(cells),
+            partial(self.sums.group_profiles, cells),
+            partial(self.sums.group_sides, node, cells),
+        )
+
+    def _codes_of_category(self, column: CategoryColumn) -> list[Any]:
+        """Return the codes of a category partition by partition, with the workers."""
+        if isinstance(column.codes, list):
+            return column.codes
+        if column.column not in self._categories:
+            dtype = np.min_scalar_type(column.n_categories)
+            pieces = self.table.part_of_rows(column.codes, dtype)
+            self._categories[column.column] = self.workers.keep(pieces)
+        return self._categories[column.column]
+
+    def split_groups(
+        self, node: Node, column: CategoryColumn, is_left: Bools, cut: Cut
+    ) -> tuple[Node, Node]:
+        """Return the two parts of a node, from the categories that go left."""
+        codes = [(each, is_left) for each in self._codes_of_category(column)]
+        tasks = self.workers.tasks("sides", worker.side_of_categories, codes)
+        return self._parts(node, tasks, np.ones(len(node.centers), dtype=np.bool_), None)
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = inf) -> list[Cut | Promise | None]:
         found = self._best_with(nodes, self.min_samples_leaf, rival)

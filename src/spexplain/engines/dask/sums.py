@@ -32,7 +32,7 @@ from spexplain.ledgers import (
 from spexplain.ledgers.labels import CountedBins, label_type
 from spexplain.objectives import Objective
 from spexplain.records import Side
-from spexplain.table.partitioned import PartitionedTable
+from spexplain.table.partitioned import CodedTable
 
 _EDGES_PER_PART = 1 << 22
 
@@ -52,7 +52,7 @@ class Sums(ABC):
     ledger: Ledger
 
     @abstractmethod
-    def marks(self, table: PartitionedTable) -> list[Any]:
+    def marks(self, table: CodedTable) -> list[Any]:
         """Return what the workers count of every row, partition by partition."""
 
     @abstractmethod
@@ -81,12 +81,29 @@ class Sums(ABC):
         """Whether all counted samples of the node belong to one cluster."""
         return False
 
+    # Cells of shape (n_groups, width): what a node has of every category.
+
+    def check_groups(self) -> None:
+        """Refuse graphs whose sums do not follow from those of single categories."""
+        raise NotImplementedError(
+            f'engine="dask" finds sets of categories for labels, not for a {type(self.ledger.graph).__name__}; use '
+            'engine="histogram" with a table in memory, or leave these columns out by features=.'
+        )
+
+    def group_profiles(self, cells: Ints) -> Ints:
+        """Return amounts by which categories can be ordered."""
+        raise NotImplementedError
+
+    def group_sides(self, node: Node, cells: Ints, subsets: Bools) -> tuple[Any, Any]:
+        """Return the records of both sides of cuts that send sets of categories left."""
+        raise NotImplementedError
+
 
 def _label_tally(n_labels: int, n_samples: int) -> LabelTally:
     return LabelTally(n_labels, np.int32 if n_samples < 2**31 else np.int64)
 
 
-def _label_marks(table: PartitionedTable, labels: Any, n_labels: int) -> list[Any]:
+def _label_marks(table: CodedTable, labels: Any, n_labels: int) -> list[Any]:
     pieces = table.part_of_rows(labels, np.int64)
     tasks = table.workers.tasks("labels", _mark_labels, [(each, n_labels) for each in pieces])
     return table.workers.keep(tasks)
@@ -107,7 +124,7 @@ class LabelSums(Sums):
         self.graph, self.ledger = graph, LabelLedger(graph, trend)
         self.tally = _label_tally(self.ledger.n_labels, graph.n_samples)
 
-    def marks(self, table: PartitionedTable) -> list[Any]:
+    def marks(self, table: CodedTable) -> list[Any]:
         return _label_marks(table, self.graph.labels, self.ledger.n_labels)
 
     def record(self, node: Node) -> Side:
@@ -138,6 +155,16 @@ class LabelSums(Sums):
     def is_pure(self, node: Node) -> bool:
         return self.ledger.has_one_cluster(node.totals)
 
+    def check_groups(self) -> None:
+        """Labels can be counted in every set."""
+
+    def group_profiles(self, cells: Ints) -> Ints:
+        return cells[:, :-1]
+
+    def group_sides(self, node: Node, cells: Ints, subsets: Bools) -> tuple[Side, Side]:
+        left = subsets.astype(np.int64) @ cells
+        return Side(*self.ledger.sums(left)), Side(*self.ledger.sums(node.totals - left))
+
 
 class StarSums(Sums):
     """Samples joined to centres: the labels of the rows, and where the centres lie, tell everything."""
@@ -148,7 +175,7 @@ class StarSums(Sums):
         self.graph, self.ledger = graph, StarLedger(graph)
         self.tally = _label_tally(self.ledger.n_labels, graph.n_samples)
 
-    def marks(self, table: PartitionedTable) -> list[Any]:
+    def marks(self, table: CodedTable) -> list[Any]:
         return _label_marks(table, self.graph.labels, self.ledger.n_labels)
 
     def record(self, node: Node) -> Side:
@@ -175,7 +202,7 @@ class AmountSums(Sums):
         self.ledger = ledger
         self.tally = AmountTally(ledger.amounts.shape[1] + 1)
 
-    def marks(self, table: PartitionedTable) -> list[Any]:
+    def marks(self, table: CodedTable) -> list[Any]:
         return table.workers.keep(table.part_of_rows(self.ledger.amounts, np.int64))
 
     def record(self, node: Node) -> Any:
@@ -191,6 +218,16 @@ class AmountSums(Sums):
     def is_pure(self, node: Node) -> bool:
         return self.ledger.is_pure(node.totals[:-1])
 
+    def check_groups(self) -> None:
+        """Amounts can be summed over every set."""
+
+    def group_profiles(self, cells: Ints) -> Ints:
+        return cells[:, :-1]
+
+    def group_sides(self, node: Node, cells: Ints, subsets: Bools) -> tuple[Any, Any]:
+        left = subsets.astype(np.int64) @ cells[:, :-1]
+        return self.ledger.record_of(left), self.ledger.record_of(node.totals[:-1] - left)
+
 
 class EdgeSums(Sums):
     """Sparse graphs: workers share the edges, and every one of them sees all bins.
@@ -205,7 +242,7 @@ class EdgeSums(Sums):
     def __init__(self, graph: SparseGraph) -> None:
         self.graph, self.ledger = graph, EdgeLedger(graph)
 
-    def marks(self, table: PartitionedTable) -> list[Any]:
+    def marks(self, table: CodedTable) -> list[Any]:
         self.table = table
         graph, workers = self.graph, table.workers
         n_parts = max(len(table.parts), -(-len(graph.heads) // _EDGES_PER_PART))

@@ -114,6 +114,27 @@ def side_of_codes(part: Part, feature: int, last_code: int) -> Array:
     return np.packbits(part.codes[feature] <= last_code)
 
 
+def side_of_categories(codes: Array, is_left: Bools) -> Array:
+    """Return which rows have a category that goes left, eight to a byte."""
+    return np.packbits(is_left[codes])
+
+
+def cells_of_categories(
+    marks: Array, sides: Mapping[int, Array], request: tuple[Any, ...], *codes: Array
+) -> Ints:
+    """Return the cells of every category of some columns, shape (n_nodes, n_groups of all columns, width)."""
+    tally, paths, n_groups = request
+    found = np.zeros((len(paths), sum(n_groups), tally.width), dtype=np.int64)
+    for place, path in enumerate(paths):
+        rows = rows_of(len(marks), path, sides)
+        start = 0
+        for groups, n in zip(codes, n_groups, strict=True):
+            own = groups[rows].astype(np.int64)
+            found[place, start : start + n] = tally.cells(own, rows, marks, n)
+            start += n
+    return found
+
+
 def with_sides(sides: Mapping[int, Array], splits: Sequence[int], *more: Array) -> dict[int, Array]:
     """Return the sides of all splits so far with those of further ones."""
     return {**sides, **dict(zip(splits, more, strict=True))}

@@ -158,17 +158,18 @@ extern "C" __global__ void spread_bins(const REAL* table, i64 row_step, i64 colu
   }
 }
 
-// The leaf of every row, down a tree in birth order; one thread a row.
+// The leaf of every row, down a tree in birth order; one thread a row. A test also says where NaN goes.
 extern "C" __global__ void route_rows(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
                                       const i64* feature, const double* threshold,
-                                      const double* lower, const i64* left, const i64* right,
-                                      const i64* leaf_id, i64* out) {
+                                      const double* lower, const bool* missing, const i64* left,
+                                      const i64* right, const i64* leaf_id, i64* out) {
   i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= n_rows) return;
   i64 node = 0;
   while (feature[node] >= 0) {
     double x = (double)table[row * row_step + feature[node] * column_step];
-    node = lower[node] < x && x <= threshold[node] ? left[node] : right[node];
+    bool goes_left = isnan(x) ? missing[node] : lower[node] < x && x <= threshold[node];
+    node = goes_left ? left[node] : right[node];
   }
   out[row] = leaf_id[node];
 }

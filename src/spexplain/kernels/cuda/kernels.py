@@ -115,10 +115,11 @@ class CudaKernels:
         return (low == high).view(np.uint8)
 
     def route_rows(self, table: Any, tree: Any, leaf_id: Any) -> Any:
-        """Return the leaf id of every row of a table."""
+        """Return the leaf id of every row of a table, down a tree without sets of categories."""
         xp, n = self.xp, len(table)
         out = xp.empty(n, dtype=np.int64)
-        arrays = (tree.feature, tree.threshold, tree.lower, tree.left, tree.right, leaf_id)
+        tests = (tree.feature, tree.threshold, tree.lower, tree.missing)
+        arrays = (*tests, tree.left, tree.right, leaf_id)
         args = (*steps_of(table), n, *map(xp.asarray, arrays), out)
         self.run("route_rows", (-(-n // 256),), 256, args)
         return out

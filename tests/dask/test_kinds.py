@@ -1,0 +1,254 @@
+"""Dask tables as they are: categories, dates, booleans and missing values give the tree of the table in memory."""
+
+import warnings
+from itertools import pairwise
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from partitioned import centers_of
+from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexGraph
+from spexplain.engines.dask import DaskEngine
+from spexplain.exceptions import LeafCountWarning
+from strategies import labels_for
+
+pytestmark = pytest.mark.usefixtures("synchronous", "as_they_are")
+START = pd.Timestamp("2021-03-01")
+
+
+@pytest.fixture
+def as_they_are():
+    """Dask would make texts of mixed objects."""
+    with dask.config.set({"dataframe.convert-string": False}):
+        yield
+
+
+def _moments(drawn: list[int | None], start: pd.Timestamp | None) -> pd.Series:
+    steps = pd.to_timedelta([0 if each is None else 5 * each for each in drawn], unit="h")
+    moments = pd.Series(steps if start is None else start + steps)
+    return moments.mask([each is None for each in drawn])
+
+
+def _texts(drawn: list[int | None], dtype: object) -> pd.Series:
+    return pd.Series([None if each is None else "abcdefg"[each] for each in drawn], dtype=dtype)
+
+
+# Columns of every kind, made of small whole numbers and None; some have no missing values.
+KINDS = {
+    "whole": lambda drawn: pd.Series([each or 0 for each in drawn], dtype="int64"),
+    "flag": lambda drawn: pd.Series([(each or 0) % 2 for each in drawn], dtype="int64"),
+    "boolean": lambda drawn: pd.Series([not (each or 0) % 2 for each in drawn]),
+    "number": lambda drawn: pd.Series([np.nan if each is None else each / 4 for each in drawn]),
+    "nullable": lambda drawn: pd.Series(drawn, dtype="Int64"),
+    "maybe": lambda drawn: pd.Series(
+        [None if each is None else each % 2 == 0 for each in drawn], dtype="boolean"
+    ),
+    "date": lambda drawn: _moments(drawn, START),
+    "zoned": lambda drawn: _moments(drawn, START.tz_localize("Europe/Berlin")),
+    "duration": lambda drawn: _moments(drawn, None),
+    "text": lambda drawn: _texts(drawn, object),
+    "category": lambda drawn: _texts(drawn, "category"),
+    "ordered": lambda drawn: _texts(drawn, pd.CategoricalDtype(list("gacbfed"), ordered=True)),
+    # Some partitions may look like columns of numbers.
+    "mixed": lambda drawn: pd.Series(
+        [each if each is None or each < 3 else f"n{each}" for each in drawn], dtype=object
+    ),
+}
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, np.ndarray]:
+    """Frames of columns of some kinds, with ties and missing values, and labels."""
+    n_rows = draw(st.integers(4, 14))
+    value = st.none() | st.integers(0, 6)
+    made = {}
+    for number in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(list(KINDS)))
+        drawn = draw(st.lists(value, min_size=n_rows, max_size=n_rows))
+        made[f"{kind} {number}"] = KINDS[kind](drawn)
+    return pd.DataFrame(made), draw(labels_for(n_rows))
+
+
+def split_at(frame: pd.DataFrame, cuts: list[int]) -> dd.DataFrame:
+    """Partitions that end at these rows; some may be empty."""
+    ends = [0, *sorted(min(cut, len(frame)) for cut in cuts), len(frame)]
+    blocks = [frame.iloc[start:stop] for start, stop in pairwise(ends)]
+    return dd.from_map(lambda number: blocks[number], range(len(blocks)), meta=frame.iloc[:0])
+
+
+def check_same(estimator, frame, rows, y, **given):
+    """Fit to both, and compare all that does not hang on the last bits of means."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeafCountWarning)
+        expected = estimator.fit(frame, y, **given)
+        tree, leaves, text = expected.tree_, expected.labels_, expected.to_text()
+        fields, price = expected.explanation_.fields, expected.path_[-1].price
+        scales = expected.explanation_.scales
+        found = estimator.fit(rows, y, **given)
+    assert found.tree_.tests == tree.tests
+    assert isinstance(estimator, ExKMC) or found.tree_ == tree  # costs are sums of floats
+    assert found.explanation_.fields == fields
+    assert found.to_text() == text
+    assert np.array_equal(found.labels_.compute(), leaves)
+    assert found.path_[-1].price == pytest.approx(price, nan_ok=True)
+    np.testing.assert_allclose(found.explanation_.scales, scales, rtol=1e-6, atol=1e-6)
+    return found
+
+
+quick = settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@quick
+@given(frames(), st.lists(st.integers(0, 14), max_size=4), st.sampled_from([2, 5, 255]))
+def test_any_partitions_give_the_tree_of_the_frame(case, cuts, max_bins):
+    frame, y = case
+    estimator = SpexClique(n_leaves=5, min_samples_leaf=1 + max_bins % 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeafCountWarning)
+        try:
+            expected = estimator.fit(frame, y).explanation_
+        except ValueError as error:
+            assume("constant" not in str(error))
+            raise
+        found = estimator.set_params(engine=DaskEngine(max_bins)).fit(split_at(frame, cuts), y)
+    assert found.tree_ == expected.tree
+    assert found.explanation_.fields == expected.fields
+    assert np.array_equal(found.labels_.compute(), expected.labels)
+    other = split_at(frame[frame.columns[::-1]], cuts[:1])
+    assert np.array_equal(found.predict(other).compute(), expected.labels)
+    if expected.used:
+        used = split_at(frame.iloc[:, expected.used], [3])
+        assert np.array_equal(found.predict(used).compute(), expected.labels)
+
+
+@quick
+@given(frames())
+def test_tables_in_memory_that_the_engine_parts(case):
+    frame, y = case
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeafCountWarning)
+        try:
+            expected = CART(n_leaves=5).fit(frame, y).tree_
+        except ValueError as error:
+            assume("constant" not in str(error))
+            raise
+        assert CART(n_leaves=5, engine=DaskEngine(9, 5)).fit(frame, y).tree_ == expected
+
+
+def customers(n_rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n_rows)
+    frame = pd.DataFrame(
+        {
+            "spent": np.round(rng.normal(size=n_rows) + y, 2),
+            "orders": rng.integers(0, 4, n_rows) + y,
+            "newsletter": rng.integers(0, 2, n_rows),
+            "channel": np.array(list("abcdefg"))[(y + rng.integers(0, 3, n_rows)) % 7],
+            "member": rng.random(n_rows) < 0.5,
+            "since": START + pd.to_timedelta(rng.integers(0, 900, n_rows) + 200 * y, "D"),
+            "visit": pd.to_timedelta(rng.integers(0, 900, n_rows) + 100 * y, "min"),
+        }
+    )
+    frame.loc[rng.random(n_rows) < 0.2, "spent"] = np.nan
+    frame.loc[rng.random(n_rows) < 0.1, "channel"] = None
+    frame.loc[rng.random(n_rows) < 0.1, "since"] = pd.NaT
+    return frame, y
+
+
+METHODS = {
+    "SpexClique": lambda: SpexClique(n_leaves=9),
+    "inverse_size": lambda: SpexClique(clique_weights="inverse_size", n_leaves="auto"),
+    "CART": lambda: CART(n_leaves=7),
+    "only categories": lambda: CART(n_leaves=5, features=["channel"]),
+    "IMM": IMM,
+    "EMN": EMN,
+    "ExKMC": lambda: ExKMC(n_leaves=6),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(method):
+    frame, y = customers()
+    text = np.array(["ash", "birch", "cedar", "douglas"])[y]
+    rows = dd.from_pandas(frame, npartitions=3)
+    found = check_same(METHODS[method](), frame, rows, text)
+    assert np.array_equal(found.predict_reference(rows).compute(), found.predict_reference(frame))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_with_gaps(dtype):
+    frame, y = customers()
+    X = frame[["spent", "orders"]].to_numpy().astype(dtype)
+    rows = da.from_array(X, chunks=(70, 1))
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    for estimator, given_ in (
+        (SpexClique(n_leaves=8), {}),
+        (CART(n_leaves=8), {}),
+        (IMM(), {"centers": centers_of(filled, y)}),
+    ):
+        found = check_same(estimator, X, rows, y, **given_)
+        assert np.array_equal(found.predict(rows).compute(), found.predict(X))
+
+
+def test_gaps_in_a_partition_that_no_sample_sees(monkeypatch):
+    monkeypatch.setattr("spexplain.table.partitioned._N_SAMPLED", 1)
+    frame, y = customers()
+    X = np.nan_to_num(frame[["spent", "orders"]].to_numpy())
+    X[200:, 0] = np.nan
+    check_same(SpexClique(n_leaves=8), X, da.from_array(X, chunks=(60, 2)), y)
+
+
+def test_points_do_not_depend_on_partitions():
+    frame, y = customers()
+    fits = [IMM().fit(dd.from_pandas(frame, npartitions=n), y).explanation_ for n in (1, 7)]
+    assert fits[0].tree == fits[1].tree
+    assert np.array_equal(fits[0].reference.centers, fits[1].reference.centers)
+
+
+def test_values_that_were_never_seen_go_where_missing_ones_go():
+    frame, y = customers()
+    found = CART(n_leaves=6, features=["channel", "spent"]).fit(
+        dd.from_pandas(frame, npartitions=2), y
+    )
+    strange = frame.assign(channel="zeppelin")
+    gone = frame.assign(channel=None)
+    leaves = found.predict(dd.from_pandas(strange, npartitions=3)).compute()
+    assert np.array_equal(leaves, found.predict(gone))
+    assert np.array_equal(leaves, found.predict(strange))
+
+
+def test_zeros_and_ones_of_whole_numbers_are_flags():
+    frame, y = customers()
+    plain = frame[["orders", "newsletter"]]
+    for max_bins in (2, 255):
+        rows = dd.from_pandas(plain, npartitions=3)
+        found = CART(n_leaves=8, engine=DaskEngine(max_bins)).fit(rows, y)
+        assert found.explanation_.fields == CART(n_leaves=8).fit(plain, y).explanation_.fields
+    assert "flag" in [field.kind for field in found.explanation_.fields]
+
+
+def test_what_is_not_taken_is_said():
+    frame, y = customers()
+    rows = dd.from_pandas(frame, npartitions=3)
+    fitted = SpexClique(n_leaves=6).fit(rows, y)
+    graph = np.eye(len(frame), k=1) + np.eye(len(frame), k=-1)
+    used = [field.name for field in fitted.explanation_.fields][fitted.explanation_.used[0]]
+    for message, fail in {
+        "NaN or infinity, first in row": lambda: SpexClique(missing="error").fit(rows, y),
+        'use engine="histogram"': lambda: SpexGraph(4, graph=graph).fit(rows),
+        f"lacks the column {used!r}": lambda: fitted.predict(rows.drop(columns=used)),
+        "whole table in memory": fitted.summary,
+    }.items():
+        with pytest.raises((ValueError, NotImplementedError), match=message) as caught:
+            fail()
+        assert "\n" not in str(caught.value)
+        assert str(caught.value).endswith(".")
