@@ -273,6 +273,9 @@ def test_bad_tables():
         spexplain.SpexClique().fit(X, y)
     X[3, 1] = cupy.nan
     with pytest.raises(ValueError, match="row 3, column 1"):
+        spexplain.SpexClique(missing="error").fit(X, y)
+    X[3, 1] = cupy.inf
+    with pytest.raises(ValueError, match="row 3, column 1"):
         spexplain.SpexClique().fit(X, y)
     with pytest.raises(ValueError, match="two dimensions"):
         spexplain.SpexClique().fit(X[0], y)
