@@ -277,6 +277,20 @@ def test_dates_of_text_files(run, tmp_path):
         assert "category" in kinds
 
 
+def test_texts_that_are_nearly_names(run, iris, tmp_path):
+    named = iris.with_columns(
+        name=pl.col("species") + " " + (pl.int_range(pl.len()) % 43).cast(pl.String)
+    )
+    named.write_csv(tmp_path / "t.csv")
+    arguments = ("explain", tmp_path / "t.csv", "-l", "species", "-m", "cart", "--format", "json")
+    (note,) = json.loads(run(*arguments).stdout)["notes"]
+    n_names = named["name"].n_unique()
+    assert note == (
+        f"Rules test name, which has {n_names} different values in 150 rows; --ignore leaves it out."
+    )
+    assert json.loads(run(*arguments, "--ignore", "name").stdout)["notes"] == []
+
+
 def test_rounding(run, iris, files):
     arguments = (
         "explain",
@@ -390,7 +404,7 @@ def test_a_column_that_is_the_clusters_that_were_found(run, tmp_path, command):
     agreement = document["summary"]["agreement"] if command == "explain" else document["methods"][0]
     assert agreement["ari"] == 1.0
     assert document["notes"] == [
-        "The clusters come from k-means of the columns, numbers standardised and categories as 0 and 1 "
+        "The clusters come from k-means on the columns, numbers standardised and categories as 0 and 1 "
         "(--reference chooses)."
     ]
 

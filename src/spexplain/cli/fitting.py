@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from spexplain.cli.columns import InputTable
 from spexplain.cli.errors import usage_error
@@ -10,6 +10,9 @@ from spexplain.cli.options import ClusteringOptions, MethodName, TreeOptions
 from spexplain.cli.terminal import Terminal
 from spexplain.exceptions import NoiseWarning
 from spexplain.messages import counted
+
+if TYPE_CHECKING:
+    from spexplain.explanation import Explanation
 
 METHODS: dict[MethodName, str] = {
     "best": "BestTree",
@@ -34,6 +37,7 @@ _FOUND_BY = {
     "kmedians": "k-medians",
     "kernel_kmeans": "kernel k-means",
 }
+_FEW_VALUES, _ROWS_PER_VALUE = 20, 5  # texts with more values, each in fewer rows, are like names
 _SLOW_SPECTRAL = 50_000  # rows above which spectral clustering takes minutes
 _SLOW_KERNEL = 20_000  # rows above which Kernel IMM, quadratic in them, takes minutes
 
@@ -117,9 +121,25 @@ def fit(
         terminal.note(
             f"Rounded {each.exact} to {each.rounded}: {counted(each.n_changed, 'row')} changed sides."
         )
+    _note_names(estimator.explanation_, terminal)
     if table.labels is None and name is not None:
         note_origin(name, table, terminal)
     return estimator, seconds
+
+
+def _note_names(model: "Explanation", terminal: Terminal) -> None:
+    """Point out tests of texts that are nearly names of rows: such rules fit these rows only."""
+    n_rows = int(model.tree.size[0])
+    for place in model.used:
+        column = model.fields[place]
+        if (
+            _ROWS_PER_VALUE * len(column.categories) > n_rows
+            and len(column.categories) > _FEW_VALUES
+        ):
+            terminal.note(
+                f"Rules test {column.name}, which has {len(column.categories):,} different values in "
+                f"{counted(n_rows, 'row')}; --ignore leaves it out."
+            )
 
 
 def given_weights(table: InputTable) -> dict[str, Any]:
@@ -133,7 +153,7 @@ def note_origin(name: str, table: InputTable, terminal: Terminal) -> None:
     if name == "spectral":
         how = "of the standardised columns"
     if not all(dtype.is_numeric() for dtype in table.X.dtypes):  # see table.coordinates
-        how = "of the columns, numbers standardised and categories as 0 and 1"
+        how = "on the columns, numbers standardised and categories as 0 and 1"
     terminal.note(f"The clusters come from {_FOUND_BY[name]} {how} (--reference chooses).")
 
 

@@ -431,7 +431,8 @@ def is_missing(value: Any) -> bool:
 def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
     """Return texts, categories or mixed objects as codes; objects of one other type as what they are."""
     different, places = _different(series)
-    known = [value for value in different if not is_missing(value)]
+    only_texts = _are_texts(different)
+    known = different if only_texts else [each for each in different if not is_missing(each)]
     kind = _kind_of_objects(known)
     # The type `object` of arrays is equal to any class.
     is_named = not isinstance(series, np.ndarray) and series.dtype in (nw.Categorical, nw.Enum)
@@ -444,7 +445,12 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
         column = Column(name, kind, zone="UTC" if zones == {True} else None)
         return (values := _encoded_as(series, column)), _settled(column, values)
     column = Column(name, "category", _categories(series, known))
-    codes = _looked_up(different, places, lambda value: column.code(_plain(value)))
+    if only_texts:  # a name for every row, perhaps
+        code = {text: float(at) for at, text in enumerate(column.categories)}
+        numbers = np.array([*map(code.__getitem__, different), np.nan])
+        codes: Floats = numbers[places]
+    else:
+        codes = _looked_up(different, places, lambda value: column.code(_plain(value)))
     return codes, replace(column, has_missing=bool(np.isnan(codes).any()))
 
 
@@ -453,6 +459,10 @@ def mixed_zones(name: str) -> ValueError:
     return ValueError(
         f"X holds dates with and without a time zone in column {name!r}; give all of them one."
     )
+
+
+def _are_texts(values: list[Any]) -> bool:
+    return set(map(type, values)) == {str}
 
 
 def _kind_of_objects(known: list[Any]) -> Kind:
@@ -476,6 +486,8 @@ _OBJECTS: dict[Kind, Any] = {
 def _categories(series: Series, known: list[Any]) -> tuple[Any, ...]:
     """Return the values of a category: in their own order if they have one, else sorted."""
     is_listed = not isinstance(series, np.ndarray) and series.dtype == nw.Enum
+    if _are_texts(known) and not is_listed:
+        return tuple(sorted(known))
     return ordered_categories(map(_plain, known), series.dtype.categories if is_listed else ())
 
 

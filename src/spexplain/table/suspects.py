@@ -83,8 +83,9 @@ def _is_copy(x: Floats, codes: Any) -> bool:
     values, own = x[clustered], codes[clustered]
     if not len(own) or np.isnan(values).any():
         return False
-    n_clusters = len(np.unique(own))
-    pairs = np.unique(np.column_stack([values, own]), axis=0)
-    return bool(
-        n_clusters > 1 and len(pairs) == n_clusters and len(np.unique(values)) == n_clusters
-    )
+    value_of = np.full(int(own.max()) + 1, np.nan)
+    value_of[own] = values  # of one row of each cluster
+    if not np.array_equal(value_of[own], values):
+        return False
+    known = value_of[~np.isnan(value_of)]
+    return len(known) > 1 and len(np.unique(known)) == len(known)
