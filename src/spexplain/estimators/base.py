@@ -379,12 +379,15 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         views = grown_as.views
         assert self.round_to is not None
         tree, self.rounding_ = rounded(tree, views.table, self.round_to, self.min_samples_leaf)
-        tests = grown_as.tree.tests
+        if not self.rounding_:
+            return tree
+        views, searched = views.with_sets(grown_as.tree.truncate(tree.n_leaves))
+        tests = searched.tests
         moved = {
             each.node: replace(tests[each.node], upper=float(tree.threshold[each.node]))
             for each in self.rounding_
         }
-        same = grown_as.tree.truncate(tree.n_leaves).retested(moved)
+        same = searched.retested(moved)
         valued = revalued(same, views.matrix, on_views(objective, views))
         return replace(tree, size=valued.size, score=valued.score, value=valued.value)
 

@@ -33,6 +33,26 @@ class Coordinates(NamedTuple):
         return [int(at) for at in own if codes is None or int(self.code[at]) in codes]
 
 
+def mean_of(x: Floats) -> float:
+    """Return the mean of some numbers, whose sum may be too large for a float; 0 of none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.coordinates import mean_of
+    >>> mean_of(np.array([1e308, 1e308])), mean_of(np.array([]))
+    (1e+308, 0.0)
+    """
+    if not len(x):
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(x.mean())
+    if np.isfinite(mean):
+        return mean
+    largest = float(np.abs(x).max())
+    return float(np.clip((x / largest).mean(), -1.0, 1.0)) * largest
+
+
 def coordinates_of(values: Matrix, columns: tuple[Column, ...]) -> Coordinates:
     """Return the points of an encoded table."""
     is_mixed = any(column.kind in ("category", "date", "duration") for column in columns)
@@ -46,7 +66,7 @@ def coordinates_of(values: Matrix, columns: tuple[Column, ...]) -> Coordinates:
             continue
         missing = np.isnan(x)
         if missing.any():
-            x[missing] = x[~missing].mean() if not missing.all() else 0.0
+            x[missing] = mean_of(x[~missing])
         scale = 1.0
         if is_mixed:
             with np.errstate(over="ignore", invalid="ignore"):

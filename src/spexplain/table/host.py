@@ -12,7 +12,7 @@ from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import GroupSums, NodeValues, Rows, Table
 from spexplain.table.checks import checksum
 from spexplain.table.columns import settled_columns
-from spexplain.table.coordinates import Coordinates, coordinates_of
+from spexplain.table.coordinates import Coordinates, coordinates_of, mean_of
 from spexplain.table.distances import CostName, service_costs
 from spexplain.tree import LEAF, Column, Kind, Tree
 from spexplain.tree.column import renamed
@@ -183,7 +183,11 @@ class HostTable(Table):
                 known = ~np.isnan(self.values)
                 sums = np.sum(self.values, axis=0, where=known, dtype=np.float64)
                 counts = np.count_nonzero(known, axis=0)
-            return sums / np.maximum(counts, 1)
+            means: Floats = sums / np.maximum(counts, 1)
+        for column in np.flatnonzero(~np.isfinite(means)).tolist():
+            x = self.values[:, column].astype(np.float64)
+            means[column] = mean_of(x[~np.isnan(x)])
+        return means
 
     def sums(self, groups: Ints, n_groups: int) -> GroupSums:
         """Return rows, sums and squared lengths of every group, measured from the first row.
@@ -191,7 +195,8 @@ class HostTable(Table):
         Missing values count as the means of their columns.
         """
         X, origin = self.values, self.origin
-        filling = self.means - origin if self.has_missing else np.zeros(X.shape[1])
+        with np.errstate(over="ignore"):
+            filling = self.means - origin if self.has_missing else np.zeros(X.shape[1])
         sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
         with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
             if not compiled_pays(self.size, "groups.sum_groups"):

@@ -229,8 +229,9 @@ def with_missing_at_ends(x: Any) -> list[Any]:
     if np.isnan(least):  # nothing is known
         least = most = x.dtype.type(0)
     below, above = x.copy(), x.copy()
-    np.copyto(below, np.nextafter(least, x.dtype.type(-np.inf)), where=missing)
-    np.copyto(above, np.nextafter(most, x.dtype.type(np.inf)), where=missing)
+    with np.errstate(over="ignore", under="ignore"):  # next to the largest number is infinity
+        np.copyto(below, np.nextafter(least, x.dtype.type(-np.inf)), where=missing)
+        np.copyto(above, np.nextafter(most, x.dtype.type(np.inf)), where=missing)
     return [below, above]
 
 
