@@ -4,6 +4,9 @@ import numpy as np
 
 from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
 from spexplain.objectives import Objective, emn, gini_cart, imm, spex, volume_cart
+from spexplain.table.host import HostTable
+from spexplain.table.views import SearchColumns
+from spexplain.tree import Column
 
 
 def table(rng, n, d, dtype, order):
@@ -29,6 +32,19 @@ def table(rng, n, d, dtype, order):
     if not np.any(X[0] != X):
         X[: n // 2, 0] += 1
     return np.asarray(X, order=order)
+
+
+def with_gaps(rng, X):
+    """The table with missing values in some columns, of all rows in one at times; and its views."""
+    gaps = X.copy()
+    for column in np.flatnonzero(rng.random(X.shape[1]) < 0.6):
+        gaps[rng.random(len(X)) < rng.choice([0.1, 0.5, 1.0], p=[0.6, 0.3, 0.1]), column] = np.nan
+    missing = np.isnan(gaps).any(axis=0)
+    columns = tuple(
+        Column(f"x{place}", has_missing=bool(each)) for place, each in enumerate(missing)
+    )
+    table = HostTable(gaps, described=columns)
+    return gaps, SearchColumns.of(table, np.arange(X.shape[1]), one_by_one=False)
 
 
 def labels(rng, X, k, noise=True):

@@ -10,6 +10,7 @@ from spexplain.engines.cupy import CupyEngine
 from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
 from spexplain.grow import grow
 from spexplain.objectives import gini_cart, imm, spex
+from spexplain.tree import Tree
 
 
 def _device():
@@ -227,6 +228,58 @@ def test_estimators(dtype):
             assert fitted.predict(X).shape == (500,)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_estimators_with_missing_values(dtype):
+    import spexplain
+
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, _ = cases.with_gaps(rng, cases.table(rng, 300, 6, dtype, "C"))
+        X[0, 0], X[1, 0] = 0, 1
+        y = cases.labels(rng, np.nan_to_num(X), 3, noise=False)
+        table = cupy.asarray(X)
+        for estimator in (
+            spexplain.SpexClique(n_leaves=8),
+            spexplain.CART(n_leaves=8, min_samples_leaf=3),
+            spexplain.CART(n_leaves=6, features=[0, 2]),
+            spexplain.SpexKNN(4, n_neighbors=5),
+            spexplain.IMM(),
+            spexplain.EMN(),
+        ):
+            expected = estimator.fit(X, y)
+            tree, labels, text = expected.tree_, expected.labels_, expected.to_text()
+            price = expected.path_[-1].price
+            fitted = estimator.fit(table, y)
+            assert fitted.tree_ == tree
+            assert fitted.to_text() == text
+            assert fitted.labels_.tolist() == labels.tolist()
+            assert fitted.path_[-1].price == pytest.approx(price, rel=1e-9, nan_ok=True)
+            assert fitted.predict(table).get().tolist() == labels.tolist()
+            elsewhere = X[rng.permutation(len(X))]
+            elsewhere[::3] = np.nan
+            leaves = fitted.predict(cupy.asarray(elsewhere)).get()
+            assert leaves.tolist() == fitted.predict(elsewhere).tolist()
+        found = spexplain.CART(n_leaves=8, engine="cupy").fit(X, y)
+        assert found.tree_ == spexplain.CART(n_leaves=8).fit(X, y).tree_
+
+
+def test_routes_of_missing_values():
+    from spexplain.kernels.cuda.kernels import CudaKernels
+
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((500, 2)) < 0.3, np.nan, rng.normal(size=(500, 2)))
+    tree = Tree.root(n_features=2, size=500)
+    tree = tree.split(0, feature=0, threshold=0.25, missing=True)
+    tree = tree.split(1, feature=1, threshold=-np.inf, missing=True)
+    tree = tree.split(2, feature=1, threshold=0.5, lower=-0.5)
+    leaf_id = np.full(tree.n_nodes, -1)
+    leaf_id[tree.leaves] = np.arange(tree.n_leaves)
+    for dtype in (np.float32, np.float64):
+        rows = X.astype(dtype)
+        found = CudaKernels(dtype).route_rows(cupy.asarray(rows), tree, leaf_id)
+        assert found.get().tolist() == tree.apply(rows).tolist()
+
+
 def test_reference_labels_stay_on_the_device_if_they_are_numbers():
     import spexplain
 
@@ -275,7 +328,7 @@ def test_bad_tables():
     with pytest.raises(ValueError, match="row 3, column 1"):
         spexplain.SpexClique(missing="error").fit(X, y)
     X[3, 1] = cupy.inf
-    with pytest.raises(ValueError, match="row 3, column 1"):
+    with pytest.raises(ValueError, match="infinity, first in row 3, column 1"):
         spexplain.SpexClique().fit(X, y)
     with pytest.raises(ValueError, match="two dimensions"):
         spexplain.SpexClique().fit(X[0], y)

@@ -8,11 +8,14 @@ import pytest
 from gpu import cases
 from gpu.twins import TwinKernels
 from spexplain.engines import NumpyEngine, resolve_engine
+from spexplain.engines.categories import KindSearch
 from spexplain.engines.cupy import CupyEngine
 from spexplain.engines.cupy.engine import check_graph, search_with
+from spexplain.estimators.base import on_views
 from spexplain.graphs import CenterCosts, CliqueGraph, MembershipGraph, SparseGraph
 from spexplain.grow import grow
 from spexplain.objectives import exkmc, spex
+from spexplain.table.views import CategoryColumn, View
 
 
 def check(seed, name, n_bins, *, memory=2**40, n_places=None, work=None):
@@ -63,6 +66,34 @@ def test_trees_grown_from_a_start_and_without_a_trend():
         search = search_with(TwinKernels(), X, objective, 1, 9, 2**40)
         expected = grow(NumpyEngine().bind(X, objective), max_leaves=6, start=start)
         assert grow(search, max_leaves=6, start=start) == expected
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_missing_values(name):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n, d, k = int(rng.integers(4, 40)), int(rng.integers(1, 9)), int(rng.integers(2, 5))
+        X = cases.table(rng, n, d, rng.choice([np.float32, np.float64]), "C")
+        objective = cases.objective(rng, name, X, k)
+        _, views = cases.with_gaps(rng, X)
+        if views.table.is_plain:
+            continue
+        placed, least = on_views(objective, views), int(rng.integers(1, 3))
+        search = search_with(TwinKernels(wide=True), views.matrix, placed, least, 7, 2**40)
+        expected = NumpyEngine().bind(views.matrix, placed, min_samples_leaf=least)
+        grown, twin = (
+            grow(KindSearch(each, views.views, ()), max_leaves=8) for each in (search, expected)
+        )
+        assert grown == twin
+
+
+def test_categories_are_left_to_other_engines():
+    graph = CliqueGraph.from_labels(np.arange(6) % 2)
+    X = np.arange(6.0)[:, None]
+    search = search_with(TwinKernels(), X, spex(graph), 1, 9, 2**40)
+    letters = CategoryColumn(1, np.arange(6) % 3, 3)
+    with pytest.raises(NotImplementedError, match='use engine="histogram"'):
+        KindSearch(search, [View(0)], [letters])
 
 
 def test_absent_cupy_is_said_in_one_sentence(monkeypatch):

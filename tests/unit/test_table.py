@@ -13,6 +13,7 @@ from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable
 from spexplain.table.places import engine_of
 from spexplain.table.read import read_rows, read_table
+from spexplain.table.views import SearchColumns
 from spexplain.threads import Threads
 
 RNG = np.random.default_rng(0)
@@ -259,5 +260,38 @@ def test_rows_on_a_device_must_have_the_known_columns():
     assert read_rows(on_device(X), fitted).to_host().tolist() == X.tolist()
     with pytest.raises(ValueError, match="expecting 3 features"):
         read_rows(on_device(X[:, :2]), fitted)
-    with pytest.raises(ValueError, match="row 3, column 'b'"):
-        read_rows(on_device(np.where(X[3, 1] == X, np.inf, X)), fitted)
+    tested = fitted.explanation_.used[0]
+    infinite = np.where(X[3, tested] == X, np.inf, X)
+    with pytest.raises(ValueError, match=f"infinity, first in row 3, column '{'abc'[tested]}'"):
+        read_rows(on_device(infinite), fitted)
+    frame = pd.DataFrame({"where": np.where(Y == 0, "here", "there"), "b": X[:, 1], "c": X[:, 2]})
+    by_place = SpexClique(2, features=["where"]).fit(frame, Y)
+    with pytest.raises(ValueError, match="tests the category 'where'; pass a data frame"):
+        read_rows(on_device(X), by_place)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_device_tables_with_gaps_are_searched_as_those_of_the_host(dtype):
+    gaps = X.astype(dtype)
+    gaps[::7, 1], gaps[:, 2] = np.nan, np.arange(60) % 2
+    table, twin = (read_table(each, estimator()) for each in (on_device(gaps), gaps))
+    assert isinstance(table, DeviceTable)
+    assert table.columns == twin.columns
+    for columns in (np.arange(3), np.array([1])):
+        found, expected = (
+            SearchColumns.of(each, columns, one_by_one=False) for each in (table, twin)
+        )
+        assert found.views == expected.views
+        assert found.matrix.dtype == dtype
+        np.testing.assert_array_equal(found.matrix, expected.matrix)
+    np.testing.assert_array_equal(table.as_points().values, twin.as_points().values)
+    np.testing.assert_allclose(table.scales(np.arange(3)), twin.scales(np.arange(3)))
+    assert table.coordinates.scale.tolist() == twin.coordinates.scale.tolist()
+    assert table.select([1]).columns == (table.columns[1],)
+
+
+def test_zeros_and_ones_on_a_device_are_flags():
+    whole = np.column_stack([np.arange(60) % 2, np.arange(60) % 3])
+    table, twin = (read_table(each, estimator()) for each in (on_device(whole), whole))
+    assert table.settled_columns([0, 1]) == twin.settled_columns([0, 1])
+    assert [each.kind for each in table.settled_columns([0])] == ["flag", "whole"]

@@ -126,13 +126,12 @@ class DeviceTable(Table):
 
     @cached_property
     def _points(self) -> "DeviceTable":
-        """The table with the means of columns for missing values; computed on the host, to be the same there."""
+        """The table with means for missing values, which are computed on the host, to be the same there."""
+        means = HostTable(on_host(self.values), described=self.columns).means
         values = self.values.astype(np.float64)
         for place, column in enumerate(self.columns):
             if column.has_missing:
-                x = on_host(values[:, place])
-                known = x[~np.isnan(x)]
-                values[np.isnan(values[:, place]), place] = known.mean() if len(known) else 0.0
+                values[np.isnan(values[:, place]), place] = float(means[place])
         return DeviceTable(values)
 
     def node_values(self, tree: Tree) -> NodeValues:
