@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
 
@@ -118,11 +119,17 @@ def _dumped(value: Any) -> str:
 
 
 def _columns(explanation: "Explanation") -> list[dict[str, Any]] | None:
-    """Return what the columns hold; None where all hold numbers."""
+    """Return what the columns hold; None where all hold numbers.
+
+    Of columns that no test reads, the values are left out: they may be many, or nobody else's business.
+    """
     if explanation.described is None:
         return None
+    grown = explanation.grown
+    tested = {*explanation.used, *(() if grown is None else grown.used)}
     default, found = Column(""), []
-    for column in explanation.fields:
+    for number, field in enumerate(explanation.fields):
+        column = field if number in tested else replace(field, categories=())
         entries = {key: getattr(column, key) for key in _COLUMN_KEYS}
         entries = {key: value for key, value in entries.items() if value != getattr(default, key)}
         if "categories" in entries:
