@@ -289,11 +289,19 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
 
     def _run(self, X: Any, y: Any, **given: Any) -> Self:
         """Fit, and tell about it if asked to."""
+        is_shared = getattr(y, "ndim", 1) > 1
+        weighs = given.get("sample_weight") is not None or self.cluster_weight is not None
+        self._is_weighted = is_shared or weighs
         with messages(self.verbose):
             try:
                 return self._fit(X, y, **given)
             finally:
-                for held in ("_table", "_rows_searched", "_views"):  # the explanation holds them
+                for held in (
+                    "_table",
+                    "_rows_searched",
+                    "_views",
+                    "_is_weighted",
+                ):  # the explanation holds them
                     self.__dict__.pop(held, None)
 
     def _fit(self, X: Any, y: Any, *, sample_weight: Any = None, **given: Any) -> Self:

@@ -417,7 +417,9 @@ def _check_columns(X: Any, estimator: Any) -> None:
 def _works_on_device(estimator: Any) -> bool:
     """Whether the method, with the engine and options that were asked for, works on the device."""
     known = "cupy" in estimator._remote_engines
-    return known and estimator.engine not in ("numpy", "histogram") and estimator.refine is None
+    on_host_only = estimator.engine in ("numpy", "histogram") or estimator.refine is not None
+    is_weighted = estimator.engine == "auto" and getattr(estimator, "_is_weighted", False)
+    return known and not on_host_only and not is_weighted
 
 
 def _read_collection(X: Any, estimator: Any) -> Table:
