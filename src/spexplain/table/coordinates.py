@@ -1,8 +1,9 @@
 """A table of every kind of column as points: what distances, centres and costs are computed from."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.tree import Column
@@ -55,7 +56,6 @@ def mean_of(x: Floats) -> float:
 
 def coordinates_of(values: Matrix, columns: tuple[Column, ...]) -> Coordinates:
     """Return the points of an encoded table."""
-    is_mixed = any(column.kind in ("category", "date", "duration") for column in columns)
     parts, origins = [], []
     for number, column in enumerate(columns):
         x = values[:, number].astype(np.float64)
@@ -63,16 +63,42 @@ def coordinates_of(values: Matrix, columns: tuple[Column, ...]) -> Coordinates:
             for code in range(len(column.categories)):
                 parts.append((x == code).astype(np.float64))
                 origins.append((number, code, 1.0))
-            continue
-        missing = np.isnan(x)
-        if missing.any():
-            x[missing] = mean_of(x[~missing])
-        scale = 1.0
-        if is_mixed:
-            with np.errstate(over="ignore", invalid="ignore"):
-                deviation = float(x.std())
-            scale = deviation if np.isfinite(deviation) and deviation > 0 else 1.0
-        parts.append(x / scale)
-        origins.append((number, -1, scale))
+        else:
+            scaled, scale = _scaled(x, is_mixed=_is_mixed(columns))
+            parts.append(scaled)
+            origins.append((number, -1, scale))
     column_of, code_of, scale_of = (np.array(each) for each in zip(*origins, strict=True))
     return Coordinates(np.column_stack(parts), column_of, code_of, scale_of)
+
+
+def entries_of(values: Matrix, columns: tuple[Column, ...]) -> Any:
+    """Return the points of an encoded table as a sparse array: categories may be many."""
+    blocks = []
+    for number, column in enumerate(columns):
+        x = values[:, number].astype(np.float64)
+        if column.kind == "category":
+            rows = np.flatnonzero(~np.isnan(x))
+            places = (rows, x[rows].astype(np.int64))
+            shape = len(x), len(column.categories)
+            blocks.append(sparse.csc_array((np.ones(len(rows)), places), shape=shape))
+        else:
+            scaled, _ = _scaled(x, is_mixed=_is_mixed(columns))
+            blocks.append(sparse.csc_array(scaled[:, None]))
+    return sparse.hstack(blocks, format="csc")
+
+
+def _is_mixed(columns: tuple[Column, ...]) -> bool:
+    return any(column.kind in ("category", "date", "duration") for column in columns)
+
+
+def _scaled(x: Floats, *, is_mixed: bool) -> tuple[Floats, float]:
+    """Return numbers without gaps, in a mixed table divided by their deviation; and by what."""
+    missing = np.isnan(x)
+    if missing.any():
+        x[missing] = mean_of(x[~missing])
+    if not is_mixed:
+        return x, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(x.std())
+    scale = deviation if np.isfinite(deviation) and deviation > 0 else 1.0
+    return x / scale, scale

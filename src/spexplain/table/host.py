@@ -12,7 +12,7 @@ from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import GroupSums, NodeValues, Rows, Table
 from spexplain.table.checks import checksum
 from spexplain.table.columns import settled_columns
-from spexplain.table.coordinates import Coordinates, coordinates_of, mean_of
+from spexplain.table.coordinates import Coordinates, coordinates_of, entries_of, mean_of
 from spexplain.table.distances import CostName, service_costs
 from spexplain.tree import LEAF, Column, Kind, Tree
 from spexplain.tree.column import renamed
@@ -137,9 +137,13 @@ class HostTable(Table):
             return HostTable(np.where(np.isnan(self.values), self.means, self.values))
         return HostTable(self._points.matrix)
 
-    def for_sums(self) -> "HostTable":
-        """Return a table with the same sums as `as_points`: missing numbers need not be filled in."""
-        return self if self._has_no_objects else self.as_points()
+    def for_sums(self) -> Table:
+        """Return a table with the same sums as `as_points`, without columns for every category."""
+        if self._has_no_objects:
+            return self
+        from spexplain.table.sparse import SparseTable, canonical
+
+        return SparseTable(canonical(entries_of(self.values, self.columns)))
 
     @property
     def _has_no_objects(self) -> bool:
