@@ -5,7 +5,9 @@ from itertools import pairwise
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -160,5 +162,8 @@ def test_names_and_refusals():
     objective = non_uniform_cut(pair)
     with pytest.raises(ValueError, match="PairGraph"):
         DaskEngine().bind(da.from_array(X), objective)
+    cliques = spex(CliqueGraph.from_labels([0, 1]))
+    with pytest.raises(ValueError, match="holds categories or missing values; fit an estimator"):
+        DaskEngine().bind(dd.from_pandas(pd.DataFrame({"where": ["a", "b"]}), 1), cliques)
     tree = grow(DaskEngine().bind(X, objective), max_leaves=3)
     assert tree == grow(NumpyEngine().bind(X, objective), max_leaves=3)

@@ -49,6 +49,24 @@ def case():
     return X, labels, expected(X, spex(CliqueGraph.from_labels(labels)))
 
 
+def test_columns_of_every_kind(client):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200)
+    frame = pd.DataFrame(
+        {
+            "spent": np.where(rng.random(200) < 0.2, np.nan, y + rng.normal(size=200)),
+            "channel": np.array(list("abcde"))[(y + rng.integers(0, 3, 200)) % 5],
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(100 * y + np.arange(200), "D"),
+        }
+    )
+    found = SpexClique(n_leaves=6).fit(dd.from_pandas(frame, npartitions=4), y)
+    known = SpexClique(n_leaves=6).fit(frame, y)
+    assert found.tree_ == known.tree_
+    assert found.explanation_.fields == known.explanation_.fields
+    leaves = found.predict(dd.from_pandas(frame, npartitions=3)).compute()
+    assert np.array_equal(leaves, known.labels_)
+
+
 def lazily(X, make, chunks):
     """Rows that the workers make, and make again if they must; `make` takes a number and rows."""
     ends = np.cumsum([0, *chunks])

@@ -16,6 +16,8 @@ from partitioned import centers_of
 from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexGraph
 from spexplain.engines.dask import DaskEngine
 from spexplain.exceptions import LeafCountWarning
+from spexplain.table.partitioned import PartitionedTable
+from spexplain.table.read import read_table
 from strategies import labels_for
 
 pytestmark = pytest.mark.usefixtures("synchronous", "as_they_are")
@@ -212,6 +214,18 @@ def test_points_do_not_depend_on_partitions():
     fits = [IMM().fit(dd.from_pandas(frame, npartitions=n), y).explanation_ for n in (1, 7)]
     assert fits[0].tree == fits[1].tree
     assert np.array_equal(fits[0].reference.centers, fits[1].reference.centers)
+
+
+def test_points_are_those_of_the_frame():
+    frame, _ = customers()
+    frame["huge"] = np.where(np.arange(len(frame)) % 2, 1e200, -1e200)
+    frame["nothing"] = np.nan
+    table = PartitionedTable.of(dd.from_pandas(frame, npartitions=3), allow_missing=True)
+    twin = read_table(frame, SpexClique())
+    for found, expected in zip(table.coordinates[1:], twin.coordinates[1:], strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    points = np.concatenate([np.asarray(each.compute()) for each in table.as_points().read_all()])
+    np.testing.assert_allclose(points, twin.as_points().values, rtol=1e-12)
 
 
 def test_values_that_were_never_seen_go_where_missing_ones_go():

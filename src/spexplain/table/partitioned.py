@@ -754,11 +754,14 @@ def _points_of(table: PartitionedTable) -> tuple[PartitionedTable, Coordinates]:
 
         found = measured([worker.Recipe(place) for place in numbers])
         means = dict(zip(numbers, found, strict=True))
-        if is_mixed:
+        with np.errstate(over="ignore"):  # columns without finite squares are not scaled
+            squares = (spans[1] - spans[0]) ** 2
+        finite = [place for place in numbers if np.isfinite(squares[place])] if is_mixed else []
+        if finite:
             found = measured(
-                [worker.Recipe(place, fill=means[place], squared=True) for place in numbers]
+                [worker.Recipe(each, fill=means[each], squared=True) for each in finite]
             )
-            scales = {place: each**0.5 or 1.0 for place, each in zip(numbers, found, strict=True)}
+            scales |= {place: each**0.5 or 1.0 for place, each in zip(finite, found, strict=True)}
     recipes, origins, ends = [], [], []
     for place, column in enumerate(columns):
         for code_ in range(len(column.categories)):

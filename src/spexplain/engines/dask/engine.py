@@ -52,5 +52,8 @@ class DaskEngine:
             rows_per_partition=self.rows_per_partition,
             n_jobs=self.n_jobs,
         )
-        assert isinstance(table, CodedTable)  # what is not, is searched by its views
+        if not isinstance(table, CodedTable):
+            raise ValueError(
+                "X holds categories or missing values; fit an estimator to it, which searches their views."
+            )
         return DaskSearch(table, objective, sums, min_samples_leaf)
