@@ -172,8 +172,8 @@ def condition(region: "Region", column: "Column", width: int) -> str:
     --------
     >>> from spexplain.cli.terminal import condition
     >>> from spexplain.tree import Column, Region
-    >>> condition(Region(((2.45, 4.75),)), Column("petal length"), 25)
-    '2.45 < petal…ength ≤ 4.75'
+    >>> condition(Region(((2.45, 4.75),)), Column("length of the petal"), 30)
+    '2.45 < length o…he petal ≤ 4.75'
     """
     from spexplain.show.conditions import short_condition
 

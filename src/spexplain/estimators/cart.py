@@ -103,7 +103,7 @@ class CART(Explainer):
     >>> from spexplain import CART, datasets
     >>> iris = datasets.load("iris")
     >>> CART().fit(iris.data, iris.target).rules(output="records")[0]["rule"]
-    'x2 ≤ 2.45'
+    'x2 ≤ 2'
     """
 
     _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")

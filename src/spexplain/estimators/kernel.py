@@ -155,7 +155,7 @@ class KernelIMM(Explainer):
     >>> x = np.array([0.0, 0.1, 0.2, 2.0, 2.1, 2.2, 4.0, 4.1, 4.2])
     >>> explainer = KernelIMM().fit(x[:, None], ["outer"] * 3 + ["inner"] * 3 + ["outer"] * 3)
     >>> print(explainer.to_text(["width"]))
-    1.1 < width ≤ 3.1
+    1 < width ≤ 3
     ├─ yes: leaf 0 (3 rows, 100% inner)
     └─ no:  leaf 1 (6 rows, 100% outer)
     """

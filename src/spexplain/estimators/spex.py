@@ -115,9 +115,9 @@ class SpexClique(Explainer):
     >>> iris = datasets.load("iris")
     >>> explainer = SpexClique().fit(iris.data, iris.target_names[iris.target])
     >>> print(explainer.to_text())
-    x2 ≤ 2.45
+    x2 ≤ 2
     ├─ yes: leaf 0 (50 rows, 100% setosa)
-    └─ no:  x3 ≤ 1.75
+    └─ no:  x3 ≤ 1.7
        ├─ yes: leaf 1 (54 rows, 91% versicolor)
        └─ no:  leaf 2 (46 rows, 98% virginica)
     >>> explainer.predict_reference(iris.data[:1])
@@ -355,7 +355,7 @@ class SpexKNN(Explainer):
     >>> from spexplain import SpexKNN, datasets
     >>> iris = datasets.load("iris")
     >>> print(SpexKNN(2).fit(iris.data).to_text(iris.feature_names))
-    petal length (cm) ≤ 2.45
+    petal length (cm) ≤ 2
     ├─ yes: leaf 0 (50 rows)
     └─ no:  leaf 1 (100 rows)
     """

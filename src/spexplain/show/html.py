@@ -45,7 +45,7 @@ def html_repr(summary: Summary) -> str:
     >>> from spexplain.show.html import html_repr
     >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
     >>> html = html_repr(summarize(explainer.explanation_, names=["<script>"]))
-    >>> "<script" in html, "&lt;script&gt; ≤ 4.5" in html
+    >>> "<script" in html, "&lt;script&gt; ≤ 4" in html
     (False, True)
     """
     parts = [f'<div class="spexplain"><style>{_STYLE}</style>', _head(summary), _key(summary)]

@@ -119,7 +119,7 @@ def plot_cuts(
     >>> X = np.array([[0.0], [1.0], [8.0], [9.0]])
     >>> ax = plot_cuts(X, SpexClique().fit(X, [0, 0, 1, 1]).tree_, names=["age"])
     >>> ax.get_xlabel(), ax.lines[0].get_xdata()
-    ('age', array([4.5, 4.5]))
+    ('age', array([4., 4.]))
     """
     table = np.asarray(X)
     known = known_columns(tree.n_features, names)

@@ -104,7 +104,7 @@ def plot_tree(
     >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
     >>> ax = plot_tree(summarize(explainer.explanation_, names=["age"]))
     >>> [text.get_text() for text in ax.texts][2:6]
-    ['age ≤ 4.5', '4 rows', 'leaf 0: 0', '2 rows (50%)']
+    ['age ≤ 4', '4 rows', 'leaf 0: 0', '2 rows (50%)']
     """
     check_choice("orientation", orientation, ("auto", "down", "right"))
     is_new = ax is None
