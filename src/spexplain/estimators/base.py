@@ -338,8 +338,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
         )
-        method = type(self).__name__
-        about = {"columns": names, "parameters": self._settings(), "method": method}
+        about: dict[str, Any] = {
+            "columns": names,
+            "parameters": self._settings(),
+            "method": type(self).__name__,
+        }
 
         def retold(tree: Tree, grown_as: SearchedTree, **more: Any) -> Explanation:
             found = Explanation.of(tree, table, reference, weights=weights, **about, **more)
@@ -349,8 +352,10 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
 
         def explained(grown_as: SearchedTree, **more: Any) -> Explanation:
             tree = grown_as.to_columns()
-            known = replace(training, searched=tree)
-            return retold(settled(tree, searched.table), grown_as, training=known, **more)
+            around = searched.table.node_values(tree)
+            more["training"] = replace(training, searched=tree)
+            more["leaves"] = around.leaves if searched.table is table else None
+            return retold(settled(tree, searched.table, around), grown_as, **more)
 
         grown_as = SearchedTree(tree, views)
         final = grown = explained(grown_as)

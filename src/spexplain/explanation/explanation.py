@@ -195,6 +195,7 @@ class Explanation:
         reference: Reference | None,
         *,
         weights: Floats | None = None,
+        leaves: Ints | None = None,
         **more: Any,
     ) -> Self:
         """Return what a tree does to the rows of X.
@@ -211,6 +212,8 @@ class Explanation:
             Their clustering.
         weights : array of shape (n_samples,), optional
             Their weights.
+        leaves : array of int, shape (n_samples,), optional
+            Their leaves, if these are known.
         **more
             Other parts of the record.
 
@@ -219,7 +222,7 @@ class Explanation:
         explanation : Explanation
         """
         table = X if isinstance(X, Table) else HostTable(X)
-        labels = table.fetch(table.leaves(tree))
+        labels = table.fetch(table.leaves(tree)) if leaves is None else leaves
         more["training"] = replace(
             more.get("training") or Training(reference=reference), labels=labels
         )

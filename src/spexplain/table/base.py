@@ -51,6 +51,7 @@ class NodeValues(NamedTuple):
     lower_above: Floats
     n_missing: Ints  # rows without a value
     present: Mapping[int, frozenset[int]]  # codes that rows have, by node with a test of categories
+    leaves: Ints | None = None  # leaf id of every row, where the walk passes them all on the host
 
 
 class Rows(ABC):

@@ -287,12 +287,17 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
     n_missing = np.zeros(tree.n_nodes, dtype=np.int64)
     present: dict[int, frozenset[int]] = {}
     members: dict[int, Any] = {0: slice(None)}
+    is_local = isinstance(values, np.ndarray)
+    leaves = np.zeros(len(values), dtype=np.int64) if is_local else None
+    leaf_id = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
     for node, test in tree.tests.items():  # parents come first
         rows = members.pop(node)
         x = values[rows, test.feature].astype(np.float64, copy=False)
-        is_left, missing = test.passes(x), np.isnan(x)
-        n_missing[node] = int(missing.sum())
-        known = x[~missing] if n_missing[node] else x
+        is_left = test.passes(x)
+        known = x
+        if len(x) and bool(np.isnan(x.max())):  # one look tells whether values are missing
+            missing = np.isnan(x)
+            n_missing[node], known = int(missing.sum()), x[~missing]
         if test.values is not None:
             present[node] = frozenset(np.unique(known).astype(np.int64).tolist())
         else:
@@ -300,11 +305,17 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
             if test.lower > -np.inf:
                 ends[2:, node] = _around(known, test.lower)
         for child, inside in ((tree.left[node], is_left), (tree.right[node], ~is_left)):
-            if tree.feature[child] != LEAF:
-                own = np.flatnonzero(inside)
-                members[int(child)] = own if isinstance(rows, slice) else rows[own]
+            is_leaf = tree.feature[child] == LEAF
+            if is_leaf and leaves is None:
+                continue
+            own = inside if is_leaf and isinstance(rows, slice) else np.flatnonzero(inside)
+            own = own if isinstance(rows, slice) else rows[own]
+            if not is_leaf:
+                members[int(child)] = own
+            elif leaves is not None:
+                leaves[own] = leaf_id[int(child)]
     below, above, lower_below, lower_above = ends
-    return NodeValues(below, above, lower_below, lower_above, n_missing, present)
+    return NodeValues(below, above, lower_below, lower_above, n_missing, present, leaves)
 
 
 def _around(values: Any, threshold: float) -> tuple[float, float]:
@@ -312,9 +323,8 @@ def _around(values: Any, threshold: float) -> tuple[float, float]:
     if not len(values):
         return np.nan, np.nan
     is_low = values <= threshold
-    below = float(np.where(is_low, values, -np.inf).max())
-    above = float(np.where(is_low, np.inf, values).min())
-    return below if below > -np.inf else np.nan, above if above < np.inf else np.nan
+    low, high = values[is_low], values[~is_low]
+    return float(low.max()) if len(low) else np.nan, float(high.min()) if len(high) else np.nan
 
 
 def group_sizes(groups: Array, n_groups: int) -> Ints:

@@ -20,7 +20,7 @@ class RoundedTest(NamedTuple):
     n_changed: int  # training rows that changed sides
 
 
-def settled(tree: Tree, table: Table) -> Tree:
+def settled(tree: Tree, table: Table, around: NodeValues | None = None) -> Tree:
     """Return the tree with the tests that are stored, executed and printed; no training row changes its leaf.
 
     A threshold becomes the roundest value between its neighbouring training values. Where no training
@@ -32,6 +32,8 @@ def settled(tree: Tree, table: Table) -> Tree:
         A tree over the columns of the table.
     table : Table
         The training rows.
+    around : NodeValues, optional
+        What `table.node_values` says of the tree, if it is known.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def settled(tree: Tree, table: Table) -> Tree:
     >>> float(settled(tree, table).threshold[0])
     20.0
     """
-    around = table.node_values(tree)
+    around = table.node_values(tree) if around is None else around
     columns = table.columns
     return tree.retested(
         {
