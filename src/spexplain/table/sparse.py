@@ -133,7 +133,8 @@ class SparseTable(Table):
             sum_entries(X.indptr, X.indices, X.data, own, sums, squares)
         else:
             data, own = X.data.astype(np.float64, copy=False), own[X.indices]
-            squares += np.bincount(own, data * data, n_groups + 1)
+            with np.errstate(over="ignore"):  # huge values have no finite squares
+                squares += np.bincount(own, data * data, n_groups + 1)
             own += np.repeat(np.arange(n_columns) * (n_groups + 1), np.diff(X.indptr))
             sums += np.bincount(own, data, sums.size).reshape(sums.shape)
         return GroupSums(group_sizes(groups, n_groups), sums[:, :-1].T, squares[:-1])
