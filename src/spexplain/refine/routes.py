@@ -9,7 +9,7 @@ from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.records import Cut
 from spexplain.tree import LEAF, Test, Tree
 
-_NEW = -1
+NEW = -1  # number of nodes that no tree has yet
 
 
 def tests_of(tree: Tree) -> dict[int, Test]:
@@ -102,13 +102,13 @@ def tree_of(root: Subtree, n_features: int) -> tuple[Tree, dict[int, int]]:
             cut = Cut(test.feature, test.upper, np.nan, np.nan, test.lower)
             splits.append((node, cut, (0, 0), (np.nan, np.nan)))
             level += branch.parts
-    numbers = {branch.number: node for node, branch in enumerate(level) if branch.number != _NEW}
+    numbers = {branch.number: node for node, branch in enumerate(level) if branch.number != NEW}
     return Tree.root(n_features=n_features, size=0).grown(splits), numbers
 
 
 def without(tree: Tree, dropped: int) -> Tree:
     """Return the tree without a leaf, given by its node number; its sibling takes their parent's place."""
-    return exchanged(tree, dropped, _NEW, Test(0, upper=0.0), new_left=True)[0]
+    return exchanged(tree, dropped, NEW, Test(0, upper=0.0), new_left=True)[0]
 
 
 def exchanged(
@@ -147,8 +147,8 @@ def exchanged(
             branch = Subtree(node, tests[node], tuple(rebuilt(child) for child in children))
         if node != above:
             return branch
-        new = Subtree(_NEW)
-        return Subtree(_NEW, test, (new, branch) if new_left else (branch, new))
+        new = Subtree(NEW)
+        return Subtree(NEW, test, (new, branch) if new_left else (branch, new))
 
     return tree_of(rebuilt(0), tree.n_features)
 
