@@ -35,6 +35,90 @@ def leaf_score(counts: Array, degrees: Array, kind: int, factor: float) -> float
 
 
 @jit
+def scan_order(
+    entries: Array,
+    first: int,
+    last: int,
+    order: int,
+    codes: Array,
+    amounts: Array,
+    degrees: Array,
+    kind: int,
+    factor: float,
+    least: int,
+    totals: Array,
+    scores: Array,
+    cut: Array,
+    room: Array,
+) -> None:
+    """Look for a better cut of a node in one order; see `best_halves`."""
+    n_clusters = len(totals)
+    top, total, inner, volume = 0.0, 0.0, 0.0, 0.0
+    for j in range(n_clusters):
+        n = totals[j]
+        top = max(top, n)
+        total += n
+        inner += n * (n - 1)
+        volume += n * degrees[j]
+        room[j] = 0.0
+    valid, relaxed = scores[1], scores[2]
+    before, after = -1, -1
+    if kind == 0:
+        most, stale = 0.0, top
+        needed = min(valid, relaxed)
+        for p in range(first, last):
+            entry = entries[np.uint64(p)]
+            row = np.uint64(entry >> 1)
+            if entry & 1 and most + stale > needed and p > first:
+                # The largest amount on the right only falls: an old one is a bound.
+                stale = 0.0
+                for j in range(n_clusters):
+                    stale = max(stale, totals[j] - room[j])
+                value = most + stale
+                if value > relaxed:
+                    relaxed = value
+                if value > valid and p - first >= least and last - p >= least:
+                    valid = value
+                    before, after = entries[p - 1] >> 1, entry >> 1
+                needed = min(valid, relaxed)
+            j_ = np.uint64(codes[row])
+            n = room[j_] + amounts[row]
+            room[j_] = n
+            if n > most:
+                most = n
+    else:
+        a, inside, own = 0.0, 0.0, 0.0
+        for p in range(first, last):
+            entry = entries[np.uint64(p)]
+            row = np.uint64(entry >> 1)
+            if entry & 1 and p > first:
+                if kind == 1:
+                    b = total - a
+                    value = 0.5 * (inside + inner) - factor * 0.5 * (a * (a - 1) + b * (b - 1))
+                else:
+                    rest = volume - own
+                    value = inside / own if own > 0 else 0.0
+                    value += inner / rest if rest > 0 else 0.0
+                if value > relaxed:
+                    relaxed = value
+                fits = p - first >= least and last - p >= least
+                if fits and value > valid + _ROUNDING * abs(value):
+                    valid = value
+                    before, after = entries[p - 1] >> 1, entry >> 1
+            j_, w = np.uint64(codes[row]), amounts[row]
+            n = room[j_] + w
+            room[j_] = n
+            a += w
+            inside += w * (2 * n - w - 1)
+            inner -= w * (2 * (totals[j_] - n) + w - 1)
+            own += w * degrees[j_]
+    scores[2] = relaxed
+    if before >= 0:
+        scores[1] = valid
+        cut[0], cut[1], cut[2] = order, before, after
+
+
+@jit
 def best_halves(
     orders: Array,
     start: int,
@@ -47,9 +131,9 @@ def best_halves(
     factor: float,
     least: int,
     totals: Array,
-    sizes: Array,
     scores: Array,
     cuts: Array,
+    entries: Array,
     room: Array,
 ) -> None:
     """Find the best cut of both sides of a node in one walk over every order. O(1) a row and order, mostly.
@@ -64,87 +148,51 @@ def best_halves(
     degrees : float64 (n_clusters,)
     kind, factor : the score, and its λ.
     least : rows that a leaf must have.
-    totals, sizes : float64 (2, n_clusters), int64 (2,)
-        Amounts by cluster and rows of both sides.
+    totals : float64 (2, n_clusters)
+        Amounts of both sides by cluster.
     scores : float64 (2, 3)
         Written for each side: the score as one leaf, as the best two that have their rows (or -inf),
         and as the best two that may lack some.
     cuts : int64 (2, 3)
         Written for each side: order, row before and row after the gap of the second; -1 without.
-    room : float64 (2, n_clusters)
+    entries, room : int32 (2, stop - start + 1), float64 (n_clusters,)
         Overwritten.
     """
-    n_clusters = totals.shape[1]
-    # Sums of either side as one leaf: amounts, inner pairs, volume.
-    whole = np.zeros((2, 4))
     for s in range(2):
-        for j in range(n_clusters):
-            n = totals[s, j]
-            whole[s, 0] = max(whole[s, 0], n)
-            whole[s, 1] += n
-            whole[s, 2] += n * (n - 1)
-            whole[s, 3] += n * degrees[j]
         scores[s, 0] = leaf_score(totals[s], degrees, kind, factor)
         scores[s, 1], scores[s, 2] = -np.inf, scores[s, 0]
         cuts[s, 0], cuts[s, 1], cuts[s, 2] = -1, -1, -1
-    left = np.zeros((2, 4))
-    seen, pending, last = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
-    stale = np.zeros(2)
     for o in range(len(orders)):
-        for s in range(2):
-            seen[s], pending[s], stale[s] = 0, 0, whole[s, 0]
-            for i in range(4):
-                left[s, i] = 0.0
-            for j in range(n_clusters):
-                room[s, j] = 0.0
+        n_left, n_right, left_starts, right_starts = 0, 0, 0, 0
         for p in range(start, stop):
-            entry = orders[o, p]
+            entry = orders[o, np.uint64(p)]
             row, starts = entry >> 1, entry & 1
-            pending[0] |= starts
-            pending[1] |= starts
-            s = np.int64(sides[row])
-            if pending[s] and seen[s] > 0:
-                fits = seen[s] >= least and sizes[s] - seen[s] >= least
-                needed = scores[s, 1] if fits else scores[s, 2]
-                if kind == 0:
-                    value = left[s, 0] + stale[s]
-                    if value > needed:
-                        # The largest amount on the right only falls: an old one is a bound.
-                        top = 0.0
-                        for j in range(n_clusters):
-                            top = max(top, totals[s, j] - room[s, j])
-                        stale[s] = top
-                        value = left[s, 0] + top
-                elif kind == 1:
-                    a, b = left[s, 1], whole[s, 1] - left[s, 1]
-                    value = 0.5 * (left[s, 2] + left[s, 0])
-                    value -= factor * 0.5 * (a * (a - 1) + b * (b - 1))
-                else:
-                    volume, other = left[s, 3], whole[s, 3] - left[s, 3]
-                    value = left[s, 2] / volume if volume > 0 else 0.0
-                    value += left[s, 0] / other if other > 0 else 0.0
-                if value > scores[s, 2]:
-                    scores[s, 2] = value
-                margin = _ROUNDING * abs(value) if kind else 0.0
-                if fits and value > scores[s, 1] + margin:
-                    scores[s, 1] = value
-                    cuts[s, 0], cuts[s, 1], cuts[s, 2] = o, last[s], row
-            pending[s] = 0
-            if seen[s] == 0 and kind:
-                left[s, 0] = whole[s, 2]  # inner pairs of the right part
-            seen[s] += 1
-            last[s] = row
-            w, j = amounts[row], codes[row]
-            n = room[s, j] + w
-            room[s, j] = n
-            if kind == 0:
-                if n > left[s, 0]:
-                    left[s, 0] = n
-            else:
-                left[s, 1] += w
-                left[s, 2] += w * (2 * n - w - 1)
-                left[s, 3] += w * degrees[j]
-                left[s, 0] -= w * (2 * (totals[s, j] - n) + w - 1)
+            left_starts |= starts
+            right_starts |= starts
+            side = np.int64(sides[np.uint64(row)])
+            entries[0, n_left] = 2 * row + left_starts
+            entries[1, n_right] = 2 * row + right_starts
+            n_left += 1 - side
+            n_right += side
+            left_starts &= side
+            right_starts &= 1 - side
+        for s in range(2):
+            scan_order(
+                entries[s],
+                0,
+                n_left if s == 0 else n_right,
+                o,
+                codes,
+                amounts,
+                degrees,
+                kind,
+                factor,
+                least,
+                totals[s],
+                scores[s],
+                cuts[s],
+                room,
+            )
 
 
 @jit
@@ -321,7 +369,7 @@ def search_first_cuts(
     sides = np.zeros(len(codes), dtype=np.uint8)
     totals, sizes = np.zeros((2, n_clusters)), np.zeros(2, np.int64)
     scores, halves = np.zeros((2, 3)), np.zeros((2, 3), np.int64)
-    room = np.zeros((2, n_clusters))
+    entries, room = np.zeros((2, stop - start + 1), np.int32), np.zeros(n_clusters)
     total = 0.0
     for p in range(start, stop):
         total += amounts[orders[0, p] >> 1]
@@ -355,9 +403,9 @@ def search_first_cuts(
             factor,
             least,
             totals,
-            sizes,
             scores,
             halves,
+            entries,
             room,
         )
         valid = sizes[0] >= least and sizes[1] >= least
@@ -494,7 +542,7 @@ def best_peels(
         Clusters that a new leaf may stand for.
     is_leaf : whether the rest of the node is a leaf, which may stand for another cluster then.
     least : rows that the new leaf, and the rest, must have.
-    best, cuts : float64 (2, n_orders), int64 (2, n_orders, 2)
+    best, cuts : float64 (n_orders, 2), int64 (n_orders, 2, 2)
         Written for new leaves on the left and on the right: the gain, and the rows before and after
         the gap; -1 if there is none.
     room : float64 (n_clusters,)
@@ -511,7 +559,7 @@ def best_peels(
         for j in range(n_clusters):
             room[j] = 0.0
         for s in range(2):
-            best[s, o], cuts[s, o, 0], cuts[s, o, 1] = -np.inf, -1, -1
+            best[o, s], cuts[o, s, 0], cuts[o, s, 1] = -np.inf, -1, -1
         gone, top, other, stale, rest = 0.0, 0.0, 0.0, top_now, now
         for p in range(start, stop):
             entry = orders[o, p]
@@ -519,26 +567,26 @@ def best_peels(
             if entry & 1 and p - start >= least and stop - p >= least:
                 kept = rest if is_leaf else now - gone
                 gain = top + kept - now
-                if gain > best[0, o]:
+                if gain > best[o, 0]:
                     if is_leaf:
                         kept = 0.0
                         for j in range(n_clusters):
                             kept = max(kept, totals[j] - room[j])
                         rest = kept
                         gain = top + kept - now
-                    if gain > best[0, o]:
-                        best[0, o] = gain
-                        cuts[0, o, 0], cuts[0, o, 1] = orders[o, p - 1] >> 1, row
+                    if gain > best[o, 0]:
+                        best[o, 0] = gain
+                        cuts[o, 0, 0], cuts[o, 0, 1] = orders[o, p - 1] >> 1, row
                 kept = other if is_leaf else gone
-                if stale + kept - now > best[1, o]:
+                if stale + kept - now > best[o, 1]:
                     stale = 0.0
                     for j in range(n_clusters):
                         if wanted[j]:
                             stale = max(stale, totals[j] - room[j])
                     gain = stale + kept - now
-                    if gain > best[1, o]:
-                        best[1, o] = gain
-                        cuts[1, o, 0], cuts[1, o, 1] = orders[o, p - 1] >> 1, row
+                    if gain > best[o, 1]:
+                        best[o, 1] = gain
+                        cuts[o, 1, 0], cuts[o, 1, 1] = orders[o, p - 1] >> 1, row
             gone += right[row]
             j = codes[row]
             room[j] += amounts[row]

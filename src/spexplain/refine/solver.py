@@ -139,10 +139,10 @@ class Solver:
             score.factor,
             self.least,
             totals,
-            np.array([stop - start, 0]),
             scores,
             cuts,
-            np.empty_like(totals),
+            np.empty((2, stop - start + 1), dtype=np.int32),
+            np.empty(score.n_clusters),
         )
         self.budget.spend(len(orders) * (stop - start))
         return scores[0], cuts[0]
@@ -255,8 +255,13 @@ class Solver:
         _, record = self._few(orders, start, stop, 4, -np.inf)
         whole.spend(granted - self.budget.work)
         self.budget = whole
-        ranked = record[np.argsort(-record[:, 3], kind="stable")][:_N_TRIED]
-        return [(int(order), int(place)) for order, place, _, _ in ranked]
+        found: list[tuple[int, int]] = []
+        per_order = np.zeros(len(orders), dtype=np.int64)
+        for order, place, _, _ in record[np.argsort(-record[:, 3], kind="stable")].tolist():
+            per_order[int(order)] += 1
+            if per_order[int(order)] <= _N_TRIED // 4:  # neighbours are alike
+                found.append((int(order), int(place)))
+        return found[:_N_TRIED]
 
 
 class _Heap:
