@@ -7,7 +7,7 @@ import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, leaf_table
-from spexplain.refine.best_tree import Improver, AgreementSearch
+from spexplain.refine.best_tree import AgreementSearch, Improver
 from spexplain.refine.routes import in_order_of_gain, without
 from spexplain.refine.rows import SortedRows, sorted_table
 

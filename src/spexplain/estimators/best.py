@@ -1,8 +1,10 @@
 """The best tree of a given size by a chosen goal: several starts, local search, exact solutions and a proof."""
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Unpack
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,8 +15,12 @@ from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.estimators.spex import clique_graph
 from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
+from spexplain.exceptions import LostClusterWarning
 from spexplain.explanation import Explanation
 from spexplain.explanation.explanation import majority_codes
+from spexplain.facts.certificates import Certificate
+from spexplain.facts.text import lost_text
+from spexplain.messages import counted, one_line
 from spexplain.metrics.agreement import RandIndex, leaf_table, whole_counts
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
@@ -39,7 +45,7 @@ _SMALL = 2_000_000
 _TINY = 200_000  # up to this many, so do exact solutions of subtrees
 _PASSES = 2
 # Visits of sorted places that exact solutions may take where no time is given: about a second.
-_WORK = 3e8
+_WORK = 1e8
 _PROVED_LEAVES = 8  # of trees that are solved as a whole
 
 
@@ -315,6 +321,7 @@ class BestTree(Explainer):
                 solved = _Candidate("exact", tree, value, value, value, 0.0)
                 solved = self._searched(ground, solved)
                 tree, candidates = solved.tree, [*candidates, solved]
+            self._n_for_all = self._leaves_needed(ground, tree)
             objective = spex(cliques(labels, amounts))
             self.starts_ = [self._record(each, ground, X, objective) for each in candidates]
         return tree
@@ -330,6 +337,51 @@ class BestTree(Explainer):
         with self._stage("proof"):
             tree, value, self._bound = ground.proved(tree, n_leaves)
         return tree, value
+
+    def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
+        """Return with how many leaves every cluster has one, if that is more than the tree has and known."""
+        with self._stage("lost clusters"):
+            larger = ground.with_all_clusters(tree)
+        return None if larger is None or larger.n_leaves == tree.n_leaves else larger.n_leaves
+
+    def _leaves_for_all(self) -> int | None:
+        return vars(self).get("_n_for_all")
+
+    def _fit(self, X: Any, y: Any, **given: Any) -> Self:
+        super()._fit(X, y, **given)
+        lost, classes = self.unexplained_clusters_, self.explanation_.classes
+        if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
+            named = [one_line(str(label)) for label in lost]
+            warnings.warn(
+                lost_text(named, self._leaves_for_all()), LostClusterWarning, stacklevel=4
+            )
+        return self
+
+    def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
+        known = super()._certified(explanation, table)
+        if explanation is not self.explanation_:
+            return known
+        return replace(known, size_bound=self._bound_text())
+
+    def _bound_text(self) -> str:
+        """Return what no tree of this size can exceed, in one sentence."""
+        trees = f"tree of {counted(self.n_leaves_, 'leaf', 'leaves')}"
+        if self.max_depth is not None:
+            trees += f" and depth {self.max_depth}"
+        if self.goal == "fidelity":
+            counts = self.explanation_.node_counts[0]
+            total = float(counts.sum())
+            most, right = (f"{round(share * total):,}" for share in (self.bound_, self.value_))
+            what = f"puts more than {most} of {round(total):,} rows right"
+            reached = f"this one has {right}"
+        else:
+            what = {
+                "balanced": f"has a mean recall of the clusters above {self.bound_:.4f}",
+                "agreement": f"agrees with the clusters by an adjusted Rand index above {self.bound_:.4f}",
+                "conductance": f"has conductances that sum to less than {self.bound_:.4f}",
+            }[self.goal]
+            reached = f"this one has {self.value_:.4f}"
+        return f"No {trees} {what}; {'so this one is the best' if self.optimal_ else reached}."
 
     def _set_value(self, X: Matrix, labels: Ints, amounts: Ints | None, tree: Tree) -> None:
         """Set what the goal measures, and what no tree exceeds."""

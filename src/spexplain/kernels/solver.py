@@ -75,8 +75,7 @@ def scan_order(
                 for j in range(n_clusters):
                     stale = max(stale, totals[j] - room[j])
                 value = most + stale
-                if value > relaxed:
-                    relaxed = value
+                relaxed = max(relaxed, value)
                 if value > valid and p - first >= least and last - p >= least:
                     valid = value
                     before, after = entries[p - 1] >> 1, entry >> 1
@@ -84,8 +83,7 @@ def scan_order(
             j_ = np.uint64(codes[row])
             n = room[j_] + amounts[row]
             room[j_] = n
-            if n > most:
-                most = n
+            most = max(most, n)
     else:
         a, inside, own = 0.0, 0.0, 0.0
         for p in range(first, last):
@@ -99,8 +97,7 @@ def scan_order(
                     rest = volume - own
                     value = inside / own if own > 0 else 0.0
                     value += inner / rest if rest > 0 else 0.0
-                if value > relaxed:
-                    relaxed = value
+                relaxed = max(relaxed, value)
                 fits = p - first >= least and last - p >= least
                 if fits and value > valid + _ROUNDING * abs(value):
                     valid = value
@@ -169,7 +166,7 @@ def best_halves(
             row, starts = entry >> 1, entry & 1
             left_starts |= starts
             right_starts |= starts
-            side = np.int64(sides[np.uint64(row)])
+            side = int(sides[np.uint64(row)])
             entries[0, n_left] = 2 * row + left_starts
             entries[1, n_right] = 2 * row + right_starts
             n_left += 1 - side
@@ -253,6 +250,7 @@ def interval_bound(
     side and both together. One row of amount w that changes sides raises the sum of both optima by
     at most w (score 0), or by w times the largest cluster plus λ times the side that it leaves (1).
     """
+    bound: float
     before, after = at[low, 0], at[high, 0]
     width = after - before
     if kind == 0:
@@ -262,12 +260,13 @@ def interval_bound(
         back = min(most, total - before) + factor * after
     first, second = at[low, 3], at[high, 3]
     if ahead + back <= 0:
-        return max(first, second)
+        bound = max(first, second)
+        return bound
     share = (second - first + back * width) / (ahead + back)
     bound = first + ahead * min(max(share, 0.0), width)
-    if kind == 0:
-        bound = min(bound, at[high, 1] + at[low, 2])
-    return max(bound, first, second) if kind else bound
+    known = at[high, 1] + at[low, 2]
+    bound = min(bound, known) if kind == 0 else max(bound, first, second)
+    return bound
 
 
 @jit
@@ -590,7 +589,6 @@ def best_peels(
             gone += right[row]
             j = codes[row]
             room[j] += amounts[row]
-            if room[j] > other:
-                other = room[j]
+            other = max(other, room[j])
             if wanted[j] and room[j] > top:
                 top = room[j]

@@ -1,6 +1,7 @@
 """The search for the best tree: several starts, growth by agreement, exchanges of leaves, exact subtrees."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from spexplain.refine.goals import AgreementGoal, ObjectiveGoal, RightGoal, movi
 from spexplain.refine.local import improve, retested
 from spexplain.refine.routes import Routes, exchanged, tree_of, with_subtree
 from spexplain.refine.rows import SortedRows
-from spexplain.refine.scores import GoalName, LeafScore
+from spexplain.refine.scores import LARGEST, GoalName, LeafScore
 from spexplain.refine.solver import Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.tree import Test, Tree
@@ -26,7 +27,7 @@ START_NAMES = ("spex", "emn", "cart", "agreement")
 _N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
 _N_RETURNS = 8  # clusters without a leaf that are looked after at a time
 _EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
-_NODE_WORK = 5e7  # visits of sorted places that one of them may take
+_NODE_WORK = 2e7  # visits of sorted places that one of them may take
 
 
 class Insertion(NamedTuple):
@@ -204,6 +205,40 @@ class Improver:
             found += sorted(peels, key=lambda new: -new.score)[:4]
         return found
 
+    def with_all_clusters(self, tree: Tree) -> Tree | None:
+        """Return a tree with some more leaves in which every cluster has one, if that is found soon.
+
+        The leaf with most of a lost cluster is cut as if that cluster had half of its rows.
+        """
+        score = self.score if self.score.kind == LARGEST else self._rows_right
+        steps = 4 * score.n_clusters
+        while steps:
+            steps -= 1
+            leaves = tree.apply(self.orders.columns.T)
+            table = score.table(leaves, tree.n_leaves)
+            kept = score.labels(table)[table.max(axis=1) > 0]
+            lost = np.setdiff1d(np.flatnonzero(score.totals), kept)
+            if not len(lost):
+                return tree
+            leaf = int(table[:, lost[0]].argmax())
+            share = float(table[leaf].sum() / table[leaf, lost[0]])
+            heavy = np.where(score.codes == lost[0], share * score.amounts, score.amounts)
+            solver = Solver(
+                self.orders.columns, replace(score, amounts=heavy), self.min_samples_leaf
+            )
+            self.orders.restart()
+            inside = leaves == leaf
+            self.orders.part(0, len(leaves), inside)
+            solved = solver.solve(self.orders.now, 0, int(np.count_nonzero(inside)), 2, 1)
+            if solved.tree is None or solved.tree.test is None:
+                return None
+            tree = with_subtree(tree, int(tree.leaves[leaf]), solved.tree)
+        return None
+
+    @cached_property
+    def _rows_right(self) -> LeafScore:
+        return LeafScore.of("fidelity", self.codes, self.amounts)
+
     def _peels(
         self, routes: Routes, goal: RightGoal, node: int, start: int, stop: int, wanted: Bools
     ) -> Iterator[Insertion]:
@@ -239,9 +274,9 @@ class Improver:
                 yield Insertion(score, node, test, side == 0)
 
     def resolved(self, tree: Tree, most: int = _EXACT_LEAVES) -> tuple[Tree, Any]:
-        """Return the tree after subtrees of few leaves were replaced by the best there are, as far as the budget goes."""
+        """Return the tree with the best subtrees of few leaves there are, as far as the budget goes."""
         value, changed = self.value(tree), True
-        while changed and not self.budget.is_over:
+        while changed and not self.budget.is_over():
             changed = False
             routes = Routes(tree, self.orders.columns)
             depths = tree.node_depths
@@ -254,7 +289,7 @@ class Improver:
                     low, high = routes.leaves[parent]
                     if high - low <= most:
                         continue  # a part of what is solved anyway
-                if self.budget.is_over:
+                if self.budget.is_over():
                     break
                 found = self._solved(routes, node, start, stop, int(depths[node]))
                 if found is None:
@@ -327,7 +362,7 @@ class Improver:
             score = self._score_now(routes)
             now = float(score.of_table(score.table(routes.labels, routes.n_leaves)).sum())
             bound = score.bound(score.totals, min(n_leaves, 2 ** min(depth, 30)))
-            if bound > now + score.unit / 2 and not self.budget.is_over:
+            if bound > now + score.unit / 2 and not self.budget.is_over():
                 self.orders.restart()
                 solved = self._solve(score, 0, len(self.codes), n_leaves, depth, now)
                 bound = min(bound, max(solved.bound, now))
@@ -383,9 +418,7 @@ class Improver:
                 waiting += [(right, middle, stop), (left, start, middle)]
 
 
-def _drops(
-    routes: Routes, goal: Any, new: Insertion, min_samples_leaf: int
-) -> Iterator[Exchange]:
+def _drops(routes: Routes, goal: Any, new: Insertion, min_samples_leaf: int) -> Iterator[Exchange]:
     """Give what the tree is worth after an insertion and the drop of each other leaf."""
     n_leaves = routes.n_leaves
     chipped = _passes(routes, new)

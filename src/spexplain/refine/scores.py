@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -71,14 +71,14 @@ class LeafScore:
         kind = {"fidelity": LARGEST, "balanced": LARGEST, "agreement": PAIRS}.get(goal, INNER_SHARE)
         if goal == "balanced":
             totals = np.bincount(own, amounts, minlength=n_clusters)
-            n_present = max(np.count_nonzero(totals), 1)
+            n_present = max(int(np.count_nonzero(totals)), 1)
             amounts = amounts / np.where(totals > 0, totals, 1.0)[own] / n_present
         return cls(kind, own, amounts, n_clusters)
 
     @cached_property
     def totals(self) -> Floats:
         """Amounts of the clusters."""
-        return np.bincount(self.codes, self.amounts, minlength=self.n_clusters)
+        return self.rows(np.arange(len(self.codes)))
 
     @cached_property
     def degrees(self) -> Floats:
@@ -100,13 +100,14 @@ class LeafScore:
 
     def rows(self, rows: Ints) -> Floats:
         """Return the amounts of some rows by cluster."""
-        return np.bincount(self.codes[rows], self.amounts[rows], minlength=self.n_clusters)
+        own: Any = np.bincount(self.codes[rows], self.amounts[rows], minlength=self.n_clusters)
+        return np.asarray(own, dtype=np.float64)
 
     def table(self, leaves: Ints, n_leaves: int) -> Floats:
         """Return the amounts of all leaves by cluster, from the leaf of every row."""
         cells = leaves.astype(np.int64) * self.n_clusters + self.codes
-        sums = np.bincount(cells, self.amounts, minlength=n_leaves * self.n_clusters)
-        return sums.reshape(n_leaves, self.n_clusters)
+        sums: Any = np.bincount(cells, self.amounts, minlength=n_leaves * self.n_clusters)
+        return np.asarray(sums, dtype=np.float64).reshape(n_leaves, self.n_clusters)
 
     def of_table(self, table: Floats) -> Floats:
         """Return the scores of leaves, from their amounts by cluster along the last axis."""

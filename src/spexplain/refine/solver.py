@@ -55,7 +55,6 @@ class Budget:
         """Count visits."""
         self.work -= work
 
-    @property
     def is_over(self) -> bool:
         """Whether nothing more may be begun."""
         return self.work <= 0 or time.perf_counter() > self.deadline
@@ -87,7 +86,13 @@ class Solver:
         self.budget = Budget() if budget is None else budget
 
     def solve(
-        self, orders: Array, start: int, stop: int, n_leaves: int, depth: int, known: float = -np.inf
+        self,
+        orders: Array,
+        start: int,
+        stop: int,
+        n_leaves: int,
+        depth: int,
+        known: float = -np.inf,
     ) -> Solved:
         """Return the best tree of a node.
 
@@ -179,7 +184,7 @@ class Solver:
         record = np.empty((_N_RECORDED, 4))
         work = float(n_orders * (stop - start))
         steps = max(1, int(_STEP_WORK / work))
-        while best[1] > -np.inf and not (self.budget.is_over and heap.state[1]):
+        while best[1] > -np.inf and not (self.budget.is_over() and heap.state[1]):
             heap.make_room(steps)
             search_first_cuts(
                 orders,
@@ -230,9 +235,7 @@ class Solver:
     ) -> Solved:
         """Return the best tree whose sides are solved in turn."""
         half = 2 ** min(depth - 1, 30)
-        shares = [
-            (a, n_leaves - a) for a in range(1, n_leaves) if max(a, n_leaves - a) <= half
-        ]
+        shares = [(a, n_leaves - a) for a in range(1, n_leaves) if max(a, n_leaves - a) <= half]
         node = _Node(self, orders, start, stop, shares, depth - 1, known)
         ceiling = self.score.bound(self.score.rows(orders[0, start:stop] >> 1), n_leaves)
         node.try_first(self._first_cuts(orders, start, stop))
@@ -247,9 +250,12 @@ class Solver:
 
     def _first_cuts(self, orders: Array, start: int, stop: int) -> list[tuple[int, int]]:
         """Return the first cuts of the best trees of four leaves that are seen on the way to these."""
-        whole, self.budget = self.budget, Budget(
-            min(self.budget.work / 4, 200.0 * orders.shape[0] * (stop - start)),
-            self.budget.deadline,
+        whole, self.budget = (
+            self.budget,
+            Budget(
+                min(self.budget.work / 4, 200.0 * orders.shape[0] * (stop - start)),
+                self.budget.deadline,
+            ),
         )
         granted = self.budget.work
         _, record = self._few(orders, start, stop, 4, -np.inf)
@@ -333,7 +339,7 @@ class _Node:
     def try_first(self, cuts: list[tuple[int, int]]) -> None:
         """Look at some cuts, given by order and place."""
         for order, place in cuts:
-            if self.tree is not None and self.solver.budget.is_over:
+            if self.tree is not None and self.solver.budget.is_over():
                 return
             self.look(order, place - self.start)
 
@@ -390,7 +396,9 @@ class _Node:
                 bound = ceiling
                 if self.is_bounded:
                     width = last.before - first.before
-                    bound = min(bound, (first.both + last.both + width) / 2, last.left + first.right)
+                    bound = min(
+                        bound, (first.both + last.both + width) / 2, last.left + first.right
+                    )
                 if bound >= self.best + self.score.unit:
                     heappush(heap, (-bound, next(numbers), order, low, high, first, last))
 
@@ -404,7 +412,7 @@ class _Node:
         while heap:
             if -heap[0][0] < self.best + self.score.unit:
                 return -np.inf
-            if self.solver.budget.is_over:
+            if self.solver.budget.is_over():
                 return min(ceiling, -heap[0][0])
             _, _, order, low, high, first, last = heappop(heap)
             middle = (low + high) // 2
