@@ -7,7 +7,7 @@ import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, leaf_table
-from spexplain.refine.best_tree import AgreementImprover, AgreementSearch
+from spexplain.refine.best_tree import AgreementSearch, Improver
 from spexplain.refine.routes import in_order_of_gain, without
 from spexplain.refine.rows import SortedRows, sorted_table
 
@@ -30,7 +30,7 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed):
     X, labels = table(seed, n_rows=60, n_features=4, n_values=12, n_clusters=4)
     tree = random_tree(X, seed, 5, min_samples_leaf=2)
     with sorted_table(X, None, None) as orders:
-        ground = AgreementImprover(orders, labels, min_samples_leaf=2, max_depth=4)
+        ground = Improver(orders, labels, min_samples_leaf=2, max_depth=4)
         if tree.depth > 4:
             pytest.skip("the random tree is too deep")
         after, score = ground.exchanged(tree)

@@ -12,6 +12,10 @@ class LeafCountWarning(UserWarning):
     """The tree has fewer leaves than were asked for, because no valid cut was left."""
 
 
+class LostClusterWarning(UserWarning):
+    """Some clusters are what no leaf stands for, although there are as many leaves as clusters."""
+
+
 class ColumnWarning(UserWarning):
     """A column is left out of the explanation, as it names rows or repeats the labels."""
 

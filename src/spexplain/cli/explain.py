@@ -158,10 +158,21 @@ def _show(
     summary: "Summary", data: str, clustering: ClusteringOptions, terminal: "Terminal"
 ) -> None:
     """Print tree, rules and agreement."""
-    from spexplain.cli.terminal import agreement_line, data_title, headline, rules_table, tree_lines
+    from spexplain.cli.terminal import (
+        agreement_line,
+        data_title,
+        headline,
+        lost_clusters,
+        rules_table,
+        tree_lines,
+    )
 
     width = terminal.out.width
-    terminal.show(headline(summary, data_title(data)), "")
+    terminal.show(headline(summary, data_title(data)))
+    lost = lost_clusters(summary)
+    if lost is not None:
+        terminal.show(lost, wrap=True)
+    terminal.show("")
     terminal.show(*tree_lines(summary, width), "")
     terminal.show(rules_table(summary, width))
     found = agreement_line(summary, clustering.labels or "the clusters")

@@ -82,6 +82,8 @@ def estimator_of(
         "n_jobs": tree.jobs,
         "random_state": tree.seed,
     }
+    if method == "best":
+        options |= {"goal": tree.goal, "keep_clusters": tree.keep_clusters}
     is_free = method in REFERENCE_FREE
     n_clusters = clustering.n_clusters
     if table.labels is not None:

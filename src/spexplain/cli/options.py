@@ -217,6 +217,23 @@ class TreeOptions:
             help="Fewest rows in a leaf.",
         ),
     ] = 1
+    goal: Annotated[
+        Literal["fidelity", "balanced", "agreement", "conductance"],
+        _tree(
+            "--goal",
+            show_default=True,
+            help="What --method best maximises: rows right, mean recall of the clusters, adjusted Rand index, or "
+            "SpEx's own objective.",
+        ),
+    ] = "fidelity"
+    keep_clusters: Annotated[
+        bool,
+        _tree(
+            "--keep-clusters/--no-keep-clusters",
+            show_default=True,
+            help="With --method best: prefer trees in which every cluster has a leaf.",
+        ),
+    ] = True
     refine: Annotated[
         Literal["objective", "agreement"] | None,
         _tree("--refine", help="Re-optimise the cuts of the grown tree."),

@@ -193,6 +193,16 @@ def headline(summary: "Summary", name: str) -> Text:
     return line.append(f" · {clipped(name, 30)} · {sizes}", style="not bold")
 
 
+def lost_clusters(summary: "Summary") -> Text | None:
+    """Return which clusters no leaf stands for, if there are any."""
+    from spexplain.facts.text import cluster_text, lost_text
+
+    reference = summary["reference"]
+    clusters = [] if reference is None else reference["clusters"]
+    lost = [cluster_text(each["code"], each["label"]) for each in clusters if not each["leaves"]]
+    return Text(lost_text(lost), style="yellow") if lost else None
+
+
 def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
     """Give the tree, one line a node, without recursion: paths may be long."""
     from spexplain.facts.schema import columns_of

@@ -1,9 +1,10 @@
-"""The most faithful tree of a given size: several starts, each refined, then leaves exchanged."""
+"""The best tree of a given size by a chosen goal: several starts, local search, exact solutions and a proof."""
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, Unpack
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, Unpack
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,56 +15,71 @@ from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.estimators.spex import clique_graph
 from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
-from spexplain.metrics.agreement import whole_counts
+from spexplain.exceptions import LostClusterWarning
+from spexplain.explanation import Explanation
+from spexplain.explanation.explanation import majority_codes
+from spexplain.facts.certificates import Certificate
+from spexplain.facts.text import lost_text
+from spexplain.messages import counted, one_line
+from spexplain.metrics.agreement import RandIndex, leaf_table, whole_counts
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
 from spexplain.refine.best_tree import (
     START_NAMES,
-    AgreementImprover,
+    Improver,
     cliques,
     grown_by_agreement,
     started,
 )
 from spexplain.refine.routes import in_order_of_gain, without
 from spexplain.refine.rows import SortedRows, sorted_table
+from spexplain.refine.scores import GOALS, LARGEST, GoalName, LeafScore
+from spexplain.refine.solver import Budget
 from spexplain.table.reference import Reference
+from spexplain.table.views import SearchedTree
 from spexplain.tree import Tree
 
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
 # Up to this many rows × columns × leaves, exchanges from every start take no noticeable time.
 _SMALL = 2_000_000
+_TINY = 200_000  # up to this many, so do exact solutions of subtrees
 _PASSES = 2
+# Visits of sorted places that exact solutions may take where no time is given: about a second.
+_WORK = 1e8
+_PROVED_LEAVES = 8  # of trees that are solved as a whole
 
 
 class StartRecord(NamedTuple):
-    """What one start of `BestTree` came to. Agreements are adjusted Rand indices with the reference."""
+    """What one start of `BestTree` came to. Values are those of the goal: see `BestTree.value_`."""
 
     start: str
     n_leaves: int
-    grown: float  # agreement of the grown tree
+    grown: float  # value of the grown tree
     refined: float  # after its cuts were re-optimised
-    agreement: float  # in the end: after leaves were exchanged, where they were
+    value: float  # in the end: after leaves were exchanged and subtrees solved, where they were
     objective: float  # sum of the conductances of the leaves in the clique graph, in the end
     seconds: float
 
 
 class _Candidate(NamedTuple):
-    """A tree on its way."""
+    """A tree on its way; values as `Improver.value` gives them."""
 
     start: str
     tree: Tree
-    grown: Fraction
-    refined: Fraction
-    agreement: Fraction
+    grown: Any
+    refined: Any
+    value: Any
     seconds: float
 
 
 class BestTree(Explainer):
-    """Explain a reference clustering with the most faithful tree of a given size that can be found.
+    """Explain a reference clustering with the best tree of a given size that can be found.
 
-    Trees grown by several methods are refined for the adjusted Rand index with the reference. Then
-    leaves are exchanged: a new leaf is cut off above any node, and the leaf that is missed least is
-    dropped for it, as long as this helps. The best tree is kept; `starts_` reports on all.
+    What is best, `goal` says. Trees grown by several methods are improved: cuts are moved, leaves are
+    exchanged (a new one is cut off above any node, and the one that is missed least is dropped for it),
+    and subtrees of up to four leaves are replaced by the best there are, as long as this helps. Trees
+    of up to eight leaves are searched exactly as far as time allows; `bound_` says what no tree of this
+    size can exceed, and `optimal_` whether that is reached.
 
     Parameters
     ----------
@@ -71,9 +87,18 @@ class BestTree(Explainer):
         Clusters to look for when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
-    starts : sequence of {"spex", "emn", "cart", "agreement"}
-        Methods that the search starts from, by default all; "agreement" is a tree grown by the
-        adjusted Rand index itself. Leaves that a method cannot give are grown by agreement.
+    goal : {"fidelity", "balanced", "agreement", "conductance"}, default="fidelity"
+        What the tree maximises: rows in leaves that stand for their cluster; the mean over the clusters
+        of the share of their rows in such leaves; the adjusted Rand index of leaves and clusters; or,
+        with its sign changed, the sum of the leaves' conductances in the graph of the clusters' cliques,
+        which SpEx lowers.
+    keep_clusters : bool, default=True
+        Prefer trees in which every cluster is what some leaf stands for, where there are as many leaves
+        as clusters. Clusters without a leaf are named by a `LostClusterWarning` and `unexplained_clusters_`.
+    starts : sequence of {"spex", "emn", "cart", "agreement"}, optional
+        Methods that the search starts from; "agreement" is a tree grown by the adjusted Rand index
+        itself. By default all, in large tables "cart" and "spex" unless `goal` is "agreement". Leaves
+        that a method cannot give are grown by agreement.
     exchange : {"auto", "all", "best", "none"}, default="auto"
         Which refined trees exchange leaves: all, the best one, or none; "auto" means all for small
         tables.
@@ -81,8 +106,8 @@ class BestTree(Explainer):
         How often the best tree loses a random quarter of its leaves, is grown again and searched
         from there.
     time_budget : float, optional
-        Seconds after which no further step of the search is begun, at most; the tree may then depend
-        on the speed of the machine.
+        Seconds after which no further step of the search is begun; the tree may then depend on the
+        speed of the machine. Proofs take as long as this allows, and without it about a second.
     max_rows : int, optional, default=100_000
         Larger tables are searched on that many evenly spaced rows, and the tree found is refined on
         all rows; None searches on all rows whatever their number. `starts_` speaks of the search.
@@ -130,7 +155,14 @@ class BestTree(Explainer):
     Attributes
     ----------
     starts_ : list of StartRecord
-        Start, leaves, agreement when grown, refined and in the end, objective, seconds.
+        Start, leaves, value when grown, refined and in the end, objective, seconds.
+    value_ : float
+        What the goal measures: the share of rows right, the mean recall of the clusters, the adjusted
+        Rand index, or the sum of conductances, the only one that is low in good trees.
+    bound_ : float
+        The best value that any tree of this size can have, as far as that is proved.
+    optimal_ : bool
+        Whether no tree of this size is better, whether or not its clusters all have leaves.
     explanation_ : Explanation
         The record that all methods read.
     tree_ : Tree
@@ -164,8 +196,10 @@ class BestTree(Explainer):
     >>> cancer = datasets.load("cancer")
     >>> best = BestTree(2, reference="kmeans", n_leaves=3, random_state=0).fit(cancer.data)
     >>> greedy = SpexClique(n_leaves=3).fit(cancer.data, best.reference_labels_)
-    >>> best.agreement_ >= metrics.agreement(greedy.labels_, best.reference_labels_).ari
+    >>> best.value_ >= metrics.agreement(greedy.labels_, best.reference_labels_).purity
     True
+    >>> best.optimal_, best.value_ == best.bound_
+    (True, True)
     """
 
     _searches_sets: ClassVar[bool] = False
@@ -175,7 +209,9 @@ class BestTree(Explainer):
         n_clusters: int = 8,
         *,
         reference: Any = "spectral",
-        starts: Sequence[str] = START_NAMES,
+        goal: GoalName = "fidelity",
+        keep_clusters: bool = True,
+        starts: Sequence[str] | None = None,
         exchange: ExchangeFrom = "auto",
         n_restarts: int = 0,
         time_budget: float | None = None,
@@ -184,6 +220,8 @@ class BestTree(Explainer):
     ) -> None:
         super().__init__(n_clusters, **shared)
         self.reference = reference
+        self.goal = goal
+        self.keep_clusters = keep_clusters
         self.starts = starts
         self.exchange = exchange
         self.n_restarts = n_restarts
@@ -192,11 +230,13 @@ class BestTree(Explainer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("goal", self.goal, GOALS)
         check_choice("exchange", self.exchange, ("auto", "all", "best", "none"))
         check_integer("n_restarts", self.n_restarts, 0)
         if self.max_rows is not None:
             check_integer("max_rows", self.max_rows, 2)
-        self._check_starts()
+        if self.starts is not None:
+            _check_starts(self.starts)
         if self.time_budget is not None and not self.time_budget > 0:
             raise ValueError(f"time_budget={self.time_budget!r} must be a positive number.")
 
@@ -206,16 +246,12 @@ class BestTree(Explainer):
         assert reference is not None
         return spex(clique_graph(reference, weights))
 
-    def _check_starts(self) -> None:
-        if isinstance(self.starts, str) or not len(self.starts):
-            raise ValueError(
-                f"starts={self.starts!r} must be a list of some of {', '.join(START_NAMES)}."
-            )
-        for start in self.starts:
-            if start not in START_NAMES:
-                raise ValueError(
-                    f"starts holds {start!r}, but only {', '.join(START_NAMES)} are known."
-                )
+    def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
+        """Return the cluster that each node stands for: where recall counts, that with the largest share in it."""
+        counts = explanation.node_counts
+        if self.goal != "balanced":
+            return super()._node_codes(explanation, searched)
+        return majority_codes(counts / np.where(counts[0] > 0, counts[0], 1))
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         reference, weights = self._rows_searched[1:]
@@ -231,15 +267,22 @@ class BestTree(Explainer):
             tree = self._grow_from_sample(X, labels, amounts, n_leaves, self.max_rows)
         else:
             tree = self._search(X, labels, amounts, n_leaves)
-        return revalued(in_order_of_gain(tree, X, labels, amounts), X, objective)
+        score = None if self.goal == "agreement" else LeafScore.of(self.goal, labels, amounts)
+        ordered = in_order_of_gain(tree, X, labels, amounts, score)
+        self._set_value(X, labels, amounts, ordered)
+        return revalued(ordered, X, objective)
 
-    def _ground(self, orders: SortedRows, labels: Ints, amounts: Ints | None) -> AgreementImprover:
-        return AgreementImprover(
+    def _ground(self, orders: SortedRows, labels: Ints, amounts: Ints | None) -> Improver:
+        work = _WORK if self.time_budget is None else np.inf
+        return Improver(
             orders,
             labels,
+            goal=self.goal,
             min_samples_leaf=self.min_samples_leaf,
             max_depth=self.max_depth,
             amounts=amounts,
+            keep_clusters=self.keep_clusters,
+            budget=Budget(work, self._deadline),
         )
 
     def _grow_from_sample(
@@ -257,64 +300,157 @@ class BestTree(Explainer):
             if tree.n_leaves < n_leaves:
                 tree = grown_by_agreement(ground, n_leaves, tree)
             tree, _ = ground.refined(tree, self.refine_passes)
+        self._bound = np.inf  # what is proved of some rows says nothing about all
         return tree
 
     def _search(self, X: Matrix, labels: Ints, amounts: Ints | None, n_leaves: int) -> Tree:
-        """Return the most faithful tree found from all starts."""
+        """Return the best tree found from all starts."""
         with sorted_table(X, None, self.n_jobs) as orders:
             ground = self._ground(orders, labels, amounts)
             candidates = list(self._refined_starts(X, ground, n_leaves))
             if self._exchanges_all(X, n_leaves):
-                candidates = [self._searched(ground, each) for each in candidates]
-            else:
-                at = candidates.index(_best_of(candidates))
-                if self.exchange != "none":
-                    candidates[at] = self._searched(ground, candidates[at])
+                solves = X.size * n_leaves <= _TINY
+                candidates = [self._searched(ground, each, solves=solves) for each in candidates]
+            at = candidates.index(_best_of(candidates))
+            if self.exchange != "none":
+                candidates[at] = self._searched(ground, candidates[at])
             candidates += self._restarts(ground, _best_of(candidates), n_leaves)
-        objective = spex(cliques(labels, amounts))
-        self.starts_ = [self._record(each, X, objective) for each in candidates]
-        return _best_of(candidates).tree
+            best = _best_of(candidates)
+            tree, value = self._proved(ground, best.tree, n_leaves)
+            if value > best.value and n_leaves > 4 and not self._is_over():
+                solved = _Candidate("exact", tree, value, value, value, 0.0)
+                solved = self._searched(ground, solved)
+                tree, candidates = solved.tree, [*candidates, solved]
+            self._n_for_all = self._leaves_needed(ground, tree)
+            objective = spex(cliques(labels, amounts))
+            self.starts_ = [self._record(each, ground, X, objective) for each in candidates]
+        return tree
+
+    def _proved(self, ground: Improver, tree: Tree, n_leaves: int) -> tuple[Tree, Any]:
+        """Return the best tree, and set what no tree exceeds, as far as that can be proved."""
+        self._bound = np.inf
+        if n_leaves > _PROVED_LEAVES or self._is_over() or tree.n_leaves < n_leaves:
+            score = ground.score
+            if score.kind == LARGEST:
+                self._bound = score.bound(score.totals, n_leaves)
+            return tree, ground.value(tree)
+        with self._stage("proof"):
+            tree, value, self._bound = ground.proved(tree, n_leaves)
+        return tree, value
+
+    def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
+        """Return with how many leaves every cluster has one, if that is more than the tree has and known."""
+        with self._stage("lost clusters"):
+            larger = ground.with_all_clusters(tree)
+        return None if larger is None or larger.n_leaves == tree.n_leaves else larger.n_leaves
+
+    def _leaves_for_all(self) -> int | None:
+        return vars(self).get("_n_for_all")
+
+    def _fit(self, X: Any, y: Any, **given: Any) -> Self:
+        super()._fit(X, y, **given)
+        lost, classes = self.unexplained_clusters_, self.explanation_.classes
+        if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
+            named = [one_line(str(label)) for label in lost]
+            warnings.warn(
+                lost_text(named, self._leaves_for_all()), LostClusterWarning, stacklevel=4
+            )
+        return self
+
+    def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
+        known = super()._certified(explanation, table)
+        if explanation is not self.explanation_:
+            return known
+        return replace(known, size_bound=self._bound_text())
+
+    def _bound_text(self) -> str:
+        """Return what no tree of this size can exceed, in one sentence."""
+        trees = f"tree of {counted(self.n_leaves_, 'leaf', 'leaves')}"
+        if self.max_depth is not None:
+            trees += f" and depth {self.max_depth}"
+        if self.goal == "fidelity":
+            counts = self.explanation_.node_counts[0]
+            total = float(counts.sum())
+            most, right = (f"{round(share * total):,}" for share in (self.bound_, self.value_))
+            what = f"puts more than {most} of {round(total):,} rows right"
+            reached = f"this one has {right}"
+        else:
+            what = {
+                "balanced": f"has a mean recall of the clusters above {self.bound_:.4f}",
+                "agreement": f"agrees with the clusters by an adjusted Rand index above {self.bound_:.4f}",
+                "conductance": f"has conductances that sum to less than {self.bound_:.4f}",
+            }[self.goal]
+            reached = f"this one has {self.value_:.4f}"
+        return f"No {trees} {what}; {'so this one is the best' if self.optimal_ else reached}."
+
+    def _set_value(self, X: Matrix, labels: Ints, amounts: Ints | None, tree: Tree) -> None:
+        """Set what the goal measures, and what no tree exceeds."""
+        leaves = tree.apply(X)
+        total: float = 1.0
+        if self.goal == "agreement":
+            table = leaf_table(leaves, labels, tree.n_leaves, amounts)
+            value = float(RandIndex.of(labels, amounts).of_table(table))
+            margin, most = 1e-12, 1.0
+        else:
+            score = LeafScore.of(self.goal, labels, amounts)
+            value = float(score.of_table(score.table(leaves, tree.n_leaves)).sum())
+            margin, most = score.unit, float(score.totals.sum())
+            if self.goal == "fidelity":
+                total = most
+            elif self.goal == "conductance":
+                value, most = value - tree.n_leaves, 0.0
+        bound = max(min(self._bound, most), value)
+        self.optimal_ = bool(bound < value + margin)
+        sign = -1.0 if self.goal == "conductance" else 1.0
+        self.value_ = sign * value / total
+        self.bound_ = self.value_ if self.optimal_ else sign * bound / total
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":
             return X.size * n_leaves <= _SMALL
         return self.exchange == "all"
 
-    def _refined_starts(
-        self, X: Matrix, ground: AgreementImprover, n_leaves: int
-    ) -> Iterator[_Candidate]:
+    def _starts(self, X: Matrix, n_leaves: int) -> Sequence[str]:
+        if self.starts is not None:
+            return self.starts
+        is_small = X.size * n_leaves <= _SMALL
+        return START_NAMES if self.goal == "agreement" or is_small else ("cart", "spex")
+
+    def _refined_starts(self, X: Matrix, ground: Improver, n_leaves: int) -> Iterator[_Candidate]:
         """Give every start, grown and refined; the first one even if time is short."""
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
-        for number, start in enumerate(self.starts):
+        for number, start in enumerate(self._starts(X, n_leaves)):
             if number and self._is_over():
                 return
             with self._stage(start):
                 begin = time.perf_counter()
                 tree = started(start, X, ground, engine, n_leaves)
-                grown = ground.agreement(tree)
+                grown = ground.value(tree)
                 tree, refined = ground.refined(tree, self.refine_passes)
                 seconds = time.perf_counter() - begin
             yield _Candidate(start, tree, grown, refined, refined, seconds)
 
-    def _searched(self, ground: AgreementImprover, candidate: _Candidate) -> _Candidate:
-        """Exchange leaves and refine in turn, as long as exchanges help."""
+    def _searched(
+        self, ground: Improver, candidate: _Candidate, *, solves: bool = True
+    ) -> _Candidate:
+        """Exchange leaves, refine and solve subtrees in turn, as long as this helps."""
         begin = time.perf_counter()
-        tree, best = candidate.tree, candidate.agreement
+        tree, best = candidate.tree, candidate.value
         with self._stage("exchange"):
             while not self._is_over():
-                tree, agreement = ground.exchanged(tree)
+                tree, value = ground.exchanged(tree)
                 # Few passes between exchanges, as many as help once these have ended.
-                passes = _PASSES if agreement > best else self.refine_passes
-                tree, agreement = ground.refined(tree, passes)
-                if agreement == best:
+                passes = _PASSES if value > best else self.refine_passes
+                tree, value = ground.refined(tree, passes)
+                if value == best and solves:
+                    tree, value = ground.resolved(tree)
+                if value == best:
                     break
-                best = agreement
+                best = value
         seconds = candidate.seconds + time.perf_counter() - begin
-        return candidate._replace(tree=tree, agreement=best, seconds=seconds)
+        return candidate._replace(tree=tree, value=best, seconds=seconds)
 
-    def _restarts(
-        self, ground: AgreementImprover, best: _Candidate, n_leaves: int
-    ) -> list[_Candidate]:
+    def _restarts(self, ground: Improver, best: _Candidate, n_leaves: int) -> list[_Candidate]:
         """Return the best tree found from random changes of the best one so far, if it is better."""
         random, found = check_random_state(self.random_state), best
         for _ in range(self.n_restarts):
@@ -326,29 +462,47 @@ class BestTree(Explainer):
                 if tree.n_leaves > 2:
                     tree = without(tree, int(random.choice(tree.leaves)))
             tree = grown_by_agreement(ground, n_leaves, tree)
-            grown = ground.agreement(tree)
+            grown = ground.value(tree)
             tree, refined = ground.refined(tree, self.refine_passes)
             seconds = time.perf_counter() - begin
             candidate = _Candidate("restart", tree, grown, refined, refined, seconds)
-            found = max(found, self._searched(ground, candidate), key=lambda each: each.agreement)
+            found = max(found, self._searched(ground, candidate), key=lambda each: each.value)
         return [] if found is best else [found]
 
     def _is_over(self) -> bool:
         return time.perf_counter() > self._deadline
 
-    def _record(self, candidate: _Candidate, X: Matrix, objective: Objective) -> StartRecord:
+    def _record(
+        self, candidate: _Candidate, ground: Improver, X: Matrix, objective: Objective
+    ) -> StartRecord:
         tree = revalued(candidate.tree, X, objective)
+        total = float(ground.score.totals.sum()) if self.goal == "fidelity" else 1.0
+        sign = -1.0 if self.goal == "conductance" else 1.0
+
+        def number(value: Any) -> float:
+            return sign * float(value[1] if isinstance(value, tuple) else value) / total
+
         return StartRecord(
             candidate.start,
             tree.n_leaves,
-            float(candidate.grown),
-            float(candidate.refined),
-            float(candidate.agreement),
+            number(candidate.grown),
+            number(candidate.refined),
+            number(candidate.value),
             float(tree.value[tree.leaves].sum()),
             candidate.seconds,
         )
 
 
+def _check_starts(starts: Any) -> None:
+    if isinstance(starts, str) or not len(starts):
+        raise ValueError(f"starts={starts!r} must be a list of some of {', '.join(START_NAMES)}.")
+    for start in starts:
+        if start not in START_NAMES:
+            raise ValueError(
+                f"starts holds {start!r}, but only {', '.join(START_NAMES)} are known."
+            )
+
+
 def _best_of(candidates: list[_Candidate]) -> _Candidate:
-    """Return the most faithful candidate, of equals the first."""
-    return max(candidates, key=lambda each: each.agreement)
+    """Return the best candidate, of equals the first."""
+    return max(candidates, key=lambda each: each.value)

@@ -24,6 +24,8 @@ from spexplain.facts import Summary, feature_importances, runner_ups, summarize
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.schema import RowExplanation
+from spexplain.facts.text import lost_text
+from spexplain.messages import one_line
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame
 from spexplain.table.coordinates import coordinates_of
@@ -118,6 +120,15 @@ class FittedModel(ABC):
                 f"This {type(self).__name__} knows no reference clustering to compare its leaves with."
             )
         return agreement
+
+    @property
+    def unexplained_clusters_(self) -> list[Any]:
+        """The clusters of the reference that no leaf stands for."""
+        explanation = self._fitted()
+        if explanation.classes is None or explanation.leaf_reference is None:
+            return []
+        named = set(explanation.leaf_reference.tolist())
+        return [label for label in explanation.classes.tolist() if label not in named]
 
     @property
     def feature_importances_(self) -> Floats:
@@ -246,7 +257,13 @@ class FittedModel(ABC):
                 text += f", {share}{record['reference']}"
             texts.append(text + ")")
         explanation = self._fitted(feature_names)
-        return tree_text(explanation.tree, explanation.fields, texts)
+        drawing = tree_text(explanation.tree, explanation.fields, texts)
+        lost = [one_line(str(label)) for label in self.unexplained_clusters_]
+        return f"{lost_text(lost, self._leaves_for_all())}\n{drawing}" if lost else drawing
+
+    def _leaves_for_all(self) -> int | None:
+        """Return with how many leaves every cluster has one, where that is known."""
+        return None
 
     def summary(
         self,

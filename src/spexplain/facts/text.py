@@ -99,6 +99,25 @@ def parts_text(parts: Sequence[PartFacts], n_named: int = _N_PARTS) -> str:
     return ", ".join([*named, f"{rest:,} others"] if rest else named)
 
 
+def lost_text(lost: Sequence[str], n_leaves: int | None = None) -> str:
+    """Return which clusters no leaf stands for, and how many leaves would change that if it is known.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import lost_text
+    >>> lost_text(["gold"])
+    'Cluster without a leaf of its own: gold.'
+    >>> lost_text(["a", "b"], 7)
+    'Clusters without a leaf of their own: a, b; with 7 leaves they have one.'
+    """
+    named = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+    one = len(lost) == 1
+    text = f"Cluster{'' if one else 's'} without a leaf of {'its' if one else 'their'} own: {named}"
+    if n_leaves is None:
+        return text + "."
+    return f"{text}; with {n_leaves:,} leaves {'it has' if one else 'they have'} one."
+
+
 def known_columns(n_features: int, given: Sequence[Column | str] | None) -> tuple[Column, ...]:
     """Return one column per feature: the given ones, or numbers called x0, x1, ..."""
     if given is None:

@@ -1,8 +1,9 @@
-"""The search for the most faithful tree: several starts, growth by agreement, exchanges of leaves."""
+"""The search for the best tree: several starts, growth by agreement, exchanges of leaves, exact subtrees."""
 
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
-from typing import NamedTuple
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,24 +11,29 @@ from spexplain.aliases import Bools, Floats, Ints, Matrix
 from spexplain.engines import Engine
 from spexplain.graphs import CliqueGraph, MembershipGraph, StarGraph, WeightedStar
 from spexplain.grow import grow
-from spexplain.metrics.agreement import RandIndex, counted, pair_sums, pairs
+from spexplain.metrics.agreement import RandIndex, counted, pairs
 from spexplain.objectives import Objective, emn, gini_cart, spex
 from spexplain.records import Cut
-from spexplain.refine.goals import AgreementGoal, moving_rows
+from spexplain.refine.goals import AgreementGoal, ObjectiveGoal, RightGoal, moving_rows
 from spexplain.refine.local import improve, retested
-from spexplain.refine.routes import Routes, exchanged
+from spexplain.refine.routes import Routes, exchanged, tree_of, with_subtree
 from spexplain.refine.rows import SortedRows
+from spexplain.refine.scores import LARGEST, GoalName, LeafScore
+from spexplain.refine.solver import Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.tree import Test, Tree
 
 START_NAMES = ("spex", "emn", "cart", "agreement")
 _N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
+_N_RETURNS = 8  # clusters without a leaf that are looked after at a time
+_EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
+_NODE_WORK = 2e7  # visits of sorted places that one of them may take
 
 
 class Insertion(NamedTuple):
     """A new leaf: cut off above a node by a test."""
 
-    score: float  # the index with the leaf, before another one is dropped
+    score: float  # the value with the leaf, before another one is dropped, or what it gains
     node: int
     test: Test
     new_left: bool
@@ -36,13 +42,13 @@ class Insertion(NamedTuple):
 class Exchange(NamedTuple):
     """A new leaf, and the node number of the leaf that is dropped for it."""
 
-    score: float
+    score: Any  # as the goal counts it
     insertion: Insertion
     dropped: int
 
 
-class AgreementImprover:
-    """A sorted table and reference clusters on which trees are improved by agreement.
+class Improver:
+    """A sorted table and reference clusters on which trees are improved for a goal.
 
     Parameters
     ----------
@@ -50,12 +56,18 @@ class AgreementImprover:
         The sorted table.
     codes : array of int, shape (n_samples,)
         Reference clusters 0..k-1; rows with -1 do not count.
+    goal : {"fidelity", "balanced", "agreement", "conductance"}, default="agreement"
+        What makes a tree better.
     min_samples_leaf : int, default=1
         Fewest rows in a leaf.
     max_depth : int, optional
         Most tests on a path.
     amounts : array of int, shape (n_samples,), optional
         How many rows each row counts for; by default one.
+    keep_clusters : bool, default=False
+        Whether trees in which more clusters have a leaf are better, whatever else.
+    budget : Budget, optional
+        What exact solutions of subtrees may cost.
     """
 
     def __init__(
@@ -63,36 +75,65 @@ class AgreementImprover:
         orders: SortedRows,
         codes: Ints,
         *,
+        goal: GoalName = "agreement",
         min_samples_leaf: int = 1,
         max_depth: int | None = None,
         amounts: Ints | None = None,
+        keep_clusters: bool = False,
+        budget: Budget | None = None,
     ) -> None:
         self.orders, self.codes, self.amounts = orders, codes, amounts
         self.min_samples_leaf, self.max_depth = min_samples_leaf, max_depth
+        self.goal, self.keep_clusters = goal, keep_clusters
+        self.score = LeafScore.of(goal, codes, amounts)
+        self.budget = Budget() if budget is None else budget
+        # By rows, leaves, depth and factor: what is known of nodes that were solved.
+        self._known: dict[tuple[bytes, int, int, float], Solved] = {}
 
-    def agreement(self, tree: Tree) -> Fraction:
-        """Return the adjusted Rand index of a tree's leaves and the clusters."""
-        return self._goal(Routes(tree, self.orders.columns), 1).best
+    @cached_property
+    def _objective(self) -> Objective:
+        return spex(cliques(self.codes, self.amounts))
 
-    def _goal(self, routes: Routes, min_samples_leaf: int | None = None) -> AgreementGoal:
+    def value(self, tree: Tree) -> Any:
+        """Return what a tree is worth: numbers, or pairs of numbers, that are higher in better trees."""
+        routes = Routes(tree, self.orders.columns)
+        return self._value(self._goal(routes, 1), routes)
+
+    def _value(self, goal: Any, routes: Routes) -> Any:
+        if not self.keep_clusters or isinstance(goal, RightGoal):
+            return goal.best
+        table = self.score.table(routes.labels, routes.n_leaves)
+        kept = np.unique(self.score.labels(table)[table.max(axis=1) > 0])
+        return len(kept), goal.best
+
+    def _goal(self, routes: Routes, min_samples_leaf: int | None = None) -> Any:
         need = self.min_samples_leaf if min_samples_leaf is None else min_samples_leaf
-        return AgreementGoal(self.codes, routes, need, self.amounts)
+        if self.goal == "agreement":
+            return AgreementGoal(self.codes, routes, need, self.amounts)
+        if self.goal == "conductance":
+            return ObjectiveGoal(self._objective, routes, need)
+        return RightGoal(self.score, routes, need, keep_clusters=self.keep_clusters)
 
-    def refined(self, tree: Tree, passes: int | None = None) -> tuple[Tree, Fraction]:
-        """Return the tree with its cuts re-optimised, and its agreement."""
+    def refined(self, tree: Tree, passes: int | None = None) -> tuple[Tree, Any]:
+        """Return the tree with its cuts re-optimised, and what it is worth."""
         routes = Routes(tree, self.orders.columns)
         goal = self._goal(routes)
+        before = self._value(goal, routes)
         improve(routes, self.orders, goal, passes)
-        return retested(tree, routes), goal.best
+        after = self._value(goal, routes)
+        return (tree, before) if after < before else (retested(tree, routes), after)
 
-    def exchanged(self, tree: Tree) -> tuple[Tree, Fraction]:
-        """Return the tree after exchanges of leaves that raise the agreement, as far as one look around finds them."""
+    def exchanged(self, tree: Tree) -> tuple[Tree, Any]:
+        """Return the tree after exchanges of leaves that make it better, as far as one look around finds them."""
         routes = Routes(tree, self.orders.columns)
         goal = self._goal(routes)
-        if tree.n_leaves < 3:
-            return tree, goal.best
+        if tree.n_leaves < 3 or self.goal == "conductance":
+            return tree, self._value(goal, routes)
         insertions = sorted(self._insertions(routes, goal), key=lambda new: -new.score)
         insertions = insertions[:_N_INSERTIONS]
+        if isinstance(goal, RightGoal) and self.keep_clusters:
+            insertions += self._returns(routes, goal)
+        start = tree, self._value(goal, routes)
         while (found := self._best_exchange(routes, goal, insertions)) is not None:
             new = found.insertion
             other, numbers = exchanged(
@@ -100,7 +141,7 @@ class AgreementImprover:
             )
             other_routes = Routes(other, self.orders.columns)
             other_goal = self._goal(other_routes)
-            if other_goal.best <= goal.best:
+            if not goal.seems_better(other_goal.best):
                 break
             routes, goal = other_routes, other_goal
             insertions = [
@@ -108,12 +149,13 @@ class AgreementImprover:
                 for each in insertions
                 if each is not new and each.node in numbers
             ]
-        return routes.tree, goal.best
+        value = self._value(goal, routes)
+        return start if value < start[1] else (routes.tree, value)
 
     def _best_exchange(
-        self, routes: Routes, goal: AgreementGoal, insertions: list[Insertion]
+        self, routes: Routes, goal: Any, insertions: list[Insertion]
     ) -> Exchange | None:
-        """Return the exchange with the highest agreement, if it seems higher than it is."""
+        """Return the best exchange, if it seems to make the tree better."""
         room = self._room(routes)
         drops = (
             drop
@@ -122,13 +164,17 @@ class AgreementImprover:
             for drop in _drops(routes, goal, new, self.min_samples_leaf)
         )
         best = max(drops, key=lambda drop: drop.score, default=None)
-        return best if best is not None and best.score > float(goal.best) else None
+        return best if best is not None and goal.seems_better(best.score) else None
 
-    def _insertions(self, routes: Routes, goal: AgreementGoal) -> Iterator[Insertion]:
+    def _insertions(self, routes: Routes, goal: Any) -> Iterator[Insertion]:
         """Give the best new leaf on either side above every node."""
         room = self._room(routes)
         for node, start, stop in self._segments(routes):
             if not room[node]:
+                continue
+            if isinstance(goal, RightGoal):
+                wanted = np.ones(goal.n_columns, dtype=np.bool_)
+                yield from self._peels(routes, goal, node, start, stop, wanted)
                 continue
             first, last = routes.leaves[node]
             outside = np.delete(goal.table, np.s_[first:last], axis=0)
@@ -142,6 +188,211 @@ class AgreementImprover:
                 score, test = self.orders.best_move(start, stop, moving)
                 if test is not None:
                     yield Insertion(score, node, test, new_left)
+
+    def _returns(self, routes: Routes, goal: RightGoal) -> list[Insertion]:
+        """Return new leaves for clusters that have none."""
+        lost = np.setdiff1d(np.flatnonzero(self.score.totals), goal.kept(goal.table))
+        found: list[Insertion] = []
+        room = self._room(routes)
+        for each in lost[:_N_RETURNS].tolist():
+            wanted = np.arange(goal.n_columns) == each
+            peels = [
+                peel
+                for node, start, stop in self._segments(routes)
+                if room[node]
+                for peel in self._peels(routes, goal, node, start, stop, wanted)
+            ]
+            found += sorted(peels, key=lambda new: -new.score)[:4]
+        return found
+
+    def with_all_clusters(self, tree: Tree) -> Tree | None:
+        """Return a tree with some more leaves in which every cluster has one, if that is found soon.
+
+        The leaf with most of a lost cluster is cut as if that cluster had half of its rows.
+        """
+        score = self.score if self.score.kind == LARGEST else self._rows_right
+        steps = 4 * score.n_clusters
+        while steps:
+            steps -= 1
+            leaves = tree.apply(self.orders.columns.T)
+            table = score.table(leaves, tree.n_leaves)
+            kept = score.labels(table)[table.max(axis=1) > 0]
+            lost = np.setdiff1d(np.flatnonzero(score.totals), kept)
+            if not len(lost):
+                return tree
+            leaf = int(table[:, lost[0]].argmax())
+            share = float(table[leaf].sum() / table[leaf, lost[0]])
+            heavy = np.where(score.codes == lost[0], share * score.amounts, score.amounts)
+            solver = Solver(
+                self.orders.columns, replace(score, amounts=heavy), self.min_samples_leaf
+            )
+            self.orders.restart()
+            inside = leaves == leaf
+            self.orders.part(0, len(leaves), inside)
+            solved = solver.solve(self.orders.now, 0, int(np.count_nonzero(inside)), 2, 1)
+            if solved.tree is None or solved.tree.test is None:
+                return None
+            tree = with_subtree(tree, int(tree.leaves[leaf]), solved.tree)
+        return None
+
+    @cached_property
+    def _rows_right(self) -> LeafScore:
+        return LeafScore.of("fidelity", self.codes, self.amounts)
+
+    def _peels(
+        self, routes: Routes, goal: RightGoal, node: int, start: int, stop: int, wanted: Bools
+    ) -> Iterator[Insertion]:
+        """Give the new leaves for some clusters that gain most above a node."""
+        from spexplain.kernels.solver import best_peels
+
+        orders, n_features = self.orders, len(self.orders.columns)
+        right = goal.right(routes.reached(node))
+        totals = self.score.rows(orders.rows(start, stop))
+        best, cuts = np.empty((n_features, 2)), np.empty((n_features, 2, 2), dtype=np.int64)
+
+        def search(features: slice) -> None:
+            best_peels(
+                orders.now[features],
+                start,
+                stop,
+                self.score.codes,
+                self.score.amounts,
+                right,
+                totals,
+                wanted,
+                node not in routes.tests,
+                self.min_samples_leaf,
+                best[features],
+                cuts[features],
+                np.empty_like(totals),
+            )
+
+        orders.map_features(search, stop - start)
+        for side in range(2):
+            score, test = orders.best_gap(best[:, side], cuts[:, side])
+            if test is not None:
+                yield Insertion(score, node, test, side == 0)
+
+    def resolved(self, tree: Tree, most: int = _EXACT_LEAVES) -> tuple[Tree, Any]:
+        """Return the tree with the best subtrees of few leaves there are, as far as the budget goes."""
+        value, changed = self.value(tree), True
+        while changed and not self.budget.is_over():
+            changed = False
+            routes = Routes(tree, self.orders.columns)
+            depths = tree.node_depths
+            for node, start, stop in self._segments(routes):
+                first, last = routes.leaves[node]
+                if not 2 <= last - first <= most:
+                    continue
+                parent = routes.parent.get(node)
+                if last - first < most and parent is not None:
+                    low, high = routes.leaves[parent]
+                    if high - low <= most:
+                        continue  # a part of what is solved anyway
+                if self.budget.is_over():
+                    break
+                found = self._solved(routes, node, start, stop, int(depths[node]))
+                if found is None:
+                    continue
+                if found[1] > value:
+                    tree, value, changed = *found, True
+                    break
+        return tree, value
+
+    def _solved(
+        self, routes: Routes, node: int, start: int, stop: int, depth: int
+    ) -> tuple[Tree, Any] | None:
+        """Return the tree with the best subtree in place of a node, if that seems better."""
+        first, last = routes.leaves[node]
+        room = last - first - 1 if self.max_depth is None else self.max_depth - depth
+        score = self._score_now(routes)
+        table = score.table(routes.labels, routes.n_leaves)[first:last]
+        known = float(score.of_table(table).sum())
+        n_leaves = last - first
+        solved = self._solve(score, start, stop, n_leaves, min(room, 2), known, _NODE_WORK)
+        if solved.tree is None or solved.value <= known + score.unit / 2:
+            return None
+        other = with_subtree(routes.tree, node, solved.tree)
+        return None if other.n_leaves < routes.n_leaves else (other, self.value(other))
+
+    def _solve(
+        self,
+        score: LeafScore,
+        start: int,
+        stop: int,
+        n_leaves: int,
+        depth: int,
+        known: float,
+        work: float = np.inf,
+    ) -> Solved:
+        """Return the best tree of a node that is better than a known one; what was solved before is remembered."""
+        members = np.zeros(len(self.codes), dtype=np.bool_)
+        members[self.orders.rows(start, stop)] = True
+        key = np.packbits(members).tobytes(), n_leaves, depth, score.factor
+        before = self._known.get(key)
+        is_known = before is not None and (before.bound <= max(before.value, known))
+        if before is not None and (is_known or work < np.inf):
+            return before
+        share = Budget(min(self.budget.work, work), self.budget.deadline)
+        granted = share.work
+        solver = Solver(self.orders.columns, score, self.min_samples_leaf, share)
+        solved = solver.solve(self.orders.now, start, stop, n_leaves, depth, known)
+        if granted < np.inf:
+            self.budget.spend(granted - share.work)
+        self._known[key] = solved
+        return solved
+
+    def _score_now(self, routes: Routes) -> LeafScore:
+        """Return the additive score in which trees that are better than this one score higher."""
+        if self.goal != "agreement":
+            return self.score
+        goal = self._goal(routes, 1)
+        return self.score.at_index(max(float(goal.best), 0.0), goal.index)
+
+    def proved(self, tree: Tree, n_leaves: int) -> tuple[Tree, Any, float]:
+        """Return the best tree of so many leaves, as far as the budget goes; its value; and what no tree exceeds.
+
+        The bound is one of the goal's own measure: rows right, mean recall, adjusted Rand index, or
+        conductance with its sign changed.
+        """
+        value, columns = self.value(tree), self.orders.columns
+        depth = n_leaves - 1 if self.max_depth is None else self.max_depth
+        while True:
+            routes = Routes(tree, columns)
+            score = self._score_now(routes)
+            now = float(score.of_table(score.table(routes.labels, routes.n_leaves)).sum())
+            bound = score.bound(score.totals, min(n_leaves, 2 ** min(depth, 30)))
+            if bound > now + score.unit / 2 and not self.budget.is_over():
+                self.orders.restart()
+                solved = self._solve(score, 0, len(self.codes), n_leaves, depth, now)
+                bound = min(bound, max(solved.bound, now))
+                if solved.tree is not None:
+                    other, _ = tree_of(solved.tree, tree.n_features)
+                    if other.n_leaves < n_leaves:
+                        other = grown_by_agreement(self, n_leaves, other)
+                    other_value = self.value(other)
+                    if other_value > value:
+                        tree, value = other, other_value
+                        if self.goal == "agreement":
+                            continue  # a higher index to beat
+            return tree, value, self._bound(score, bound, n_leaves, tree)
+
+    def _bound(self, score: LeafScore, bound: float, n_leaves: int, tree: Tree) -> float:
+        """Return a bound of the goal from one of its additive score."""
+        if self.goal == "conductance":
+            return bound - n_leaves
+        if self.goal != "agreement":
+            return bound
+        goal = self._goal(Routes(tree, self.orders.columns), 1)
+        index, value = goal.index, max(float(goal.best), 0.0)
+        if not index.n_pairs:
+            return 1.0
+        share, half = index.together / index.n_pairs, index.together / 2
+        total = float(score.totals.sum())
+        fewest = max(total * (total / n_leaves - 1) / 2, 0.0)
+        below = (0.5 - share) * (fewest if share <= 0.5 else index.n_pairs) + half
+        excess = bound - value * half
+        return value if excess <= score.unit else min(1.0, value + excess / below)
 
     def _room(self, routes: Routes) -> list[bool]:
         """Return which nodes may have one more test above them."""
@@ -167,18 +418,15 @@ class AgreementImprover:
                 waiting += [(right, middle, stop), (left, start, middle)]
 
 
-def _drops(
-    routes: Routes, goal: AgreementGoal, new: Insertion, min_samples_leaf: int
-) -> Iterator[Exchange]:
-    """Give the agreement after an insertion and the drop of each other leaf."""
-    n_leaves, n_columns = routes.n_leaves, goal.n_columns
+def _drops(routes: Routes, goal: Any, new: Insertion, min_samples_leaf: int) -> Iterator[Exchange]:
+    """Give what the tree is worth after an insertion and the drop of each other leaf."""
+    n_leaves = routes.n_leaves
     chipped = _passes(routes, new)
     first, last = routes.leaves[new.node]
     labels = routes.labels.astype(np.int64)
     in_node = (first <= labels) & (labels < last)
     labels[in_node & chipped] = n_leaves
-    table = counted(labels * n_columns + goal.codes, goal.amounts, (n_leaves + 1) * n_columns)
-    table = table.reshape(-1, n_columns)
+    table = goal.table_of(labels, n_leaves + 1)
     n_rows = np.bincount(labels, minlength=n_leaves + 1)
     if np.any(n_rows < np.append(goal.need, min_samples_leaf)):
         return
@@ -196,8 +444,7 @@ def _drops(
         after[leaf] = 0
         own = 1 if goal.amounts is None else goal.amounts[rows]
         np.add.at(after, (target, goal.codes[rows]), own)
-        score = float(goal.index.rounded(*pair_sums(after[:, :-1])))
-        yield Exchange(score, new, node)
+        yield Exchange(goal.value(after), new, node)
 
 
 def _passes(routes: Routes, new: Insertion) -> Bools:
@@ -366,7 +613,7 @@ class AgreementSearch:
         return int(pairs(clustered).sum()), int(pairs(int(clustered.sum())))
 
 
-def started(name: str, X: Matrix, ground: AgreementImprover, engine: Engine, n_leaves: int) -> Tree:
+def started(name: str, X: Matrix, ground: Improver, engine: Engine, n_leaves: int) -> Tree:
     """Return the tree grown by one method; leaves that it cannot give are grown by agreement.
 
     Parameters
@@ -375,7 +622,7 @@ def started(name: str, X: Matrix, ground: AgreementImprover, engine: Engine, n_l
         The method.
     X : array of shape (n_samples, n_features)
         The table.
-    ground : AgreementImprover
+    ground : Improver
         The same table, sorted, and the reference clusters.
     engine : Engine
         Finds the cuts of all methods but "agreement".
@@ -390,7 +637,7 @@ def started(name: str, X: Matrix, ground: AgreementImprover, engine: Engine, n_l
     return grown_by_agreement(ground, n_leaves, tree)
 
 
-def grown_by_agreement(ground: AgreementImprover, n_leaves: int, start: Tree | None = None) -> Tree:
+def grown_by_agreement(ground: Improver, n_leaves: int, start: Tree | None = None) -> Tree:
     """Return a tree grown by agreement, from one leaf or from a given tree."""
     if start is not None and start.n_leaves >= n_leaves:
         return start

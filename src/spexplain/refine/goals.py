@@ -12,6 +12,7 @@ from spexplain.objectives import Objective
 from spexplain.refine.moves import NodeMoves, check_walk, packed, walk_of
 from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, PairMoveTable, SortedRows
+from spexplain.refine.scores import LeafScore
 from spexplain.tree import Test
 
 _BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
@@ -38,10 +39,22 @@ class AgreementGoal:
         self.need = np.minimum(rows, min_samples_leaf)
         self.best = self._score(self.table)
 
-    def _table(self) -> Ints:
-        cells = self.routes.labels * self.n_columns + self.codes
-        counts = counted(cells, self.amounts, self.routes.n_leaves * self.n_columns)
+    def table_of(self, labels: Array, n_leaves: int) -> Ints:
+        """Return the table of leaves × clusters and noise, from the leaf of every row."""
+        cells = labels * self.n_columns + self.codes
+        counts = counted(cells, self.amounts, n_leaves * self.n_columns)
         return counts.reshape(-1, self.n_columns)
+
+    def value(self, table: Ints) -> float:
+        """Return the index of a table, rounded."""
+        return float(self.index.rounded(*pair_sums(table[:, :-1])))
+
+    def seems_better(self, value: float) -> bool:
+        """Whether a rounded index is above the tree's own."""
+        return value > float(self.best)
+
+    def _table(self) -> Ints:
+        return self.table_of(self.routes.labels, self.routes.n_leaves)
 
     def _score(self, table: Ints) -> Fraction:
         return self.index.of_table(table[:, :-1])
@@ -133,6 +146,102 @@ def moving_rows(
     )
 
 
+class RightGoal:
+    """Re-optimise cuts of a tree for the amounts of rows in leaves that stand for their cluster.
+
+    Every row of a node votes for the side where it would be right; the cut with the most votes wins.
+
+    Parameters
+    ----------
+    score : LeafScore
+        Clusters and amounts of the rows.
+    routes : Routes
+        The tree.
+    min_samples_leaf : int
+        Fewest rows in a leaf, or as many as it has.
+    keep_clusters : bool
+        Whether trees in which more clusters have a leaf are better, whatever else.
+    """
+
+    def __init__(
+        self,
+        score: LeafScore,
+        routes: Routes,
+        min_samples_leaf: int,
+        *,
+        keep_clusters: bool = False,
+    ) -> None:
+        self.score, self.routes, self.keep_clusters = score, routes, keep_clusters
+        self.codes, self.amounts = score.codes, score.amounts
+        self.n_columns = score.n_clusters
+        rows = np.bincount(routes.labels, minlength=routes.n_leaves)
+        self.need = np.minimum(rows, min_samples_leaf)
+        self.table = score.table(routes.labels, routes.n_leaves)
+        self.best = self.value(self.table)
+
+    def table_of(self, labels: Array, n_leaves: int) -> Floats:
+        """Return the amounts of leaves by cluster, from the leaf of every row."""
+        return self.score.table(labels, n_leaves)
+
+    def value(self, table: Floats) -> tuple[int, float]:
+        """Return how many clusters have a leaf, if that counts, and the amounts that are right."""
+        return len(self.kept(table)) if self.keep_clusters else 0, float(table.max(axis=1).sum())
+
+    def kept(self, table: Floats) -> Ints:
+        """Return the clusters that some leaf stands for."""
+        return np.unique(self.score.labels(table)[table.max(axis=1) > 0])
+
+    def seems_better(self, value: tuple[int, float]) -> bool:
+        """Whether a tree of this value is better."""
+        more = value[1] > self.best[1] + self.score.unit / 2
+        return value[0] > self.best[0] or (value[0] == self.best[0] and more)
+
+    def accept(self) -> bool:
+        """Count anew after a change; say whether the tree is better."""
+        table = self.score.table(self.routes.labels, self.routes.n_leaves)
+        value = self.value(table)
+        if not self.seems_better(value):
+            return False
+        self.table, self.best = table, value
+        return True
+
+    def right(self, leaves: Array) -> Floats:
+        """Return what every row counts for in the leaf that is given for it."""
+        return np.where(self.score.labels(self.table)[leaves] == self.codes, self.amounts, 0.0)
+
+    def proposal(self, node: int, orders: SortedRows, start: int, stop: int) -> Test | None:
+        """Return the cut of a node with the most votes, if it seems better."""
+        from spexplain.kernels.solver import best_votes
+
+        first, last = self.routes.leaves[node]
+        reached = [self.routes.reached(child) for child in self.routes.children(node)]
+        votes = self.right(reached[0]) - self.right(reached[1])
+        members = orders.rows(start, stop)
+        now = float(votes[members[self.routes.goes_left[node][members]]].sum())
+        ways = np.stack(reached).astype(np.int32) - np.int32(first)
+        rows = np.bincount(ways[1, members], minlength=last - first)
+        n_features = len(orders.columns)
+        best, cuts = np.empty(n_features), np.empty((n_features, 2), dtype=np.int64)
+        least, need = now + self.score.unit / 2, self.need[first:last]
+
+        def search(features: slice) -> None:
+            best_votes(
+                orders.now[features],
+                start,
+                stop,
+                ways,
+                votes,
+                rows,
+                need,
+                least,
+                best[features],
+                cuts[features],
+            )
+
+        orders.map_features(search, stop - start)
+        return orders.best_gap(best, cuts)[1]
+
+
 class ObjectiveGoal:
     """Re-optimise cuts of a tree for its objective.
 
@@ -157,6 +266,11 @@ class ObjectiveGoal:
         with np.errstate(all="ignore"):
             values = self.objective.value(self.ledger.record(sums))
         return np.broadcast_to(np.asarray(values, dtype=np.float64), sums.shape[1:])
+
+    @property
+    def best(self) -> float:
+        """The objective of the tree, with its sign changed: higher is better."""
+        return -_total(self.values)
 
     def accept(self) -> bool:
         """Sum up anew after a change; say whether the objective has fallen."""

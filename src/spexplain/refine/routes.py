@@ -7,9 +7,10 @@ import numpy as np
 from spexplain.aliases import Array, Bools, Ints, Matrix
 from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.records import Cut
+from spexplain.refine.scores import LeafScore
 from spexplain.tree import LEAF, Test, Tree
 
-_NEW = -1
+NEW = -1  # number of nodes that no tree has yet
 
 
 def tests_of(tree: Tree) -> dict[int, Test]:
@@ -102,13 +103,13 @@ def tree_of(root: Subtree, n_features: int) -> tuple[Tree, dict[int, int]]:
             cut = Cut(test.feature, test.upper, np.nan, np.nan, test.lower)
             splits.append((node, cut, (0, 0), (np.nan, np.nan)))
             level += branch.parts
-    numbers = {branch.number: node for node, branch in enumerate(level) if branch.number != _NEW}
+    numbers = {branch.number: node for node, branch in enumerate(level) if branch.number != NEW}
     return Tree.root(n_features=n_features, size=0).grown(splits), numbers
 
 
 def without(tree: Tree, dropped: int) -> Tree:
     """Return the tree without a leaf, given by its node number; its sibling takes their parent's place."""
-    return exchanged(tree, dropped, _NEW, Test(0, upper=0.0), new_left=True)[0]
+    return exchanged(tree, dropped, NEW, Test(0, upper=0.0), new_left=True)[0]
 
 
 def exchanged(
@@ -147,21 +148,43 @@ def exchanged(
             branch = Subtree(node, tests[node], tuple(rebuilt(child) for child in children))
         if node != above:
             return branch
-        new = Subtree(_NEW)
-        return Subtree(_NEW, test, (new, branch) if new_left else (branch, new))
+        new = Subtree(NEW)
+        return Subtree(NEW, test, (new, branch) if new_left else (branch, new))
 
     return tree_of(rebuilt(0), tree.n_features)
 
 
-def in_order_of_gain(tree: Tree, X: Matrix, codes: Ints, amounts: Ints | None = None) -> Tree:
-    """Return the same tree with its splits in another order: each step the one that agrees best.
+def with_subtree(tree: Tree, node: int, subtree: Subtree) -> Tree:
+    """Return the tree with another subtree in place of a node."""
+    tests = tests_of(tree)
 
-    So `Tree.truncate` gives the most faithful trees. With `amounts`, a row counts for that many.
+    def rebuilt(at: int) -> Subtree:
+        if at == node:
+            return subtree
+        if at not in tests:
+            return Subtree(at)
+        children = (int(tree.left[at]), int(tree.right[at]))
+        return Subtree(at, tests[at], tuple(rebuilt(child) for child in children))
+
+    return tree_of(rebuilt(0), tree.n_features)[0]
+
+
+def in_order_of_gain(
+    tree: Tree, X: Matrix, codes: Ints, amounts: Ints | None = None, score: LeafScore | None = None
+) -> Tree:
+    """Return the same tree with its splits in another order: each step the one that helps most.
+
+    So `Tree.truncate` gives good trees. With `amounts`, a row counts for that many. Without a score,
+    trees are as good as their leaves agree with the clusters.
     """
     leaf_of = np.full(tree.n_nodes, LEAF)
     leaf_of[tree.leaves] = np.arange(tree.n_leaves)
-    tables: dict[int, Ints] = {}
-    table = leaf_table(tree.apply(X), codes, tree.n_leaves, amounts)
+    tables: dict[int, Array] = {}
+    leaves = tree.apply(X)
+    if score is None:
+        table: Array = leaf_table(leaves, codes, tree.n_leaves, amounts)
+    else:
+        table = score.table(leaves, tree.n_leaves)
     index = RandIndex.of(codes, amounts)
     for node in range(tree.n_nodes - 1, -1, -1):  # children are younger than their parents
         is_leaf = tree.feature[node] == LEAF
@@ -170,13 +193,17 @@ def in_order_of_gain(tree: Tree, X: Matrix, codes: Ints, amounts: Ints | None = 
     tests = tests_of(tree)
     splits, open_, young = [], {0: 0}, 1  # old node number → new node number
 
-    def agreement(node: int) -> tuple[float, int]:
+    def gain(node: int) -> tuple[float, int]:
+        children = int(tree.left[node]), int(tree.right[node])
+        if score is not None:
+            both = sum(float(score.of_table(tables[child])) for child in children)
+            return both - float(score.of_table(tables[node])), -node
         leaves = [each for each in open_ if each != node]
-        leaves += [int(tree.left[node]), int(tree.right[node])]
+        leaves += children
         return float(index.of_table(np.stack([tables[leaf] for leaf in leaves]))), -node
 
     while inner := [node for node in open_ if tree.feature[node] != LEAF]:
-        node = max(inner, key=agreement)
+        node = max(inner, key=gain)
         test = tests[node]
         cut = Cut(test.feature, test.upper, np.nan, np.nan, test.lower)
         splits.append((open_.pop(node), cut, (0, 0), (np.nan, np.nan)))

@@ -126,6 +126,19 @@ class SortedRows:
         low, high = self.columns[feature, self.now[feature, place - 1 : place + 1] >> 1]
         return midpoint(float(low), float(high))
 
+    def best_gap(self, best: Floats, gaps: Ints) -> tuple[float, Test | None]:
+        """Return the highest value of all features, and its cut, given by the rows before and after it.
+
+        Equal values resolve to the lowest feature; minus infinity and None where no rows (-1) are given.
+        """
+        values = np.where(gaps[:, 0] < 0, -np.inf, best)
+        feature = int(np.argmax(values))
+        if gaps[feature, 0] < 0:
+            return -np.inf, None
+        low, high = self.columns[feature, gaps[feature]]
+        threshold = midpoint(float(low), float(high))
+        return float(values[feature]), Test(feature, upper=threshold)
+
     def map_features(
         self, function: Callable[[slice], _T], n_rows: int, most: int | None = None
     ) -> list[_T]:

@@ -67,6 +67,8 @@ class Certificate:
         For star graphs with one centre per leaf: the bound of the tree's k-medians cost.
     feature_names : tuple of str
         Names of the features, for `to_text`.
+    size_bound : str, optional
+        What no tree of this size can exceed, in one sentence, where a search has proved it.
     """
 
     ratios: tuple[float, ...]
@@ -83,6 +85,7 @@ class Certificate:
     method: Method
     cost: CostBound | None
     feature_names: tuple[str, ...]
+    size_bound: str | None = None
 
     @property
     def gap(self) -> float:
@@ -108,6 +111,7 @@ class Certificate:
             "method": self.method,
             "cost": None if self.cost is None else self.cost.to_dict(),
             "feature_names": list(self.feature_names),
+            "size_bound": self.size_bound,
         }
 
     def to_text(self) -> str:
@@ -119,6 +123,8 @@ class Certificate:
             "The first cut",
             *_paragraphs(self._about_first_cut()),
         ]
+        if self.size_bound is not None:
+            parts = ["The tree", *_paragraphs([self.size_bound]), "", *parts]
         if self.cost is not None:
             parts += ["", "The cost", self.cost.to_text()]
         return "\n".join(parts)

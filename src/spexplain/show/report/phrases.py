@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from spexplain.facts.schema import Label, Summary
-from spexplain.facts.text import brief_text
+from spexplain.facts.text import brief_text, lost_text
 from spexplain.messages import counted, one_line
 from spexplain.tree import Column, Region
 from spexplain.tree.column import as_column, renamed
@@ -198,11 +198,7 @@ def caveats(summary: Summary, labels: Sequence[str]) -> list[str]:
         return []
     lost = [labels[each["code"]] for each in reference["clusters"] if not each["leaves"]]
     if lost and len(lost) < len(labels):
-        named = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
-        noun = "Cluster" if len(lost) == 1 else "Clusters"
-        told.append(
-            f"{noun} without a leaf of {'its' if len(lost) == 1 else 'their'} own: {named}."
-        )
+        told.append(lost_text(lost))
     if reference["n_noise"]:
         rows = counted(reference["n_noise"], "row")
         told.append(f"{rows} of noise belong to no cluster and do not count in the fidelity.")

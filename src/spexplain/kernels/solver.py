@@ -1,0 +1,594 @@
+"""Best small subtrees of a node under an additive score of leaves, over all thresholds of all columns.
+
+Orders are those of `spexplain.kernels.agreement`; a node is a range of their places. Amounts of a row
+count for its cluster; rows of no cluster have amount 0 and any cluster. Scores of a leaf with amounts
+n_j of the clusters, a of all (`KINDS` in `spexplain.refine.scores`):
+
+0. the largest n_j;
+1. Σ_j C(n_j, 2) - λ C(a, 2);
+2. Σ_j n_j (n_j - 1) / Σ_j n_j d_j, with a degree d_j for each cluster (nothing, where that is 0).
+"""
+
+import numpy as np
+
+from spexplain.aliases import Array
+from spexplain.kernels.jit import jit
+
+_ROUNDING = 1e-11
+
+
+@jit
+def leaf_score(counts: Array, degrees: Array, kind: int, factor: float) -> float:
+    """Return the score of a leaf from its amounts of the clusters."""
+    total, inner, volume, top = 0.0, 0.0, 0.0, 0.0
+    for j in range(len(counts)):
+        n = counts[j]
+        top = max(top, n)
+        total += n
+        inner += n * (n - 1)
+        volume += n * degrees[j]
+    if kind == 0:
+        return top
+    if kind == 1:
+        return 0.5 * inner - factor * 0.5 * total * (total - 1)
+    return inner / volume if volume > 0 else 0.0
+
+
+@jit
+def scan_order(
+    entries: Array,
+    first: int,
+    last: int,
+    order: int,
+    codes: Array,
+    amounts: Array,
+    degrees: Array,
+    kind: int,
+    factor: float,
+    least: int,
+    totals: Array,
+    scores: Array,
+    cut: Array,
+    room: Array,
+) -> None:
+    """Look for a better cut of a node in one order; see `best_halves`."""
+    n_clusters = len(totals)
+    top, total, inner, volume = 0.0, 0.0, 0.0, 0.0
+    for j in range(n_clusters):
+        n = totals[j]
+        top = max(top, n)
+        total += n
+        inner += n * (n - 1)
+        volume += n * degrees[j]
+        room[j] = 0.0
+    valid, relaxed = scores[1], scores[2]
+    before, after = -1, -1
+    if kind == 0:
+        most, stale = 0.0, top
+        needed = min(valid, relaxed)
+        for p in range(first, last):
+            entry = entries[np.uint64(p)]
+            row = np.uint64(entry >> 1)
+            if entry & 1 and most + stale > needed and p > first:
+                # The largest amount on the right only falls: an old one is a bound.
+                stale = 0.0
+                for j in range(n_clusters):
+                    stale = max(stale, totals[j] - room[j])
+                value = most + stale
+                relaxed = max(relaxed, value)
+                if value > valid and p - first >= least and last - p >= least:
+                    valid = value
+                    before, after = entries[p - 1] >> 1, entry >> 1
+                needed = min(valid, relaxed)
+            j_ = np.uint64(codes[row])
+            n = room[j_] + amounts[row]
+            room[j_] = n
+            most = max(most, n)
+    else:
+        a, inside, own = 0.0, 0.0, 0.0
+        for p in range(first, last):
+            entry = entries[np.uint64(p)]
+            row = np.uint64(entry >> 1)
+            if entry & 1 and p > first:
+                if kind == 1:
+                    b = total - a
+                    value = 0.5 * (inside + inner) - factor * 0.5 * (a * (a - 1) + b * (b - 1))
+                else:
+                    rest = volume - own
+                    value = inside / own if own > 0 else 0.0
+                    value += inner / rest if rest > 0 else 0.0
+                relaxed = max(relaxed, value)
+                fits = p - first >= least and last - p >= least
+                if fits and value > valid + _ROUNDING * abs(value):
+                    valid = value
+                    before, after = entries[p - 1] >> 1, entry >> 1
+            j_, w = np.uint64(codes[row]), amounts[row]
+            n = room[j_] + w
+            room[j_] = n
+            a += w
+            inside += w * (2 * n - w - 1)
+            inner -= w * (2 * (totals[j_] - n) + w - 1)
+            own += w * degrees[j_]
+    scores[2] = relaxed
+    if before >= 0:
+        scores[1] = valid
+        cut[0], cut[1], cut[2] = order, before, after
+
+
+@jit
+def best_halves(
+    orders: Array,
+    start: int,
+    stop: int,
+    sides: Array,
+    codes: Array,
+    amounts: Array,
+    degrees: Array,
+    kind: int,
+    factor: float,
+    least: int,
+    totals: Array,
+    scores: Array,
+    cuts: Array,
+    entries: Array,
+    room: Array,
+) -> None:
+    """Find the best cut of both sides of a node in one walk over every order. O(1) a row and order, mostly.
+
+    Parameters
+    ----------
+    orders : int32 (n_orders, n_places)
+    start, stop : places of the node.
+    sides : uint8 (n_rows,)
+        Side of every row of the node, 0 or 1.
+    codes, amounts : int32, float64 (n_rows,)
+    degrees : float64 (n_clusters,)
+    kind, factor : the score, and its λ.
+    least : rows that a leaf must have.
+    totals : float64 (2, n_clusters)
+        Amounts of both sides by cluster.
+    scores : float64 (2, 3)
+        Written for each side: the score as one leaf, as the best two that have their rows (or -inf),
+        and as the best two that may lack some.
+    cuts : int64 (2, 3)
+        Written for each side: order, row before and row after the gap of the second; -1 without.
+    entries, room : int32 (2, stop - start + 1), float64 (n_clusters,)
+        Overwritten.
+    """
+    for s in range(2):
+        scores[s, 0] = leaf_score(totals[s], degrees, kind, factor)
+        scores[s, 1], scores[s, 2] = -np.inf, scores[s, 0]
+        cuts[s, 0], cuts[s, 1], cuts[s, 2] = -1, -1, -1
+    for o in range(len(orders)):
+        n_left, n_right, left_starts, right_starts = 0, 0, 0, 0
+        for p in range(start, stop):
+            entry = orders[o, np.uint64(p)]
+            row, starts = entry >> 1, entry & 1
+            left_starts |= starts
+            right_starts |= starts
+            side = int(sides[np.uint64(row)])
+            entries[0, n_left] = 2 * row + left_starts
+            entries[1, n_right] = 2 * row + right_starts
+            n_left += 1 - side
+            n_right += side
+            left_starts &= side
+            right_starts &= 1 - side
+        for s in range(2):
+            scan_order(
+                entries[s],
+                0,
+                n_left if s == 0 else n_right,
+                o,
+                codes,
+                amounts,
+                degrees,
+                kind,
+                factor,
+                least,
+                totals[s],
+                scores[s],
+                cuts[s],
+                room,
+            )
+
+
+@jit
+def list_gaps(orders: Array, start: int, stop: int, gaps: Array, ends: Array) -> None:
+    """Write the places of all cuts of a node, order by order, and where each order's end."""
+    n = 0
+    for o in range(len(orders)):
+        for p in range(start + 1, stop):
+            if orders[o, p] & 1:
+                gaps[n] = p
+                n += 1
+        ends[o] = n
+
+
+@jit
+def sum_along(orders: Array, start: int, stop: int, amounts: Array, sums: Array) -> None:
+    """Write the amounts before every place of a node, order by order."""
+    for o in range(len(orders)):
+        total = 0.0
+        for p in range(start, stop):
+            sums[o, p - start] = total
+            total += amounts[orders[o, p] >> 1]
+
+
+@jit
+def split_sides(
+    orders: Array,
+    start: int,
+    stop: int,
+    order: int,
+    place: int,
+    codes: Array,
+    amounts: Array,
+    sides: Array,
+    totals: Array,
+    sizes: Array,
+) -> None:
+    """Write the side of every row of a node for a cut before a place of one order, and both sides' totals."""
+    for s in range(2):
+        sizes[s] = 0
+        for j in range(totals.shape[1]):
+            totals[s, j] = 0.0
+    for p in range(start, stop):
+        row = orders[order, p] >> 1
+        s = 0 if p < place else 1
+        sides[row] = s
+        totals[s, codes[row]] += amounts[row]
+        sizes[s] += 1
+
+
+@jit
+def interval_bound(
+    kind: int, factor: float, total: float, most: float, at: Array, low: int, high: int
+) -> float:
+    """Return what no first cut between two others can exceed, from the values of those.
+
+    `at` holds for both: amounts before the cut, and the relaxed values of the left side, the right
+    side and both together. One row of amount w that changes sides raises the sum of both optima by
+    at most w (score 0), or by w times the largest cluster plus λ times the side that it leaves (1).
+    """
+    bound: float
+    before, after = at[low, 0], at[high, 0]
+    width = after - before
+    if kind == 0:
+        ahead = back = 1.0
+    else:
+        ahead = min(most, after) + factor * (total - before)
+        back = min(most, total - before) + factor * after
+    first, second = at[low, 3], at[high, 3]
+    if ahead + back <= 0:
+        bound = max(first, second)
+        return bound
+    share = (second - first + back * width) / (ahead + back)
+    bound = first + ahead * min(max(share, 0.0), width)
+    known = at[high, 1] + at[low, 2]
+    bound = min(bound, known) if kind == 0 else max(bound, first, second)
+    return bound
+
+
+@jit
+def push(bounds: Array, places: Array, values: Array, size: int) -> None:
+    """Let the last entry of a heap of bounds rise to its place; the highest bound stands first."""
+    at = size - 1
+    while at > 0:
+        parent = (at - 1) >> 1
+        if bounds[parent] >= bounds[at]:
+            return
+        swap(bounds, places, values, at, parent)
+        at = parent
+
+
+@jit
+def swap(bounds: Array, places: Array, values: Array, a: int, b: int) -> None:
+    """Exchange two entries of a heap."""
+    bounds[a], bounds[b] = bounds[b], bounds[a]
+    for i in range(places.shape[1]):
+        places[a, i], places[b, i] = places[b, i], places[a, i]
+    for i in range(values.shape[1]):
+        for j in range(values.shape[2]):
+            values[a, i, j], values[b, i, j] = values[b, i, j], values[a, i, j]
+
+
+@jit
+def sink(bounds: Array, places: Array, values: Array, size: int) -> None:
+    """Let the first entry of a heap sink to its place."""
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and bounds[child + 1] > bounds[child]:
+            child += 1
+        if bounds[at] >= bounds[child]:
+            return
+        swap(bounds, places, values, at, child)
+        at = child
+
+
+@jit
+def search_first_cuts(
+    orders: Array,
+    start: int,
+    stop: int,
+    codes: Array,
+    amounts: Array,
+    degrees: Array,
+    kind: int,
+    factor: float,
+    least: int,
+    n_leaves: int,
+    gaps: Array,
+    ends: Array,
+    sums: Array,
+    is_bounded: bool,
+    unit: float,
+    n_steps: int,
+    bounds: Array,
+    places: Array,
+    values: Array,
+    state: Array,
+    best: Array,
+    cuts: Array,
+    record: Array,
+) -> None:
+    """Look at some more first cuts of the best tree of three or four leaves and depth two.
+
+    A heap holds intervals of the cuts of one order, both ends looked at or at the border, with the
+    highest value that a cut inside may have; the interval with the highest bound is halved next.
+
+    Parameters
+    ----------
+    orders, start, stop, codes, amounts, degrees, kind, factor, least
+        As in `best_halves`.
+    n_leaves : 3 or 4.
+    gaps, ends : int64 (n_gaps,), (n_orders,)
+        From `list_gaps`.
+    sums : float64 (n_orders, n_places)
+        From `sum_along`.
+    is_bounded : whether intervals can be bounded at all; without, every cut is looked at.
+    unit : values closer than this are equal.
+    n_steps : how many cuts to look at.
+    bounds, places, values : float64 (n,), int64 (n, 3), float64 (n, 2, 4)
+        The heap: bound; order and the numbers of the first gap and the one after the last of the
+        interval; what `interval_bound` reads of its ends.
+    state : int64 (2,)
+        Entries in the heap, and in `record`.
+    best : float64 (2,)
+        The best value, and the highest bound that is left (-inf: none).
+    cuts : int64 (3, 3)
+        Written where a better tree is found: order, row before and row after of the first cut and of
+        those of its sides; -1 where a side is a leaf.
+    record : float64 (n_kept, 4)
+        Written: order, place, amounts before and value of the cuts looked at, as far as there is room.
+    """
+    n_clusters = len(degrees)
+    sides = np.zeros(len(codes), dtype=np.uint8)
+    totals, sizes = np.zeros((2, n_clusters)), np.zeros(2, np.int64)
+    scores, halves = np.zeros((2, 3)), np.zeros((2, 3), np.int64)
+    entries, room = np.zeros((2, stop - start + 1), np.int32), np.zeros(n_clusters)
+    total = 0.0
+    for p in range(start, stop):
+        total += amounts[orders[0, p] >> 1]
+        totals[0, codes[orders[0, p] >> 1]] += amounts[orders[0, p] >> 1]
+    most = 0.0
+    for j in range(n_clusters):
+        most = max(most, totals[0, j])
+    here = np.zeros(4)
+    for _ in range(n_steps):
+        while state[0] > 0 and bounds[0] < best[0] + unit:
+            state[0] = 0  # no other bound is higher
+        if state[0] == 0:
+            break
+        o, low, high = places[0]
+        ends_of = values[0].copy()
+        state[0] -= 1
+        swap(bounds, places, values, 0, state[0])
+        sink(bounds, places, values, state[0])
+        middle = (low + high) >> 1
+        place = gaps[middle]
+        split_sides(orders, start, stop, o, place, codes, amounts, sides, totals, sizes)
+        best_halves(
+            orders,
+            start,
+            stop,
+            sides,
+            codes,
+            amounts,
+            degrees,
+            kind,
+            factor,
+            least,
+            totals,
+            scores,
+            halves,
+            entries,
+            room,
+        )
+        valid = sizes[0] >= least and sizes[1] >= least
+        here[0] = sums[o, place - start]
+        value, which = -np.inf, 0
+        if n_leaves == 4:
+            here[1], here[2] = scores[0, 2], scores[1, 2]
+            here[3] = here[1] + here[2]
+            first, second = scores[0, 1], scores[1, 1]
+            which = 3
+            if kind == 0:  # more leaves never hurt, but may not be there
+                which = (1 if first > -np.inf else 0) + (2 if second > -np.inf else 0)
+                first, second = max(first, scores[0, 0]), max(second, scores[1, 0])
+            value = first + second
+        else:
+            here[1], here[2] = scores[0, 2], scores[1, 2]
+            here[3] = max(scores[0, 0] + scores[1, 2], scores[0, 2] + scores[1, 0])
+            first, second = scores[0, 1] + scores[1, 0], scores[0, 0] + scores[1, 1]
+            value, which = (first, 1) if first >= second else (second, 2)
+            if kind == 0 and value == -np.inf:
+                value, which = scores[0, 0] + scores[1, 0], 0
+        if valid and state[1] < len(record):
+            at = state[1]
+            record[at, 0], record[at, 1], record[at, 2] = o, place, here[0]
+            record[at, 3] = value
+            state[1] += 1
+        if valid and value > best[0] + _ROUNDING * abs(value):
+            best[0] = value
+            cuts[0, 0] = o
+            cuts[0, 1], cuts[0, 2] = orders[o, place - 1] >> 1, orders[o, place] >> 1
+            for s in range(2):
+                for i in range(3):
+                    cuts[s + 1, i] = halves[s, i] if which >> s & 1 else -1
+        for s in range(2):
+            a, b = (low, middle) if s == 0 else (middle + 1, high)
+            if a >= b:
+                continue
+            at = state[0]
+            for i in range(4):
+                values[at, s, i] = ends_of[s, i]
+                values[at, 1 - s, i] = here[i]
+            bound = np.inf
+            if is_bounded:
+                bound = interval_bound(kind, factor, total, most, values[at], 0, 1)
+            if bound < best[0] + unit:
+                continue
+            bounds[at] = bound
+            places[at, 0], places[at, 1], places[at, 2] = o, a, b
+            state[0] += 1
+            push(bounds, places, values, state[0])
+    best[1] = bounds[0] if state[0] > 0 and bounds[0] >= best[0] + unit else -np.inf
+
+
+@jit
+def best_votes(
+    orders: Array,
+    start: int,
+    stop: int,
+    ways: Array,
+    votes: Array,
+    rows: Array,
+    need: Array,
+    least: float,
+    best: Array,
+    cuts: Array,
+) -> None:
+    """Find, for every order, the cut with the most votes of the rows on its left. O(1) a row.
+
+    Parameters
+    ----------
+    orders, start, stop : the node.
+    ways : int32 (2, n_rows)
+        Leaf that each row reaches on the left and on the right.
+    votes : float64 (n_rows,)
+        What is gained where a row goes left instead of right.
+    rows, need : int64 (n_leaves,)
+        Rows of the leaves while all rows go right, and rows that they must have.
+    least : only more votes count.
+    best, cuts : float64 (n_orders,), int64 (n_orders, 2)
+        Written: the most votes, and the rows before and after the gap; -1 if there is none.
+    """
+    n_leaves = len(rows)
+    count = np.empty(n_leaves, np.int64)
+    for o in range(len(orders)):
+        short = 0
+        for leaf in range(n_leaves):
+            count[leaf] = rows[leaf]
+            short += int(rows[leaf] < need[leaf])
+        total, top, place = 0.0, least, -1
+        for p in range(start, stop):
+            entry = orders[o, p]
+            if entry & 1 and short == 0 and total > top and p > start:
+                top, place = total, p
+            row = entry >> 1
+            to, origin = ways[0, row], ways[1, row]
+            total += votes[row]
+            if to != origin:
+                count[to] += 1
+                short -= int(count[to] == need[to])
+                short += int(count[origin] == need[origin])
+                count[origin] -= 1
+        best[o] = top
+        cuts[o, 0], cuts[o, 1] = -1, -1
+        if place >= 0:
+            cuts[o, 0], cuts[o, 1] = orders[o, place - 1] >> 1, orders[o, place] >> 1
+
+
+@jit
+def best_peels(
+    orders: Array,
+    start: int,
+    stop: int,
+    codes: Array,
+    amounts: Array,
+    right: Array,
+    totals: Array,
+    wanted: Array,
+    is_leaf: bool,
+    least: int,
+    best: Array,
+    cuts: Array,
+    room: Array,
+) -> None:
+    """Find, for every order, the new leaves on its left and on its right that gain most amounts. O(1) a row, mostly.
+
+    Parameters
+    ----------
+    orders, start, stop, codes, amounts : the node.
+    right : float64 (n_rows,)
+        What each row counts for where it is now.
+    totals : float64 (n_clusters,)
+        Amounts of the node by cluster.
+    wanted : bool (n_clusters,)
+        Clusters that a new leaf may stand for.
+    is_leaf : whether the rest of the node is a leaf, which may stand for another cluster then.
+    least : rows that the new leaf, and the rest, must have.
+    best, cuts : float64 (n_orders, 2), int64 (n_orders, 2, 2)
+        Written for new leaves on the left and on the right: the gain, and the rows before and after
+        the gap; -1 if there is none.
+    room : float64 (n_clusters,)
+        Overwritten.
+    """
+    n_clusters = len(totals)
+    now, top_now = 0.0, 0.0
+    for p in range(start, stop):
+        now += right[orders[0, p] >> 1]
+    for j in range(n_clusters):
+        if wanted[j]:
+            top_now = max(top_now, totals[j])
+    for o in range(len(orders)):
+        for j in range(n_clusters):
+            room[j] = 0.0
+        for s in range(2):
+            best[o, s], cuts[o, s, 0], cuts[o, s, 1] = -np.inf, -1, -1
+        gone, top, other, stale, rest = 0.0, 0.0, 0.0, top_now, now
+        for p in range(start, stop):
+            entry = orders[o, p]
+            row = entry >> 1
+            if entry & 1 and p - start >= least and stop - p >= least:
+                kept = rest if is_leaf else now - gone
+                gain = top + kept - now
+                if gain > best[o, 0]:
+                    if is_leaf:
+                        kept = 0.0
+                        for j in range(n_clusters):
+                            kept = max(kept, totals[j] - room[j])
+                        rest = kept
+                        gain = top + kept - now
+                    if gain > best[o, 0]:
+                        best[o, 0] = gain
+                        cuts[o, 0, 0], cuts[o, 0, 1] = orders[o, p - 1] >> 1, row
+                kept = other if is_leaf else gone
+                if stale + kept - now > best[o, 1]:
+                    stale = 0.0
+                    for j in range(n_clusters):
+                        if wanted[j]:
+                            stale = max(stale, totals[j] - room[j])
+                    gain = stale + kept - now
+                    if gain > best[o, 1]:
+                        best[o, 1] = gain
+                        cuts[o, 1, 0], cuts[o, 1, 1] = orders[o, p - 1] >> 1, row
+            gone += right[row]
+            j = codes[row]
+            room[j] += amounts[row]
+            other = max(other, room[j])
+            if wanted[j] and room[j] > top:
+                top = room[j]

@@ -1,0 +1,143 @@
+"""Goals as scores of leaves: each is a sum over the leaves of a function of their amounts by cluster."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self, TypeAlias
+
+import numpy as np
+
+from spexplain.aliases import Array, Floats, Ints
+from spexplain.metrics.agreement import RandIndex
+
+GoalName: TypeAlias = Literal["fidelity", "balanced", "agreement", "conductance"]
+GOALS: tuple[GoalName, ...] = ("fidelity", "balanced", "agreement", "conductance")
+# Numbers of the scores in `spexplain.kernels.solver`.
+LARGEST, PAIRS, INNER_SHARE = 0, 1, 2
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LeafScore:
+    """What a tree is worth: the sum over its leaves of a score of their amounts by cluster.
+
+    Parameters
+    ----------
+    kind : int
+        0: the largest amount; 1: pairs within clusters less `factor` times all pairs; 2: the share of
+        edge ends of the cliques of clusters that stay inside.
+    codes : array of int32, shape (n_rows,)
+        Cluster of every row, 0..k-1; rows of no cluster have any, and amount 0.
+    amounts : array of float, shape (n_rows,)
+        What every row counts.
+    n_clusters : int
+        Number of clusters.
+    factor : float
+        Of score 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.refine.scores import LeafScore
+    >>> score = LeafScore.of("fidelity", np.array([0, 0, 1, 1, -1]))
+    >>> score.of_table(np.array([[2.0, 1.0], [0.0, 1.0]])).tolist()
+    [2.0, 1.0]
+    """
+
+    kind: int
+    codes: Array
+    amounts: Floats
+    n_clusters: int
+    factor: float = 0.0
+
+    @classmethod
+    def of(cls, goal: GoalName, codes: Ints, weights: Array | None = None) -> Self:
+        """Return the score of a goal.
+
+        Parameters
+        ----------
+        goal : {"fidelity", "balanced", "agreement", "conductance"}
+            Rows right, mean recall of the clusters, adjusted Rand index (of a factor that is set by
+            `at_index`), or conductance in the graph of cliques.
+        codes : array of int, shape (n_rows,)
+            Cluster of every row, 0..k-1; -1 for none.
+        weights : array of shape (n_rows,), optional
+            What every row counts; by default one.
+        """
+        known = codes >= 0
+        amounts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+        amounts = np.where(known, amounts, 0.0)
+        own = np.where(known, codes, 0).astype(np.int32)
+        n_clusters = int(codes.max(initial=0)) + 1
+        kind = {"fidelity": LARGEST, "balanced": LARGEST, "agreement": PAIRS}.get(goal, INNER_SHARE)
+        if goal == "balanced":
+            totals = np.bincount(own, amounts, minlength=n_clusters)
+            n_present = max(int(np.count_nonzero(totals)), 1)
+            amounts = amounts / np.where(totals > 0, totals, 1.0)[own] / n_present
+        return cls(kind, own, amounts, n_clusters)
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Amounts of the clusters."""
+        return self.rows(np.arange(len(self.codes)))
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """Edge ends of one row of each cluster in the graph of cliques."""
+        return self.totals - 1.0
+
+    @cached_property
+    def unit(self) -> float:
+        """Trees whose values differ by less are equal."""
+        if self.kind == LARGEST and np.all(self.amounts == np.floor(self.amounts)):
+            return 1.0 - 1e-6
+        scale = {LARGEST: self.totals.sum(), PAIRS: self.totals @ self.totals, INNER_SHARE: 1.0}
+        return _ROUNDING * float(scale[self.kind] or 1.0)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether one row that changes sides changes the optimum by a known amount at most."""
+        return self.kind != INNER_SHARE
+
+    def rows(self, rows: Ints) -> Floats:
+        """Return the amounts of some rows by cluster."""
+        own: Any = np.bincount(self.codes[rows], self.amounts[rows], minlength=self.n_clusters)
+        return np.asarray(own, dtype=np.float64)
+
+    def table(self, leaves: Ints, n_leaves: int) -> Floats:
+        """Return the amounts of all leaves by cluster, from the leaf of every row."""
+        cells = leaves.astype(np.int64) * self.n_clusters + self.codes
+        sums: Any = np.bincount(cells, self.amounts, minlength=n_leaves * self.n_clusters)
+        return np.asarray(sums, dtype=np.float64).reshape(n_leaves, self.n_clusters)
+
+    def of_table(self, table: Floats) -> Floats:
+        """Return the scores of leaves, from their amounts by cluster along the last axis."""
+        if self.kind == LARGEST:
+            return np.asarray(table.max(axis=-1))
+        inner, total = (table * (table - 1)).sum(axis=-1), table.sum(axis=-1)
+        if self.kind == PAIRS:
+            return np.asarray(0.5 * inner - self.factor * 0.5 * total * (total - 1))
+        volume = table @ self.degrees
+        return np.where(volume > 0, inner / np.where(volume > 0, volume, 1.0), 0.0)
+
+    def labels(self, table: Floats) -> Ints:
+        """Return the cluster that each leaf stands for."""
+        return np.asarray(table.argmax(axis=-1), dtype=np.int64)
+
+    def bound(self, totals: Floats, n_leaves: int) -> float:
+        """Return what no tree of so many leaves over rows of these amounts can exceed."""
+        if self.kind == LARGEST:
+            return float(np.sort(totals)[::-1][:n_leaves].sum())
+        if self.kind == PAIRS:
+            total, inner = totals.sum(), 0.5 * (totals * np.maximum(totals - 1, 0)).sum()
+            fewest = max(0.5 * total * (total / n_leaves - 1), 0.0)
+            return float(inner - self.factor * fewest)
+        return float(n_leaves)
+
+    def at_index(self, value: float, index: RandIndex) -> Self:
+        """Return the score whose best tree has a higher adjusted Rand index than a value, if any has.
+
+        Dinkelbach's method: (S - cA) / ((1/2 - c) A + B/2) exceeds μ where S - (c + μ (1/2 - c)) A
+        exceeds μB/2.
+        """
+        share = index.together / index.n_pairs if index.n_pairs else 0.0
+        return replace(self, factor=share + value * (0.5 - share))

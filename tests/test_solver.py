@@ -1,0 +1,120 @@
+"""Exact trees of few leaves: equal to exhaustive search for every goal, and bounds that hold."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loose_trees import table
+from spexplain.refine.routes import tree_of
+from spexplain.refine.rows import SortedRows
+from spexplain.refine.scores import GOALS, LARGEST, LeafScore
+from spexplain.refine.solver import Budget, Solver
+
+
+def leaf_value(score, goal, codes, weights, rows):
+    """Return the score of a leaf from its definition."""
+    known = rows[codes[rows] >= 0]
+    amounts = np.array([weights[known][codes[known] == j].sum() for j in range(score.n_clusters)])
+    if goal == "fidelity":
+        return amounts.max(initial=0.0)
+    everything = codes >= 0
+    totals = np.array([weights[everything & (codes == j)].sum() for j in range(score.n_clusters)])
+    if goal == "balanced":
+        present = totals > 0
+        return (amounts[present] / totals[present]).max(initial=0.0) / present.sum()
+    if goal == "agreement":
+        total = amounts.sum()
+        return (amounts * (amounts - 1)).sum() / 2 - score.factor * total * (total - 1) / 2
+    volume = (amounts * (totals - 1)).sum()
+    return (amounts * (amounts - 1)).sum() / volume if volume > 0 else 0.0
+
+
+def exhaustive(X, rows, n_leaves, depth, least, value):
+    """Return the best sum of leaf values over all trees of exactly so many leaves."""
+    if n_leaves == 1:
+        return value(rows) if len(rows) >= least else -np.inf
+    best = -np.inf
+    if depth == 0 or len(rows) < n_leaves * least:
+        return best
+    for feature in range(X.shape[1]):
+        for low, _ in pairwise(np.unique(X[rows, feature])):
+            left = X[rows, feature] <= low
+            for a in range(1, n_leaves):
+                best = max(
+                    best,
+                    exhaustive(X, rows[left], a, depth - 1, least, value)
+                    + exhaustive(X, rows[~left], n_leaves - a, depth - 1, least, value),
+                )
+    return best
+
+
+def solved(X, score, n_leaves, depth, least=1, budget=None):
+    orders = SortedRows(np.ascontiguousarray(X.T))
+    solver = Solver(orders.columns, score, least, budget)
+    return solver.solve(orders.sorted, 0, len(X), n_leaves, depth)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    goal=st.sampled_from(GOALS),
+    size=st.sampled_from([(2, 1), (3, 2), (4, 2), (4, 3)]),
+    least=st.integers(1, 3),
+    is_weighted=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_equals_exhaustive_search(seed, goal, size, least, is_weighted):
+    n_leaves, depth = size
+    n_rows = 10 if depth == 3 else 16
+    X, codes = table(seed, n_rows=n_rows, n_features=2, n_values=4)
+    random = np.random.default_rng(seed)
+    weights = random.integers(1, 4, n_rows) if is_weighted else np.ones(n_rows, dtype=np.int64)
+    score = LeafScore.of(goal, codes, weights if is_weighted else None)
+    if goal == "agreement":
+        object.__setattr__(score, "factor", 0.1 + 0.6 * random.random())
+    found = solved(X, score, n_leaves, depth, least)
+    numbers = np.arange(n_rows)
+
+    def value(rows):
+        return leaf_value(score, goal, codes, weights.astype(float), rows)
+
+    sizes = range(1, n_leaves + 1) if score.kind == LARGEST else [n_leaves]
+    wanted = max(exhaustive(X, numbers, each, depth, least, value) for each in sizes)
+    assert found.value == pytest.approx(wanted)
+    assert found.is_optimal
+    assert found.bound >= wanted - 1e-9 * abs(wanted) if np.isfinite(wanted) else True
+    if found.tree is not None:
+        tree, _ = tree_of(found.tree, X.shape[1])
+        leaves = tree.apply(X)
+        assert tree.depth <= depth
+        assert np.bincount(leaves).min() >= least
+        assert sum(value(np.flatnonzero(leaves == each)) for each in np.unique(leaves)) == (
+            pytest.approx(wanted)
+        )
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_cut_short_has_a_true_bound(goal, seed):
+    X, codes = table(seed, n_rows=80, n_features=4, n_values=40, n_clusters=5)
+    score = LeafScore.of(goal, codes)
+    for n_leaves, depth in ((4, 2), (5, 3)):
+        best = solved(X, score, n_leaves, depth)
+        hurried = solved(X, score, n_leaves, depth, budget=Budget(work=1.0))
+        assert best.is_optimal
+        assert hurried.value <= best.value <= hurried.bound
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_bounds_and_scores_of_tables(goal):
+    X, codes = table(3, n_rows=60, n_clusters=4)
+    score = LeafScore.of(goal, codes)
+    leaves = (X[:, 0] > 2) + 2 * (X[:, 1] > 3)
+    by_hand = [
+        leaf_value(score, goal, codes, np.ones(len(X)), np.flatnonzero(leaves == each))
+        for each in range(4)
+    ]
+    assert score.of_table(score.table(leaves, 4)).tolist() == pytest.approx(by_hand)
+    assert score.bound(score.totals, 4) >= sum(by_hand)
