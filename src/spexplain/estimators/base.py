@@ -316,8 +316,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             reference = self._reference(table, y, weights=weights, **given)
         if self.features is None:
             # A column that is equal to clusters that were found in the table explains them best.
-            given_reference = None if y is None else reference
-            columns = self._without_ids(table, columns, given_reference)
+            columns = self._without_ids(table, columns, None if y is None else reference)
         n_leaves = self._checked_leaves(reference, len(table), is_given=y is not None)
         searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
