@@ -155,8 +155,8 @@ def test_training_rows_are_in_the_leaves_that_were_grown(estimator, case):
     table, labels = modest(case[0]), case[1]
     frame, seen = to_polars(table), []
 
-    def watched(tree, of):
-        after = base_settled(tree, of)
+    def watched(tree, of, *known):
+        after = base_settled(tree, of, *known)
         seen.append((of.leaves(tree), of.leaves(after)))
         return after
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from spexplain.aliases import Bools, Ints
+from spexplain.aliases import Bools, Floats, Ints
 from spexplain.engines.base import Search
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
@@ -47,8 +47,8 @@ class GroupSearch(Search, Protocol):
 class MemberGroups:
     """Sums by category in a search that knows the vertices of its nodes, on the host."""
 
-    def __init__(self, search: Any) -> None:
-        self.search = search
+    def __init__(self, search: Any, weights: Floats | None) -> None:
+        self.search, self.weights = search, weights
         self.root, self.size, self.value = search.root, search.size, search.value
         self.split, self.best_cuts = search.split, search.best_cuts
         self.objective: Objective = search.objective
@@ -57,6 +57,13 @@ class MemberGroups:
 
     def record(self, node: Any) -> Any:
         return self.search.ledger.node(node.state, self.search.members(node))
+
+    def mass(self, node: Any) -> float:
+        """Return the number of samples in a node, or what they weigh."""
+        if self.weights is None:
+            return float(self.size(node))
+        members = np.sort(self.search.members(node))  # sums of fractions depend on their order
+        return float(self.weights[members[members < len(self.weights)]].sum())
 
     def is_pure(self, node: Any) -> bool:
         return bool(self.search.ledger.is_pure(node.state))
@@ -82,10 +89,10 @@ class MemberGroups:
         return self.search.part(node, is_left[column.codes[members]], cut)  # type: ignore[no-any-return]
 
 
-def with_groups(search: Any, *, needs_groups: bool) -> GroupSearch:
+def with_groups(search: Any, *, needs_groups: bool, weights: Floats | None = None) -> GroupSearch:
     """Return a search that knows what `KindSearch` asks; refuse engines that know no categories."""
     if hasattr(search, "members"):
-        return MemberGroups(search)
+        return MemberGroups(search, weights)
     if needs_groups and not hasattr(search, "grouped"):
         raise NotImplementedError(
             'engine="cupy" takes categories only as codes, in columns of numbers; use engine="histogram", '
@@ -109,12 +116,18 @@ class KindSearch:
         What the columns of that search are.
     categories : sequence of CategoryColumn
         The columns of categories; as features they are numbered behind the views.
+    weights : array of shape (n_rows,), optional
+        What rows weigh where the larger of two sides is looked for.
     """
 
     def __init__(
-        self, search: Any, views: Sequence[View], categories: Sequence[CategoryColumn]
+        self,
+        search: Any,
+        views: Sequence[View],
+        categories: Sequence[CategoryColumn],
+        weights: Floats | None = None,
     ) -> None:
-        self.search = with_groups(search, needs_groups=bool(categories))
+        self.search = with_groups(search, needs_groups=bool(categories), weights=weights)
         self.views, self.categories = views, categories
         self.n_views = len(views)
         self.n_features = self.n_views + len(categories)
@@ -183,7 +196,9 @@ class KindSearch:
         with np.errstate(divide="ignore", invalid="ignore"):
             score = float(self.search.objective.score(left, right, self.search.record(node)))
         is_as_good = score == cut.score or (self._is_flat(node) and score < np.inf)
-        is_larger = sizes[1] > sizes[2]  # the sides on which no missing value lies
+        # Of the sides on which no missing value lies.
+        mass = getattr(self.search, "mass", self.search.size)
+        is_larger = mass(own_parts[1]) > mass(parts[0])
         return other if is_as_good and is_larger else cut
 
     def _best_sets(self, nodes: Sequence[Any]) -> list[Cut | None]:

@@ -354,7 +354,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             around = searched.table.node_values(tree)
             more["training"] = replace(training, searched=tree)
             more["leaves"] = around.leaves if searched.table is table else None
-            return retold(settled(tree, searched.table, around), grown_as, **more)
+            tests = settled(tree, searched.table, around, searched.weights.values)
+            return retold(tests, grown_as, **more)
 
         grown_as = SearchedTree(tree, views)
         final = grown = explained(grown_as)
@@ -449,7 +450,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         start = None if objective.start is None else self._grow(X, objective.start, n_leaves)
         search = engine.bind(X, objective, min_samples_leaf=self.min_samples_leaf)
         if not self._views.table.is_plain:
-            search = KindSearch(search, self._views.views, self._views.categories)
+            weights = self._rows_searched.weights.values
+            search = KindSearch(search, self._views.views, self._views.categories, weights)
         with leaf_bar(type(self).__name__, n_leaves, self.verbose) as progress:
             return grow(
                 search,

@@ -20,7 +20,12 @@ class RoundedTest(NamedTuple):
     n_changed: int  # training rows that changed sides
 
 
-def settled(tree: Tree, table: Table, around: NodeValues | None = None) -> Tree:
+def settled(
+    tree: Tree,
+    table: Table,
+    around: NodeValues | None = None,
+    weights: Floats | None = None,
+) -> Tree:
     """Return the tree with the tests that are stored, executed and printed; no training row changes its leaf.
 
     A threshold becomes the roundest value between its neighbouring training values. Where no training
@@ -34,6 +39,8 @@ def settled(tree: Tree, table: Table, around: NodeValues | None = None) -> Tree:
         The training rows.
     around : NodeValues, optional
         What `table.node_values` says of the tree, if it is known.
+    weights : array of shape (n_rows,), optional
+        What they weigh where the larger of two sides is looked for.
 
     Examples
     --------
@@ -48,16 +55,24 @@ def settled(tree: Tree, table: Table, around: NodeValues | None = None) -> Tree:
     """
     around = table.node_values(tree) if around is None else around
     columns = table.columns
+    sizes = tree.size
+    if weights is not None:
+        leaves = np.asarray(table.fetch(table.leaves(tree)))
+        sizes = tree.totals(np.bincount(leaves, weights, minlength=tree.n_leaves))
+    is_left_larger = sizes[tree.left] >= sizes[tree.right]
     return tree.retested(
         {
-            node: _settled_test(tree, node, test, around, columns[test.feature])
+            node: _settled_test(
+                test, node, around, columns[test.feature], is_left_larger=bool(is_left_larger[node])
+            )
             for node, test in tree.tests.items()
         }
     )
 
 
-def _settled_test(tree: Tree, node: int, test: Test, around: NodeValues, column: Column) -> Test:
-    is_left_larger = bool(tree.size[tree.left[node]] >= tree.size[tree.right[node]])
+def _settled_test(
+    test: Test, node: int, around: NodeValues, column: Column, *, is_left_larger: bool
+) -> Test:
     missing = test.missing if around.n_missing[node] else is_left_larger
     if test.values is not None:
         codes = test.values
