@@ -14,7 +14,10 @@ from spexplain import CART, SpexClique, SpexGraph
 from spexplain.tree import LEAF
 from strategies import adjacencies_for, labels_for
 
-pytestmark = pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning"),
+    pytest.mark.filterwarnings("ignore::spexplain.exceptions.LostClusterWarning"),
+]
 LIMITS = st.fixed_dictionaries(
     {"n_leaves": st.integers(1, 7), "max_depth": st.none() | st.integers(1, 3)},
     optional={"min_samples_leaf": st.integers(1, 3)},

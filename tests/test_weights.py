@@ -71,7 +71,10 @@ CASES = {
     "best": (BestTree, {"n_leaves": 4}),
 }
 OF_A_GRAPH = {"given graph": SpexGraph, "cut of a given graph": NonUniformCut}
-pytestmark = pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning"),
+    pytest.mark.filterwarnings("ignore::spexplain.exceptions.LostClusterWarning"),
+]
 few = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 

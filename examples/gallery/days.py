@@ -25,7 +25,7 @@ def year(seed: int = 0) -> pd.DataFrame:
 def main(picture: str) -> None:
     """Cluster the days and draw the mean day of every leaf."""
     load = year()
-    explainer = BestTree(4, reference="kmeans", random_state=0).fit(load)
+    explainer = BestTree(4, reference="kmeans", goal="agreement", random_state=0).fit(load)
     print(explainer.to_text())
 
     figure, ax = plt.subplots(figsize=(7, 2.8), layout="constrained")

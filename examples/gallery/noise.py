@@ -19,7 +19,7 @@ def main(picture: str) -> None:
 
     figure, axes = plt.subplots(1, 2, figsize=(7, 2.9), layout="constrained")
     for ax, policy, n_leaves in zip(axes, ("ignore", "cluster"), (3, 6), strict=True):
-        explainer = BestTree(noise=policy, n_leaves=n_leaves).fit(X, clusters)
+        explainer = BestTree(noise=policy, n_leaves=n_leaves, goal="agreement").fit(X, clusters)
         explainer.plot_cuts(ax=ax, features=[0, 1])
         ax.get_legend().remove()
         ax.set_title(f'noise="{policy}": {n_leaves} leaves', fontsize=9)

@@ -15,7 +15,7 @@ def main(picture: str) -> None:
     photo = load_sample_image("flower.jpg")[::4, ::4]
     colors = photo.reshape(-1, 3).astype(float)
     clusters = KMeans(6, n_init=2, random_state=0).fit_predict(colors)
-    explainer = BestTree(exchange="none").fit(colors, clusters)
+    explainer = BestTree(goal="agreement", exchange="none").fit(colors, clusters)
     print(explainer.to_text(["red", "green", "blue"]))
 
     figure, axes = plt.subplots(1, 3, figsize=(7, 1.9), layout="constrained")

@@ -12,7 +12,10 @@ from spexplain import BestTree, KernelIMM
 def main(picture: str) -> None:
     """Explain two circles with three leaves of either kind."""
     X, circles = make_circles(300, noise=0.05, factor=0.3, random_state=0)
-    methods = (BestTree(n_leaves=3), KernelIMM(n_leaves=3, gamma=2.0, expand="mistakes"))
+    methods = (
+        BestTree(n_leaves=3, goal="agreement"),
+        KernelIMM(n_leaves=3, gamma=2.0, expand="mistakes"),
+    )
     figure, axes = plt.subplots(1, 2, figsize=(7, 3.2), layout="constrained")
     for ax, method in zip(axes, methods, strict=True):
         right = np.mean(method.fit(X, circles).predict_reference(X) == circles)

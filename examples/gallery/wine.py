@@ -16,7 +16,7 @@ def main(picture: str) -> None:
     clusters = KMeans(3, n_init=10, random_state=0).fit_predict(
         StandardScaler().fit_transform(wine.data)
     )
-    explainer = BestTree(random_state=0).fit(wine.data, clusters)
+    explainer = BestTree(goal="agreement", random_state=0).fit(wine.data, clusters)
     print(explainer.to_text())
     print(f"agreement {explainer.agreement_:.3f}")
     figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
