@@ -38,6 +38,7 @@ from strategies import labels_for
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning"),
+    pytest.mark.filterwarnings("ignore::spexplain.exceptions.LostClusterWarning"),
     pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names:UserWarning"),
 ]
 ESTIMATORS = [

@@ -354,8 +354,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             around = searched.table.node_values(tree)
             more["training"] = replace(training, searched=tree)
             more["leaves"] = around.leaves if searched.table is table else None
-            tests = settled(tree, searched.table, around, searched.weights.values)
-            return retold(tests, grown_as, **more)
+            return retold(
+                settled(tree, searched.table, around, searched.weights.values), grown_as, **more
+            )
 
         grown_as = SearchedTree(tree, views)
         final = grown = explained(grown_as)
