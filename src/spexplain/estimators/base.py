@@ -310,13 +310,11 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.__dict__.pop("rounding_", None)
         table, names = self._read(X)
         self._table = table
-        columns = self._column_numbers()
         weights = table.weights(sample_weight)
         with self._stage("reference"):
             reference = self._reference(table, y, weights=weights, **given)
-        if self.features is None:
-            # A column that is equal to clusters that were found in the table explains them best.
-            columns = self._without_ids(table, columns, None if y is None else reference)
+        # A column that is equal to clusters that were found in the table explains them best.
+        columns = self._searched_columns(table, None if y is None else reference)
         n_leaves = self._checked_leaves(reference, len(table), is_given=y is not None)
         searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
@@ -498,6 +496,13 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         rows = self._rows_to_search(HostTable(table), training.reference, training.weights)
         return self._objective(rows.table.values, rows.reference, rows.weights)
 
+    def _searched_columns(self, table: Table, reference: Reference | None) -> Ints:
+        """Return the columns that cuts may use: those that were asked for, or all that explain something."""
+        columns = self._column_numbers()
+        return (
+            columns if self.features is not None else self._without_ids(table, columns, reference)
+        )
+
     def _without_ids(self, table: Table, columns: Ints, reference: Reference | None) -> Ints:
         """Return the columns without row numbers, names of rows and copies of the labels, and say so."""
         codes = None if reference is None else reference.codes
@@ -509,7 +514,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             warnings.warn(
                 f"Column {table.columns[each].name!r} is left out: {reason}; name it in features= to use it.",
                 ColumnWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         return kept
 
