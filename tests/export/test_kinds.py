@@ -94,8 +94,11 @@ def test_json(sample):
     text = to_json(model)
     again = from_json(text).explanation_
     assert again.tree == model.tree
-    assert again.fields == model.fields
-    for ours, theirs in zip(model.fields, again.fields, strict=True):
+    for number, (ours, theirs) in enumerate(zip(model.fields, again.fields, strict=True)):
+        if number not in model.used:  # nobody else's business
+            assert theirs == replace(ours, categories=())
+            continue
+        assert ours == theirs
         assert [type(each) for each in ours.categories] == [
             type(each) for each in theirs.categories
         ]

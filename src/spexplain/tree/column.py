@@ -204,7 +204,7 @@ def number(x: float) -> str:
     if x == 0:
         return "0"
     if not isfinite(x) or not 1e-6 <= abs(x) < 1e15:
-        return repr(x) if "e" in repr(x) or not isfinite(x) else f"{Decimal(repr(x)):g}"
+        return repr(x).removesuffix(".0")
     return np.format_float_positional(x, trim="-")
 
 
