@@ -320,12 +320,13 @@ def leaf_series(block: Any, tested: Tested) -> Any:
 
 def values_at_tests(block: Any, columns: list[int], tree: Tree) -> NodeValues:
     """Return which values of a block meet the tests of a tree over some of its columns."""
-    return node_values(as_matrix(block)[:, columns], tree)
+    found = node_values(as_matrix(block)[:, columns], tree)
+    return found._replace(leaves=None)  # one for every row, which nobody asked for
 
 
 def merge_values(parts: list[NodeValues]) -> NodeValues:
     """Return which values of several blocks meet the tests of a tree."""
-    below, above, lower_below, lower_above, n_missing, present = zip(*parts, strict=True)
+    below, above, lower_below, lower_above, n_missing, present, _ = zip(*parts, strict=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # where no block has a value
         greatest = [np.nanmax(each, axis=0) for each in (below, lower_below)]
