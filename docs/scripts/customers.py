@@ -1,8 +1,8 @@
 """Make the table of customers of the analysts' page: python docs/scripts/customers.py customers.csv.
 
 The shop and its 2,400 customers are invented. Five habits of buying are mixed in, and some customers
-follow none. Columns are what a data warehouse usually has: counts, euro amounts, days since a date,
-and a category written as columns of 0 and 1.
+follow none. Columns are what a data warehouse usually has: a number of the customer, counts, euro
+amounts, dates and a category.
 """
 
 import sys
@@ -58,20 +58,18 @@ def customers(n_customers: int = 2400, seed: int = 0) -> Any:
     return pd.DataFrame(columns)
 
 
-def numbers(table: Any) -> Any:
-    """Return what a tree can ask about: days instead of dates, 0 or 1 instead of categories.
+def habits(table: Any) -> Any:
+    """Return the habits of the customers as numbers, for a clustering that measures distances.
 
     Parameters
     ----------
     table : DataFrame
         As `customers` makes it.
     """
-    import pandas as pd
-
-    ready = table[["orders_12m", "basket_eur", "return_share", "discount_share"]].copy()
+    found = table[["orders_12m", "basket_eur", "return_share", "discount_share"]].copy()
     for name in ("first_order", "last_order"):
-        ready[f"days_since_{name}"] = [(TODAY - each).days for each in table[name]]
-    return ready.join(pd.get_dummies(table["channel"], prefix="channel", dtype=int))
+        found[f"days_since_{name}"] = [(TODAY - each).days for each in table[name]]
+    return found
 
 
 if __name__ == "__main__":
