@@ -89,7 +89,11 @@ LEFT_OUT = (
     f"for the objective is left out on {', '.join(LARGE)}, and so is any of exkmc, which with one leaf per "
     "cluster is the tree of imm."
 )
-SUMMARY = {"sklearn-tree": "scikit-learn's tree", "spex-clique": "SpexClique", "best": "BestTree (agreement)"}
+SUMMARY = {
+    "sklearn-tree": "scikit-learn's tree",
+    "spex-clique": "SpexClique",
+    "best": "BestTree (agreement)",
+}
 
 
 class Row(NamedTuple):
