@@ -20,9 +20,9 @@ PICTURES = {
     "compare_methods.py": "(spectral clusters)       1.000",
 }
 REPORTS = {
-    "penguins.py": "flipper_length_mm ≤ 206 and (bill_length_mm ≤ 45 or missing)",
-    "cd_shop.py": "last_order before 1997-08-01 and spent ≤ 46",
-    "wage_survey.py": "21%      age ≤ 28 and wage ≤ 454",
+    "penguins.py": "island = Dream and (bill_length_mm > 42.3 or missing)",
+    "cd_shop.py": "last_order before 1997-09-01 and spent ≤ 43",
+    "wage_survey.py": "21%      age ≤ 28 and wage ≤ 453",
     "loan_answers.py": "no_mortgage_before = 0\n├─ yes: more_than_12_years_of_school = 0",
     "newsgroup_words.py": '97% of cluster  5: contains "hockey"',
     "mixture_of_wines.py": "64 wines, 82% group 0: color_intensity ≤ 3.8",
