@@ -152,9 +152,7 @@ def test_models_that_refuse_missing_values(database, is_flat, monkeypatch):
     predict = function(to_python(model))
     assert [predict(row) for row in rows[:4]] == expected[:4]
     for row in rows[4:]:
-        with pytest.raises(
-            ValueError, match=r"^row has no value that was seen in training in"
-        ):
+        with pytest.raises(ValueError, match=r"^row has no value that was seen in training in"):
             predict(row)
 
 
