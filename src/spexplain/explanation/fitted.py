@@ -555,7 +555,7 @@ class FittedModel(ABC):
     ) -> str:
         """Return the tree as a CASE expression, a query or a view.
 
-        A row whose value is missing (NULL or NaN) where a test needs it gets NULL.
+        Missing values (NULL, or NaN) go where each test sends them; with ``missing="error"`` such rows get NULL.
 
         Parameters
         ----------
