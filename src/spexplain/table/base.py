@@ -190,6 +190,15 @@ class Table(Rows):
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree; see `NodeValues`."""
 
+    def _about_columns(self, columns: Sequence[int]) -> dict[str, Any]:
+        """Return names, kinds and meaning of some columns, as fields of a table of only these."""
+        names, kinds, described = self.names, self.kinds, self.described
+        return {
+            "names": None if names is None else tuple(names[each] for each in columns),
+            "kinds": kinds if isinstance(kinds, str) else tuple(kinds[each] for each in columns),
+            "described": None if described is None else tuple(described[each] for each in columns),
+        }
+
     def column_numbers(self, features: Any) -> Ints:
         """Return the numbers of columns that are given by number or name; of all for None."""
         return column_numbers(features, self.names, self.shape[1])

@@ -97,17 +97,8 @@ class HostTable(Table):
         if len(columns) == self.shape[1]:
             return self
         chosen = list(columns)
-        names = None if self.names is None else tuple(self.names[each] for each in chosen)
-        kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
-        described = None if self.described is None else tuple(self.described[i] for i in chosen)
-        return replace(
-            self,
-            values=self.values[:, chosen],
-            names=names,
-            kinds=kinds,
-            seen=None,
-            described=described,
-        )
+        about = self._about_columns(chosen)
+        return replace(self, values=self.values[:, chosen], seen=None, **about)
 
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
         """Return the table under names that the caller gave; of words, if a text vectorizer did."""
@@ -268,9 +259,7 @@ class TestedRows(Rows):
 
     def leaves(self, tree: Tree) -> Ints:
         """Return the leaf id of every row."""
-        place = np.zeros(self.n_columns, dtype=np.int64)
-        place[list(self.tested)] = np.arange(len(self.tested))
-        return tree.renumbered(place, max(1, len(self.tested))).apply(self.values)
+        return tree.over(self.tested).apply(self.values)
 
     def to_host(self, what: str = "", instead: str = "") -> Matrix:
         """Return the values, NaN in columns that are not known."""

@@ -167,7 +167,7 @@ class LazyRows(Rows):
     def leaves(self, tree: Tree) -> Any:
         """Return the leaf id of every row as a Dask array."""
         rows, columns = self.collection, self.columns
-        compact = _over(tree, [place for place, _ in columns])
+        compact = tree.over([place for place, _ in columns])
         options = self.by_name, self.as_objects, self.allow_missing
         if not hasattr(rows, "to_dask_array"):
             tested = worker.Tested(compact, columns, *options)
@@ -186,13 +186,6 @@ class LazyRows(Rows):
     def to_host(self, what: str = "This", instead: str = _FOR_TRAINING_ROWS) -> Matrix:
         """Say what to do instead."""
         return _refuse_whole(what, instead)
-
-
-def _over(tree: Tree, columns: Sequence[int]) -> Tree:
-    """Return a tree over some columns of its table only."""
-    place = np.zeros(tree.n_features, dtype=np.int64)
-    place[list(columns)] = np.arange(len(columns))
-    return tree.renumbered(place, max(1, len(columns)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -361,7 +354,7 @@ class PartitionedTable(Table):
         """Return partitions with the columns that a tree tests, the tree over them, and where they stand."""
         tested = sorted({test.feature for test in tree.tests.values()})
         blocks, places = self.read(tested or [0])
-        return blocks, _over(tree, tested), [places[column] for column in tested or [0]]
+        return blocks, tree.over(tested), [places[column] for column in tested or [0]]
 
     def weights(self, sample_weight: Any) -> Floats | None:
         """Return the weights of the rows, in memory; None where all are one."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
 from spexplain.exceptions import NoiseWarning, quoted, quoted_list, warn_caller
+from spexplain.table.columns import is_missing
 from spexplain.table.places import is_collection, on_host
 
 NOISE = -1
@@ -306,13 +307,5 @@ def missing_labels(labels: Array) -> Bools:
     if labels.dtype.kind == "f":
         return np.asarray(np.isnan(labels))
     if labels.dtype.kind == "O":
-        # NaN and pandas' NA differ from themselves (or refuse to say); None is None.
-        return np.array([each is None or _is_na(each) for each in labels], dtype=np.bool_)
+        return np.array([is_missing(each) for each in labels], dtype=np.bool_)
     return np.zeros(len(labels), dtype=np.bool_)
-
-
-def _is_na(label: Any) -> bool:
-    try:
-        return bool(label != label)  # noqa: PLR0124
-    except TypeError:
-        return True

@@ -78,9 +78,9 @@ class SparseTable(Table):
         if len(columns) == self.shape[1]:
             return self
         chosen = list(columns)
-        names = None if self.names is None else tuple(self.names[each] for each in chosen)
-        kinds = self.kinds if isinstance(self.kinds, str) else tuple(self.kinds[i] for i in chosen)
-        return replace(self, values=self.values[:, chosen], names=names, kinds=kinds)
+        about = self._about_columns(chosen)
+        about.pop("described")  # entries are numbers, none of them missing
+        return replace(self, values=self.values[:, chosen], **about)
 
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
         """Return the table under names that the caller gave; of words, if a text vectorizer did."""
@@ -313,9 +313,7 @@ def leaves_of(tree: Tree, X: Any) -> Ints:
     if not is_sparse(X):
         return tree.apply(X)
     tested = np.unique(tree.feature[tree.feature != LEAF])
-    place = np.zeros(X.shape[1], dtype=np.int64)
-    place[tested] = np.arange(len(tested))
-    narrow = replace(tree, feature=np.where(tree.feature == LEAF, LEAF, place[tree.feature]))
+    narrow = tree.over(tested.tolist())
     chosen = X[:, tested]
     step = max(1, _BLOCK // max(1, len(tested)))
     parts = [

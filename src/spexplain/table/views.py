@@ -8,7 +8,6 @@ Categories are searched as sets (`CategoryColumn`), or one by one as columns of 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -198,11 +197,6 @@ class SearchColumns:
             for node, test in sets.items()
         }
         return wider, tree.retested(tests, len(wider.views))
-
-    @cached_property
-    def n_columns(self) -> int:
-        """Number of columns that tests of trees over the views may name."""
-        return len(self.views) + len(self.categories)
 
 
 class SearchedTree(NamedTuple):

@@ -1,6 +1,6 @@
 """The finished tree: immutable arrays, nodes in birth order, every inner node a test of one column."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -332,6 +332,12 @@ class Tree:
         inner = self.feature != LEAF
         arrays["feature"] = np.where(inner, columns[self.feature], LEAF)
         return type(self)(n_features=n_features, values=self.values, **arrays)
+
+    def over(self, columns: Sequence[int]) -> Self:
+        """Return the tree for rows of which only some columns are there, tested ones among them."""
+        place = np.zeros(self.n_features, dtype=np.int64)
+        place[list(columns)] = np.arange(len(columns))
+        return self.renumbered(place, max(1, len(columns)))
 
     def retested(self, tests: Mapping[int, Test], n_features: int | None = None) -> Self:
         """Return the tree with other tests of some inner nodes, perhaps for a table of other columns."""
