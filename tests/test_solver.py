@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loose_trees import table
@@ -64,6 +64,8 @@ def solved(X, score, n_leaves, depth, least=1, budget=None):
     least=st.integers(1, 3),
     is_weighted=st.booleans(),
 )
+@example(seed=0, goal="conductance", size=(4, 3), least=1, is_weighted=False)
+@example(seed=0, goal="agreement", size=(4, 3), least=3, is_weighted=True)
 @settings(max_examples=60, deadline=None)
 def test_equals_exhaustive_search(seed, goal, size, least, is_weighted):
     n_leaves, depth = size

@@ -108,7 +108,11 @@ class Solver:
         known : float
             Only better trees are wanted.
         """
-        n_leaves = min(n_leaves, 2 ** min(depth, 30), max(stop - start, 1))
+        n_leaves = min(n_leaves, 2 ** min(depth, 30))
+        if n_leaves > stop - start:
+            if self.score.kind != LARGEST:
+                return Solved(-np.inf, -np.inf, None)
+            n_leaves = max(stop - start, 1)
         if n_leaves == 1:
             return self._leaf(orders, start, stop)
         if n_leaves == 2:
@@ -377,7 +381,9 @@ class _Node:
             sides = [max(sides[0], bounds[0]), max(sides[1], bounds[1])]
             both = max(both, sum(bounds))
             value = left.value + right.value
-            if value > self.best + 1e-11 * abs(value) and left.tree and right.tree:
+            if not (left.tree and right.tree):
+                continue
+            if value > self.best + 1e-11 * abs(value):
                 low, high = rows[place - 1], rows[place]
                 test = self.solver._test(np.array([order, low, high]))
                 self.best, self.tree = value, Subtree(NEW, test, (left.tree, right.tree))
