@@ -319,7 +319,9 @@ def _round_date(low: float, high: float, zone: str | None) -> float:
         start = np.datetime64(middle, "us").astype(f"datetime64[{unit}]")
         found = []
         for step in (0, 1):
-            wall = int((start + np.timedelta64(step, unit)).astype("datetime64[us]").astype(np.int64))
+            wall = int(
+                (start + np.timedelta64(step, unit)).astype("datetime64[us]").astype(np.int64)
+            )
             moment = _instant(wall, zone)
             if low < moment <= high:
                 found.append((abs(wall - middle), moment))
