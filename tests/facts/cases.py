@@ -38,7 +38,7 @@ def iris_explainer():
 def iris_summary(**options):
     explainer, X, names = iris_explainer()
     given = {"names": names, "path": explainer.path_, "method": "SpexClique"}
-    return summarize(explainer._grown, X, **given, **options)
+    return summarize(explainer.explanation_, X, **given, **options)
 
 
 def hostile_summary(with_rows=True):

@@ -55,7 +55,7 @@ def test_the_own_score_is_the_grown_one_and_not_above_the_runner_up(case):
 def test_methods(estimator):
     iris = datasets.load("iris")
     fitted = estimator.fit(iris.data, iris.target)
-    record = fitted._grown
+    record = fitted.explanation_
     objective = fitted._objective(iris.data, record.reference)
     found = runner_ups(fitted.tree_, iris.data, objective)
     inner = np.flatnonzero(fitted.tree_.feature != LEAF)
@@ -69,6 +69,6 @@ def test_methods(estimator):
 def test_only_the_columns_that_cuts_may_use():
     iris = datasets.load("iris")
     fitted = SpexClique(features=[0, 2]).fit(iris.data, iris.target)
-    objective = fitted._objective(iris.data, fitted._grown.reference)
+    objective = fitted._objective(iris.data, fitted.explanation_.reference)
     found = runner_ups(fitted.tree_, iris.data, objective, columns=np.array([0, 2]))
     assert {second.cut.feature for second in found.values()} <= {0, 2}

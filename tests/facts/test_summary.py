@@ -92,7 +92,7 @@ def test_only_the_most_different_features_of_many_are_described():
     X = rng.normal(size=(60, 40))
     labels = (X[:, 30] > 0).astype(int)
     X[:, 7] += 3 * labels
-    summary = summarize(CART().fit(X, labels)._grown, X, detail=Detail(max_features=3))
+    summary = summarize(CART().fit(X, labels).explanation_, X, detail=Detail(max_features=3))
     for leaf in summary["leaves"]:
         assert len(leaf["profile"]) == 3
         assert {30, 7} <= {each["feature"] for each in leaf["profile"]}
@@ -328,18 +328,18 @@ def test_hostile_names_are_kept_as_they_are():
 def test_other_rows_are_refused():
     explainer, X, _ = iris_explainer()
     with pytest.raises(ValueError, match="the 150 training rows"):
-        summarize(explainer._grown, X[:10])
+        summarize(explainer.explanation_, X[:10])
     with pytest.raises(ValueError, match="fall into other leaves"):
-        summarize(explainer._grown, X[::-1])
+        summarize(explainer.explanation_, X[::-1])
     with pytest.raises(ValueError, match="feature_names has 1 entries"):
-        summarize(explainer._grown, X, names=["a"])
+        summarize(explainer.explanation_, X, names=["a"])
 
 
 @pytest.mark.parametrize("estimator", [IMM(), SpexKNN(3, n_neighbors=5)])
 def test_importances(estimator):
     explainer, X, _ = iris_explainer()
     fitted = estimator.fit(X, explainer.reference_labels_)
-    record = fitted._grown
+    record = fitted.explanation_
     importances = feature_importances(fitted.tree_, record.node_counts)
     assert importances.sum() == pytest.approx(1.0)
     by_name = {each["feature"]: each["importance"] for each in summarize(record)["features"]}
@@ -354,7 +354,7 @@ def test_importances_of_cart_are_those_of_scikit_learn():
     labels[X[:, 2] > 0.3] = 0
     theirs = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, labels)
     ours = CART(n_leaves=6).fit(X, labels)
-    importances = feature_importances(ours.tree_, ours._grown.node_counts)
+    importances = feature_importances(ours.tree_, ours.explanation_.node_counts)
     assert importances == pytest.approx(theirs.feature_importances_)
 
 

@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 
 from spexplain.exceptions import NoiseWarning
-from spexplain.table.reference import Reference
+from spexplain.explanation.explanation import majority_codes
+from spexplain.table.reference import Reference, labels_of_codes
 
 
 def commonest(reference: Reference, leaf_ids: list[int]) -> list:
     counts = reference.counts(np.array(leaf_ids), max(leaf_ids) + 1)
-    return reference.majority(counts).tolist()
+    return labels_of_codes(reference.classes, majority_codes(counts)).tolist()
 
 
 def test_codes_follow_the_sorted_labels():

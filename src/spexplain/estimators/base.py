@@ -1,6 +1,5 @@
 """What all estimators share: their parameters, and the one walk from a table to an explanation."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -25,7 +24,12 @@ from spexplain.estimators.weights import (
     searched_rows,
     weighted_scales,
 )
-from spexplain.exceptions import ClusterCountWarning, ColumnWarning, LeafCountWarning
+from spexplain.exceptions import (
+    ClusterCountWarning,
+    ColumnWarning,
+    LeafCountWarning,
+    warn_caller,
+)
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
 from spexplain.explanation.path import AUTO_LEAVES_PER_CLUSTER, plateau
@@ -418,12 +422,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         settings: dict[str, Any] = self.get_params(deep=False)
         return {name: each for name, each in settings.items() if name != "feature_names"}
 
-    @property
-    def _grown(self) -> Explanation:
-        """The explanation of the tree as it was grown, before "auto" or a refinement changed it."""
-        final = self._fitted()
-        return final if final.grown is None else final.grown
-
     def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
         """Return the cluster that each node stands for while it is a leaf: its commonest.
 
@@ -511,20 +509,18 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         if not len(kept):  # nothing else would be left
             return columns
         for each, reason in suspects.items():
-            warnings.warn(
+            warn_caller(
                 f"Column {table.columns[each].name!r} is left out: {reason}; name it in features= to use it.",
                 ColumnWarning,
-                stacklevel=6,
             )
         return kept
 
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:
             found = "1 leaf" if self.n_leaves_ == 1 else f"{self.n_leaves_} leaves"
-            warnings.warn(
+            warn_caller(
                 f"The tree has {found} instead of {n_leaves}: no other valid cut was left.",
                 LeafCountWarning,
-                stacklevel=5,
             )
 
     def _check_parameters(self) -> None:
@@ -575,10 +571,9 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         default = signature(type(self)).parameters["n_clusters"].default
         n_labels = reference.n_clusters + int(reference.has_noise)
         if self.n_clusters not in (default, reference.n_clusters, n_labels):
-            warnings.warn(
+            warn_caller(
                 f"n_clusters={self.n_clusters} is not used: y has {reference.n_clusters} clusters.",
                 ClusterCountWarning,
-                stacklevel=6,
             )
 
     def _checked_leaves(self, reference: Reference | None, n_rows: int, *, is_given: bool) -> int:

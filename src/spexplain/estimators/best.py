@@ -1,7 +1,6 @@
 """The best tree of a given size by a chosen goal: several starts, local search, exact solutions and a proof."""
 
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, Unpack
@@ -15,7 +14,7 @@ from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.estimators.spex import clique_graph
 from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
-from spexplain.exceptions import LostClusterWarning
+from spexplain.exceptions import LostClusterWarning, warn_caller
 from spexplain.explanation import Explanation
 from spexplain.explanation.explanation import majority_codes
 from spexplain.facts.certificates import Certificate
@@ -352,9 +351,7 @@ class BestTree(Explainer):
         lost, classes = self.unexplained_clusters_, self.explanation_.classes
         if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
             named = [one_line(str(label)) for label in lost]
-            warnings.warn(
-                lost_text(named, self._leaves_for_all()), LostClusterWarning, stacklevel=4
-            )
+            warn_caller(lost_text(named, self._leaves_for_all()), LostClusterWarning)
         return self
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:

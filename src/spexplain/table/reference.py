@@ -150,14 +150,6 @@ class Reference:
         flat = np.bincount(cells, minlength=n_leaves * self.n_clusters)
         return flat.reshape(n_leaves, self.n_clusters).astype(np.int64)
 
-    def majority(self, counts: Ints) -> Array:
-        """Return the commonest label of each leaf, ties to the lowest; -1 where a leaf has no clustered row."""
-        if not self.n_clusters:
-            return np.full(len(counts), NOISE)
-        winners = self.classes[counts.argmax(axis=1)]
-        only_noise = counts.sum(axis=1) == 0
-        return np.where(only_noise, NOISE, winners) if only_noise.any() else winners
-
 
 def labels_of_codes(classes: Array, codes: Ints) -> Array:
     """Return the label of every code; noise is -1 among numbers, "-1" among texts, and None among others.

@@ -87,7 +87,7 @@ def test_trees_of_all_sizes(n_leaves):
     labels = rng.integers(0, 9, size=300)
     explainer = CART(n_leaves=n_leaves).fit(X, labels)
     names = [f"a rather long feature name {column}" for column in range(5)]
-    check_tree(plot_tree(summarize(explainer._grown, names=names)))
+    check_tree(plot_tree(summarize(explainer.explanation_, names=names)))
 
 
 def test_tree_in_given_axes():
@@ -104,10 +104,10 @@ def test_path():
     ax = drawn(plot_path(iris_summary()))
     assert ax.get_ylabel().startswith("fidelity")
     knn = SpexKNN(3).fit(iris_explainer()[1])
-    ax = drawn(plot_path(summarize(knn._grown, path=knn.path_)))
+    ax = drawn(plot_path(summarize(knn.explanation_, path=knn.path_)))
     assert ax.get_ylabel() == "objective"
     with pytest.raises(ValueError, match="has no path"):
-        plot_path(summarize(knn._grown))
+        plot_path(summarize(knn.explanation_))
 
 
 def test_profiles():
@@ -115,7 +115,7 @@ def test_profiles():
     assert len(ax.get_xticklabels()) == 2
     assert len(ax.texts) == 6
     with pytest.raises(ValueError, match="without the training rows"):
-        plot_profiles(summarize(iris_explainer()[0]._grown))
+        plot_profiles(summarize(iris_explainer()[0].explanation_))
 
 
 def test_cuts():
@@ -182,7 +182,7 @@ def test_odd_trees(case):
 def test_many_clusters():
     X = np.arange(40.0)[:, None]
     explainer = CART(n_leaves=40).fit(X, np.arange(40))
-    check_tree(plot_tree(summarize(explainer._grown)))
+    check_tree(plot_tree(summarize(explainer.explanation_)))
     ax = drawn(plot_cuts(X, explainer.tree_))
     assert "and 19 more" in texts(ax)
 

@@ -41,7 +41,7 @@ def fitted(estimator: Any, X: Any, y: Any = None, **more: Any) -> Summary:
     estimator.fit(X, y)
     more.setdefault("path", estimator.path_)
     return summarize(
-        estimator._grown,
+        estimator.explanation_,
         X,
         method=type(estimator).__name__,
         parameters=estimator.get_params(),
@@ -60,7 +60,7 @@ def iris_fit() -> tuple[SpexClique, np.ndarray, list[str]]:
 def iris() -> Summary:
     explainer, X, names = iris_fit()
     return summarize(
-        explainer._grown,
+        explainer.explanation_,
         X,
         names=names,
         path=explainer.path_,
@@ -72,7 +72,7 @@ def iris() -> Summary:
 
 @cache
 def without_rows() -> Summary:
-    return summarize(iris_fit()[0]._grown)
+    return summarize(iris_fit()[0].explanation_)
 
 
 @cache

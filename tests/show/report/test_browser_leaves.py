@@ -116,7 +116,9 @@ def test_slider_shows_tree_fidelity_and_price_together(visit):
         assert page.locator("#now-depth").inner_text() == str(tree["depth"])
         shown = page.locator("#tree-list .leaf-name:visible").all_inner_texts()
         assert shown == [f"Leaf {leaf}" for leaf in range(tree["n_leaves"])]
-        smaller = summarize(iris_fit()[0]._grown.truncate(tree["n_leaves"]), names=iris_fit()[2])
+        smaller = summarize(
+            iris_fit()[0].explanation_.truncate(tree["n_leaves"]), names=iris_fit()[2]
+        )
         rules = page.locator("#rules-smaller td.rule").all_inner_texts()
         assert rules == [leaf["rule"] for leaf in smaller["leaves"]]
         sizes = page.locator("#tree-list .line:visible:has(.leaf-name:visible) .rows")

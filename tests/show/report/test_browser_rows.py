@@ -51,7 +51,7 @@ def test_tried_rows_agree_with_predict(visit, dtype):
     X = random.normal(size=(300, 5)).astype(dtype)
     names = [f"column {at}" for at in range(5)]
     explainer = SpexClique(n_leaves=12).fit(X, (X > 0) @ np.array([1, 2, 4, 0, 0]))
-    page = visit(summarize(explainer._grown, X, names=names)).page
+    page = visit(summarize(explainer.explanation_, X, names=names)).page
     features = used_features(page, names)
     rows = rows_at(explainer.tree_, features, random)
     texts = [[repr(float(x)) for x in row[features]] for row in rows]

@@ -189,7 +189,7 @@ def test_size_hardly_grows_with_rows():
     for n_rows in (2_000, 20_000):
         X = random.normal(size=(n_rows, 30)).astype(np.float32)
         explainer = SpexClique(n_leaves=10).fit(X, (X[:, 0] > 0) + 2 * (X[:, 1] > 0))
-        sizes.append(len(render(summarize(explainer._grown, X))))
+        sizes.append(len(render(summarize(explainer.explanation_, X))))
     assert sizes[1] < 1.1 * sizes[0]
 
 
