@@ -47,7 +47,7 @@ _NEEDS_ROWS = (
     "Telling columns and typical rows need the training rows, which this model does not hold; ask the fitted "
     "estimator."
 )
-_NEEDS_COUNTS = "How many rows of each cluster are in every leaf is not stored in this model, so only rules and sizes are known."
+_NEEDS_COUNTS = "How many rows of each cluster every leaf has is not stored in this model, so only rules and leaves are known."
 
 
 def segment_facts(
