@@ -8,6 +8,7 @@ import typer
 from spexplain.cli.errors import UserError, usage_error
 from spexplain.cli.options import (
     STDOUT,
+    AnswerOptions,
     ClusteringOptions,
     ColumnOptions,
     Data,
@@ -45,6 +46,7 @@ def explain(
     method: Method = "best",
     tree: TreeOptions,
     columns: ColumnOptions,
+    answers: AnswerOptions,
     files: FileOptions,
     force: Force = False,
     reading: ReadingOptions,
@@ -60,7 +62,7 @@ def explain(
     from spexplain.cli import fitting
     from spexplain.cli.columns import read_table
     from spexplain.cli.read import opened
-    from spexplain.cli.terminal import Terminal, write_json
+    from spexplain.cli.terminal import Terminal, segment_lines, write_json
 
     fitting.check_clustering(clustering)
     fitting.n_leaves_of(tree)
@@ -71,13 +73,17 @@ def explain(
         unfitted = fitting.estimator_of(method, table, clustering, tree)
         estimator, seconds = fitting.fit(unfitted, table, clustering, terminal)
         summary = estimator.outline()
+        segments = estimator.segments(output="records") if answers.segments else None
         if outputs.paths:
             with terminal.stage("Writing"):
                 _write(outputs, files, estimator)
     if format == "json":
-        write_json(_document(data, summary, table, seconds, outputs, terminal))
+        document = _document(data, summary, table, seconds, outputs, terminal)
+        write_json(document if segments is None else document | {"segments": segments})
     else:
         _show(summary, data, clustering, terminal)
+        if segments is not None:
+            terminal.show("", *segment_lines(summary, segments, terminal.out.width), wrap=True)
     for path in outputs.paths.values():
         if path != STDOUT:
             terminal.say(f"Wrote {path}")

@@ -42,6 +42,7 @@ _clusters = partial(_option, panel="What to explain")
 _tree = partial(_option, panel="The tree")
 _files = partial(_option, panel="Files to write")
 _messages = partial(_option, panel="Messages")
+_answers = partial(_option, panel="What is said")
 
 
 def _remember_debug(ctx: typer.Context, asked: bool) -> bool:
@@ -344,6 +345,19 @@ class MessageOptions:
     debug: Annotated[
         bool,
         _messages("--debug", callback=_remember_debug, help="Show the traceback of a failure."),
+    ] = False
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """What `explain` says beside the tree."""
+
+    segments: Annotated[
+        bool,
+        _answers(
+            "--segments",
+            help="One record per cluster: its rule, how well it fits, what its rows are like.",
+        ),
     ] = False
 
 

@@ -19,7 +19,7 @@ from spexplain.messages import counted, one_line
 
 if TYPE_CHECKING:
     from spexplain.facts import Summary
-    from spexplain.facts.schema import ConditionFacts, LeafFacts, NodeFacts
+    from spexplain.facts.schema import ConditionFacts, LeafFacts, NodeFacts, SegmentFacts
     from spexplain.tree import Column, Region
 
     Columns: TypeAlias = Mapping[int, Column]
@@ -328,6 +328,33 @@ def rule_lines(leaf: "LeafFacts", columns: "Columns", width: int) -> list[str]:
             line = text if not lines else f"and {text}"
             lines += _wrapped(line, width) if " or " in text or "{" in text else [line]
     return lines
+
+
+def segment_lines(summary: "Summary", segments: "list[SegmentFacts]", width: int) -> Iterator[Text]:
+    """Give the records of the clusters, one paragraph each."""
+    from spexplain.show.palette import colors
+
+    reference = summary["reference"]
+    palette = colors(summary["n_leaves"] if reference is None else len(reference["labels"]))
+    for number, facts in enumerate(segments):
+        if number:
+            yield Text("")
+        first, *others = facts["sentences"]
+        head = Text("● ", style=palette[facts["code"] or 0])
+        name = one_line(facts["name"])
+        head.append(name, style="default bold")
+        told = first.removeprefix(facts["name"])
+        lines = _wrapped(f"{name}{told}", width - 2)
+        head.append(lines[0].removeprefix(name), style="default")
+        yield head
+        for line in lines[1:]:
+            yield Text(f"  {line}")
+        for sentence in others:
+            for line in _wrapped(sentence, width - 2):
+                yield Text(f"  {line}", style="dim" if sentence.startswith("Nearest") else "")
+    for note in dict.fromkeys(each["note"] for each in segments if each["note"]):
+        yield Text("")
+        yield from map(Text, _wrapped(note, width))
 
 
 def _conditions(facts: "ConditionFacts", column: "Column", room: int) -> list[str]:

@@ -48,7 +48,7 @@ from spexplain.table.columns import (
     names_of,
 )
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_sparse
+from spexplain.table.places import is_collection, is_sparse
 from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import Reference
 from spexplain.table.rounding import rounded, settled
@@ -494,6 +494,19 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         rows = self._rows_to_search(HostTable(table), training.reference, training.weights)
         return self._objective(rows.table.values, rows.reference, rows.weights)
 
+    def _parted(self, a: int, b: int) -> tuple[Tree, Floats] | None:
+        """Search among the rows of two clusters for the few tests that tell them apart best."""
+        from spexplain.estimators.again import parted
+
+        training = self._fitted().training
+        reference = None if training is None else training.reference
+        if training is None or training.table is None or reference is None:
+            return None
+        if is_collection(training.labels):
+            return None
+        table, codes = training.table, np.asarray(reference.codes)
+        return parted(table, codes, (a, b), training.weights, training.columns)
+
     def _searched_columns(self, table: Table, reference: Reference | None) -> Ints:
         """Return the columns that cuts may use: those that were asked for, or all that explain something."""
         columns = self._column_numbers()
@@ -646,6 +659,8 @@ def _check_size(n_leaves: int, n_clusters: int) -> None:
 
 def _column_names(X: Any) -> tuple[str | int, ...] | None:
     """Return the names of a table's columns if they are texts, or if they are whole numbers."""
+    if isinstance(X, Table):
+        return X.names
     if is_frame(X):
         names = column_names(X)
     elif (columns := getattr(X, "columns", None)) is not None:

@@ -269,6 +269,19 @@ class Explanation:
             raise ValueError("X must hold the training rows: some rows fall into other leaves.")
         return replace(self, training=Training(labels))
 
+    def with_labels(self, y: Any) -> Self:
+        """Return the record with the clusters of the training rows, where it does not know them; refuse others."""
+        if y is None or self.training is None or self.training.reference is not None:
+            return self
+        noise = self.parameters.get("noise", "ignore")
+        n_rows = len(self.training.labels)
+        reference = Reference.from_labels(y, n_samples=n_rows, noise=noise)
+        if self.classes is None or reference.classes.tolist() != self.classes.tolist():
+            raise ValueError(
+                "y must hold the labels of the training rows: its clusters are others."
+            )
+        return replace(self, training=replace(self.training, reference=reference))
+
     @property
     def labels(self) -> Ints | None:
         """Leaf id of every training row, where they are known."""
@@ -291,6 +304,19 @@ class Explanation:
     def leaf_counts(self) -> Array:
         """Rows of each cluster in every leaf, or their weight, shape (n_leaves, k): the contingency table."""
         return self.node_counts[self.tree.leaves]
+
+    @property
+    def leaf_recall(self) -> list[float | None] | None:
+        """Share of the rows of each leaf's cluster that are in the leaf; None for leaves of no cluster."""
+        if self.classes is None or self.leaf_reference is None or not self.node_counts.shape[1]:
+            return None
+        places = {label: code for code, label in enumerate(self.classes.tolist())}
+        codes = [places.get(label) for label in self.leaf_reference.tolist()]
+        sizes = self.node_counts[0]
+        return [
+            None if code is None or not sizes[code] else min(float(own[code] / sizes[code]), 1.0)
+            for code, own in zip(codes, self.leaf_counts, strict=True)
+        ]
 
     @cached_property
     def node_sizes(self) -> Ints:

@@ -6,7 +6,7 @@ from copy import copy
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -23,14 +23,22 @@ from spexplain.export.sql import to_sql
 from spexplain.facts import Summary, feature_importances, runner_ups, summarize
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
-from spexplain.facts.schema import RowExplanation
+from spexplain.facts.schema import ContrastFacts, RowExplanation, SegmentFacts
+from spexplain.facts.segments import (
+    Clusters,
+    contrast_facts,
+    contrast_in_tree,
+    flat_record,
+    segment_facts,
+)
 from spexplain.facts.text import lost_text
 from spexplain.messages import one_line
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame
 from spexplain.table.coordinates import coordinates_of
-from spexplain.table.places import is_sparse, look_up
+from spexplain.table.places import is_collection, is_sparse, look_up
 from spexplain.table.sparse import SparseTable, densified
+from spexplain.table.suspects import suspicious_columns
 from spexplain.tree import Tree
 from spexplain.tree.words import leaf_rules, tree_text
 
@@ -198,9 +206,10 @@ class FittedModel(ABC):
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "auto"
     ) -> Any:
-        """Return one record per leaf: its rule in words, samples, share, reference label and purity.
+        """Return one record per leaf: its rule in words, samples, share, reference label, purity and recall.
 
-        Where rows have weights, also the leaf's weight; share and purity are then those of the weight.
+        Recall is the share of that label's rows that are in the leaf. Where rows have weights, also the leaf's
+        weight; the shares are then those of the weight.
 
         Parameters
         ----------
@@ -216,6 +225,183 @@ class FittedModel(ABC):
         """
         return as_frame(self._rule_records(feature_names), output)
 
+    def segments(
+        self,
+        feature_names: Sequence[str] | None = None,
+        output: FrameKind | Literal["frame"] = "frame",
+        *,
+        X: Any = None,
+        y: Any = None,
+    ) -> Any:
+        """Return one record per cluster: its leaves as one rule, how well that fits, what its rows are like.
+
+        Rows and share are those of the cluster; precision is the share of the rows that the rule selects which
+        belong to the cluster, recall the share of the cluster that it selects. A cluster that no leaf stands
+        for has no rule. Without a reference, every leaf is a cluster.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        output : {"frame", "records", "pandas", "polars"}, default="frame"
+            A data frame with one row per cluster, of pandas if it is installed, else of polars; or a list of
+            dicts that hold everything there is to say, see `spexplain.facts.schema.SegmentFacts`.
+        X, y : optional
+            The training rows and their labels, if the model does not remember them: telling columns and
+            typical rows need both.
+
+        Returns
+        -------
+        segments : DataFrame or list of dict
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.segments()[["cluster", "rule", "rows", "recall"]]
+          cluster      rule  rows  recall
+        0     VIP  age > 40     3     1.0
+        1     new  age ≤ 40     3     1.0
+        """
+        records = self._segments(feature_names, X=X, y=y)
+        if output == "records":
+            return records
+        return as_frame(
+            [flat_record(each) for each in records], "auto" if output == "frame" else output
+        )
+
+    def segment(
+        self,
+        cluster: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        X: Any = None,
+        y: Any = None,
+    ) -> SegmentFacts:
+        """Return the record of one cluster, see `segments`.
+
+        Parameters
+        ----------
+        cluster : label
+            The cluster, by its label or its name.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        X, y : optional
+            As for `segments`.
+
+        Returns
+        -------
+        segment : dict
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> [each["text"] for each in explainer.segment("VIP")["telling"]]
+        ['orders 1.7× the average', 'age 56.67 on average, 41 overall']
+        """
+        records = self._segments(feature_names, X=X, y=y)
+        code = Clusters.of(self._fitted()).code_of(cluster)
+        return records[code]
+
+    def contrast(
+        self, a: Any, b: Any, *, feature_names: Sequence[str] | None = None
+    ) -> ContrastFacts:
+        """Return what tells two clusters apart, in at most three conditions, and how well.
+
+        An estimator searches among the rows of both clusters; a model without them takes the tests of its tree.
+
+        Parameters
+        ----------
+        a, b : label
+            The clusters, by their labels or names.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        contrast : dict
+            Its entries are described in `spexplain.facts.schema.ContrastFacts`.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.contrast("VIP", "new")["text"]
+        'VIP: age > 40 (100% of them); new: age ≤ 40 (100% of them).'
+        """
+        explanation = self._fitted(feature_names)
+        clusters = Clusters.of(explanation)
+        pair = clusters.code_of(a, "a"), clusters.code_of(b, "b")
+        if pair[0] == pair[1]:
+            raise ValueError(f"a and b must be two clusters, but both are {a!r}.")
+        found = self._parted(*pair)
+        by_tree = contrast_in_tree(clusters, *pair, explanation.fields)
+        if found is None:
+            if by_tree is None:
+                raise ValueError(
+                    "What tells two clusters apart needs the rows of each in every leaf, which this model does not "
+                    "hold; ask the fitted estimator."
+                )
+            return by_tree
+        tree, shares = found
+        own = [leaf for leaf, (x, y) in enumerate(shares) if x > y]
+        searched = contrast_facts(
+            clusters, pair, tree, own, shares, columns=explanation.fields, source="rows"
+        )
+        if by_tree is not None and by_tree["balanced"] > searched["balanced"] + 0.01:
+            return by_tree
+        return searched
+
+    def _parted(self, a: int, b: int) -> tuple[Tree, Floats] | None:
+        """Return a small tree that parts the rows of two clusters, and their shares in its leaves."""
+        return None
+
+    def _segments(
+        self, feature_names: Sequence[str] | None = None, *, X: Any = None, y: Any = None
+    ) -> list[SegmentFacts]:
+        explanation = self._fitted(feature_names)
+        table = self._rows_if_known(X)
+        if table is not None:
+            explanation = explanation.with_rows(table).with_labels(y)
+        return segment_facts(
+            explanation,
+            table,
+            names=explanation.fields,
+            telling_columns=self._telling_columns(explanation),
+        )
+
+    def _rows_if_known(self, X: Any) -> Matrix | None:
+        """Return the training table on the host if it is given or remembered, and in one piece."""
+        training = self._fitted().training
+        if X is None and (training is None or training.table is None):
+            return None
+        if X is None and training is not None and is_collection(training.labels):
+            return None
+        return self._rows(X)
+
+    def _telling_columns(self, explanation: Explanation) -> Ints | None:
+        """Return the columns that may be called telling: not those that number the rows or copy the labels."""
+        training = explanation.training
+        if training is None or training.columns is None:
+            return None
+        if training.table is None or explanation.parameters.get("features") is None:
+            return training.columns
+        # Columns that the tree was told not to test still tell what clusters are like.
+        reference = training.reference
+        suspects = suspicious_columns(
+            training.table, None if reference is None else reference.codes
+        )
+        kept = [
+            each
+            for each in range(explanation.tree.n_features)
+            if each not in suspects or each in training.columns
+        ]
+        return np.array(kept, dtype=np.int64)
+
     def _rule_records(self, feature_names: Sequence[str] | None) -> list[dict[str, Any]]:
         explanation = self._fitted(feature_names)
         tree = explanation.tree
@@ -228,6 +414,7 @@ class FittedModel(ABC):
                 zip(leaf_rules(tree, explanation.fields), sizes, shares, strict=True)
             )
         ]
+        recalls = explanation.leaf_recall
         for leaf, record in enumerate(records):
             if explanation.node_weights is not None:
                 record["weight"] = explanation.node_weights[tree.leaves[leaf]].item()
@@ -235,6 +422,8 @@ class FittedModel(ABC):
                 record["reference"] = explanation.leaf_reference[leaf]
             if explanation.leaf_purity is not None:
                 record["purity"] = float(explanation.leaf_purity[leaf])
+            if recalls is not None:
+                record["recall"] = recalls[leaf]
         return records
 
     def to_text(self, feature_names: Sequence[str] | None = None) -> str:

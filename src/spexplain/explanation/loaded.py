@@ -63,7 +63,7 @@ class LoadedModel(FittedModel):
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "records"
     ) -> Any:
-        """Return one record per leaf: its rule in words, samples, share, reference label and purity.
+        """Return one record per leaf: its rule in words, samples, share, reference label, purity and recall.
 
         Parameters
         ----------

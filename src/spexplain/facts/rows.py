@@ -161,7 +161,9 @@ def add_rows(
     total = moments.total()
     differences = moments.differences()
     shares = {
-        feature: Shares.of(_column(X, feature), labels, n_leaves, len(each.categories), weights)
+        feature: Shares.of(
+            column_values(X, feature), labels, n_leaves, len(each.categories), weights
+        )
         for feature, each in enumerate(names)
         if each.kind == "category"
     }
@@ -209,11 +211,11 @@ def _differences(training: TrainingRows) -> DifferencesFacts:
         if own is None:
             entries = [(training.differences[:, feature], nothing, column.name)]
             if column.kind in _YES_OR_NO:
-                text = _share_text(column, 1)
+                text = share_text(column, 1)
                 entries = [(training.differences[:, feature], training.means[:, feature], text)]
         else:
             entries = [
-                (own.differences[:, code], own.inside[:, code], _share_text(column, code))
+                (own.differences[:, code], own.inside[:, code], share_text(column, code))
                 for code in _compared_codes(own)
             ]
         for difference, inside, name in entries:
@@ -290,7 +292,7 @@ def _leaf_columns(training: TrainingRows, leaf: int, features: Ints) -> Floats:
     return np.ascontiguousarray(dense(rows[:, features]).T, dtype=np.float64)
 
 
-def _column(X: Matrix, feature: int) -> Floats:
+def column_values(X: Matrix, feature: int) -> Floats:
     """Return the values of one feature."""
     return np.ascontiguousarray(dense(X[:, [feature]]).ravel(), dtype=np.float64)
 
@@ -321,7 +323,7 @@ def _profile(
     return profile
 
 
-def _share_text(column: Column, code: int) -> str:
+def share_text(column: Column, code: int) -> str:
     """Return in words that a feature has a listed value."""
     if column.kind == "word":
         return Region(((0.0, inf),), missing=False).text(Column(column.name, "word"))
@@ -333,7 +335,7 @@ def _share(
 ) -> ShareFacts:
     return {
         "code": code,
-        "text": _share_text(column, code),
+        "text": share_text(column, code),
         "said": "" if column.kind == "word" else column.say(code),
         "share": float(share),
         "rest": finite(rest),
@@ -483,7 +485,7 @@ def _add_features(summary: Summary, training: TrainingRows, total: Moments) -> N
 
 def _known_values(training: TrainingRows, feature: int) -> tuple[Floats, Floats | None]:
     """Return the values of a feature in rows that have one and count, and their weights."""
-    values = _column(training.X, feature)
+    values = column_values(training.X, feature)
     counts = ~np.isnan(values)
     if training.weights is None:
         return values[counts], None

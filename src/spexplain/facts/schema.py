@@ -318,6 +318,97 @@ class Summary(TypedDict):
     settings: SettingsFacts
 
 
+class FlowFacts(TypedDict):
+    """Rows that one cluster loses to another, or gets from it."""
+
+    cluster: Label  # -1: noise
+    code: int
+    name: str
+    rows: Amount
+    share: float  # of the rows of the cluster that is spoken of, or of those that its rule selects
+
+
+class SegmentTellingFacts(TypedDict):
+    """A column in which a cluster differs much from the other rows."""
+
+    feature: int
+    name: str
+    text: str  # basket 3.1× the average
+    difference: float  # from all other rows, in standard deviations of all rows
+    code: int | None  # of the listed value that is spoken of; None for measured columns
+    inside: float | None  # mean or share in the cluster
+    overall: float | None  # the same of all rows
+
+
+class ValueFacts(TypedDict):
+    """A value of a row."""
+
+    feature: int
+    name: str
+    value: (
+        float | None
+    )  # as tables have it: the code of a category, microseconds of a date; None: missing
+    text: str  # as people say it
+
+
+class TypicalFacts(TypedDict):
+    """A training row in the middle of a cluster, by the columns that matter for it."""
+
+    row: int  # its number in the training table
+    values: list[ValueFacts]
+
+
+class ContrastFacts(TypedDict):
+    """What tells two clusters apart, in at most three conditions."""
+
+    a: Label
+    b: Label
+    name_a: str
+    name_b: str
+    rule: str  # what holds for a, among the rows of both
+    rule_b: str  # what holds for b: everything else
+    alternatives: list[
+        list[ConditionFacts]
+    ]  # the rule of a: one of these lists, all of its conditions
+    n_conditions: int
+    recall_a: float  # share of a's rows that the rule selects
+    recall_b: float  # share of b's rows that it does not select
+    balanced: float  # the mean of both; one half is guessing
+    source: str  # "rows": searched among the rows; "tree": by tests of the tree
+    text: str
+
+
+class SegmentFacts(TypedDict):
+    """A cluster: its rule, how well it fits, and what its rows are like."""
+
+    cluster: Label
+    code: int | None  # its place among the clusters; None where the tree has no reference
+    name: str  # what its user calls it
+    rule: str  # its leaves in one rule; "no rule" where no leaf stands for it
+    # The same as data: a row belongs if all conditions of one of these lists hold.
+    alternatives: list[list[ConditionFacts]]
+    n_conditions: int
+    rows: Amount  # of the cluster, or their weight
+    share: float  # of all rows
+    selected: Amount  # rows that the rule selects
+    precision: float | None  # share of these that belong to the cluster
+    recall: float | None  # share of the cluster that the rule selects
+    f1: float | None
+    lift: float | None  # precision over share
+    leaves: list[int]
+    missed: Amount  # rows of the cluster that the rule does not select
+    missed_to: list[FlowFacts]  # clusters whose rules select them, most rows first
+    wrong: Amount  # rows that the rule selects although they belong elsewhere
+    wrong_from: list[FlowFacts]  # where they belong
+    telling: list[SegmentTellingFacts]  # most different first; empty without the training rows
+    typical: list[TypicalFacts]  # likewise
+    nearest: (
+        ContrastFacts | None
+    )  # the other cluster it is easiest to mistake for, and what parts them
+    sentences: list[str]  # the same in words
+    note: str | None  # what could not be said, and what would be needed
+
+
 class PathTestFacts(TypedDict):
     """A test that the row met."""
 

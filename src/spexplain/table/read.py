@@ -59,10 +59,17 @@ def read_table(X: Any, estimator: Any) -> Table:
     Parameters
     ----------
     X : array or data frame of shape (n_samples, n_features)
-        The table: NumPy, lists, any data frame, CuPy, or a Dask collection.
+        The table: NumPy, lists, any data frame, CuPy, or a Dask collection; or a table that was read before,
+        as where a method is fitted again to some of its rows.
     estimator : Explainer
         Whose table it is; what it can work with decides whether values stay on a device.
     """
+    if isinstance(X, Table):
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        if X.names is not None:
+            estimator.feature_names_in_ = np.array(X.names, dtype=object)
+        return X
     if is_collection(X):
         # Values are looked at by the workers, in the first pass.
         return _read_collection(X, estimator)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from spexplain.tree import LEAF, Column, Tree
 from spexplain.tree.boxes import Box, leaf_boxes
 
-__all__ = ["leaf_rules", "rule_text", "tree_text"]
+__all__ = ["joined_text", "leaf_rules", "rule_text", "tree_text"]
 
 
 def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
@@ -24,6 +24,28 @@ def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
     return (
         " and ".join(f"({text})" if several and _has_or(text) else text for text, _ in texts)
         or "all rows"
+    )
+
+
+def joined_text(boxes: Sequence[Box], columns: Sequence[Column | str]) -> str:
+    """Return the rule of several boxes in one line, joined by "or"; see `spexplain.tree.joins.joined`.
+
+    Examples
+    --------
+    >>> from spexplain.tree import Region
+    >>> from spexplain.tree.words import joined_text
+    >>> young, rich = Region(((0.0, 6.0),)), Region(((9.0, float("inf")),))
+    >>> joined_text([{0: young, 1: rich}, {1: Region(((2.0, 3.0),))}], ["age", "pay"])
+    '(0 < age ≤ 6 and pay > 9) or 2 < pay ≤ 3'
+    """
+    if not boxes:
+        return "no rows"
+    texts = [rule_text(box, columns) for box in boxes]
+    if len(boxes) == 1:
+        return texts[0]
+    return " or ".join(
+        f"({text})" if len(box) > 1 or _has_or(text) else text
+        for box, text in zip(boxes, texts, strict=True)
     )
 
 
