@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SpexGraph,
         SpexKNN,
     )
+    from spexplain.estimators.classifier import ClusterClassifier
     from spexplain.explanation import from_json
     from spexplain.references import KernelKMeans, KMedians
     from spexplain.tree import Tree
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BestTree": "estimators",
     "CART": "estimators",
+    "ClusterClassifier": "estimators.classifier",
     "EMN": "estimators",
     "ExGreedy": "estimators",
     "ExKMC": "estimators",
@@ -61,6 +63,7 @@ __all__ = [
     "EMN",
     "IMM",
     "BestTree",
+    "ClusterClassifier",
     "ExGreedy",
     "ExKMC",
     "ExShallow",
