@@ -125,9 +125,13 @@ def test_cross_validation_knows_clusters_not_leaves():
     assert set(found) == set(SPECIES)
     by_hand = np.empty(len(TABLE), dtype=object)
     for train, rest in StratifiedKFold(5).split(TABLE, SPECIES):
-        by_hand[rest] = clone(model).fit(TABLE.iloc[train], SPECIES.iloc[train]).predict(TABLE.iloc[rest])
+        by_hand[rest] = (
+            clone(model).fit(TABLE.iloc[train], SPECIES.iloc[train]).predict(TABLE.iloc[rest])
+        )
     assert found.tolist() == by_hand.tolist()
-    scores = cross_validate(model, TABLE, SPECIES, cv=5, scoring=["accuracy", "f1_macro", "roc_auc_ovr"])
+    scores = cross_validate(
+        model, TABLE, SPECIES, cv=5, scoring=["accuracy", "f1_macro", "roc_auc_ovr"]
+    )
     assert scores["test_accuracy"].mean() == pytest.approx(np.mean(found == SPECIES), abs=0.01)
     assert (scores["test_roc_auc_ovr"] > 0.9).all()
 
@@ -226,7 +230,9 @@ def test_score_is_the_share_of_clustered_rows_in_leaves_of_their_cluster(codes, 
     y = np.array(codes)
     y[:2] = 0, 1
     X = np.arange(12.0)[:, None] % 5
-    weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=12, max_size=12)), dtype=float)
+    weights = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=12, max_size=12)), dtype=float
+    )
     weights[0] = 1.0
     model = CART().fit(X, y)
     right = [int(a == b) for a, b in zip(model.predict_reference(X), y, strict=True)]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         SpexKNN,
     )
     from spexplain.estimators.classifier import ClusterClassifier
+    from spexplain.estimators.raw_units import raw_units
     from spexplain.explanation import from_json
     from spexplain.references import KernelKMeans, KMedians
     from spexplain.tree import Tree
@@ -55,6 +56,7 @@ _HOMES = {
     "SpexKNN": "estimators",
     "Tree": "tree",
     "from_json": "explanation",
+    "raw_units": "estimators.raw_units",
 }
 _MODULES = ("datasets", "graphs", "metrics")
 
@@ -81,6 +83,7 @@ __all__ = [
     "from_json",
     "graphs",
     "metrics",
+    "raw_units",
 ]
 
 

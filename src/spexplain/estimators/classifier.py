@@ -90,7 +90,7 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             fitted.set_params(noise="cluster")
         if sample_weight is not None:
             given["sample_weight"] = sample_weight
-        self.explainer_ = fitted.fit(X, labels, **given)
+        self.explainer_: Explainer = fitted.fit(X, labels, **given)
         explanation = self.explainer_.explanation_
         self.classes_: Array = explanation.classes
         self._codes = _leaf_codes(explanation)
@@ -238,7 +238,7 @@ def _leaf_codes(explanation: Explanation) -> Ints:
 
 
 def _leaf_shares(explanation: Explanation) -> Floats:
-    """Return the shares of the classes in every leaf; where it has no clustered row, those of the nearest node above."""
+    """Return the shares of the classes in every leaf; where it has no clustered row, those of a node above."""
     tree, counts = explanation.tree, explanation.node_counts.astype(np.float64)
     for node in range(1, tree.n_nodes):
         if not counts[node].any():

@@ -178,6 +178,7 @@ class FittedModel(ABC):
 
     def _check_caller(self) -> None:
         """Refuse to predict for those who take leaf ids for labels."""
+        return
 
     def _leaves_of(self, X: Any) -> Ints:
         tree = self._fitted().tree
