@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         SpexGraph,
         SpexKNN,
     )
+    from spexplain.estimators.classifier import ClusterClassifier
+    from spexplain.estimators.raw_units import raw_units
     from spexplain.explanation import from_json
     from spexplain.references import KernelKMeans, KMedians
     from spexplain.tree import Tree
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BestTree": "estimators",
     "CART": "estimators",
+    "ClusterClassifier": "estimators.classifier",
     "EMN": "estimators",
     "ExGreedy": "estimators",
     "ExKMC": "estimators",
@@ -53,6 +56,7 @@ _HOMES = {
     "SpexKNN": "estimators",
     "Tree": "tree",
     "from_json": "explanation",
+    "raw_units": "estimators.raw_units",
 }
 _MODULES = ("datasets", "graphs", "metrics")
 
@@ -61,6 +65,7 @@ __all__ = [
     "EMN",
     "IMM",
     "BestTree",
+    "ClusterClassifier",
     "ExGreedy",
     "ExKMC",
     "ExShallow",
@@ -78,6 +83,7 @@ __all__ = [
     "from_json",
     "graphs",
     "metrics",
+    "raw_units",
 ]
 
 

@@ -15,6 +15,7 @@ from spexplain.arguments import check_choice, check_integer, check_number, is_in
 from spexplain.engines import Engine, resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
+from spexplain.estimators.scorers import comparing_metric
 from spexplain.estimators.weights import (
     ALL_ROWS,
     RowWeights,
@@ -432,6 +433,16 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
 
     def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
         return read_rows(X, self, whole=whole)
+
+    def _check_caller(self) -> None:
+        metric = comparing_metric()
+        if metric is not None:
+            name = type(self).__name__
+            raise ValueError(
+                f"{metric} would compare leaf ids with labels: {name} predicts leaves; score "
+                f"ClusterClassifier({name}(...)), which predicts clusters, or leave scoring=None, which takes the "
+                "share of rows whose leaf stands for their cluster."
+            )
 
     def _column_numbers(self) -> Ints:
         """Return the columns that cuts may use, in increasing order."""

@@ -47,8 +47,13 @@ class Reference:
         return len(self.classes)
 
     @classmethod
-    def from_labels(cls, y: Any, *, n_samples: int, noise: NoisePolicy = "ignore") -> Self:
-        """Return the reference of labels of any type, or of memberships; refuse misshapen ones."""
+    def from_labels(
+        cls, y: Any, *, n_samples: int, noise: NoisePolicy = "ignore", must_occur: bool = True
+    ) -> Self:
+        """Return the reference of labels of any type, or of memberships; refuse misshapen ones.
+
+        Labels that are named as noise must occur, unless these are other rows than those of a fit.
+        """
         labels = _as_array(on_host(y))
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
@@ -61,7 +66,7 @@ class Reference:
             )
         if len(labels) != n_samples:
             raise ValueError(f"y has {len(labels)} labels, but X has {n_samples} rows.")
-        is_noise = noise_rows(labels, noise)
+        is_noise = noise_rows(labels, noise, must_occur=must_occur)
         try:
             classes, places = np.unique(labels[~is_noise], return_inverse=True)
         except TypeError:
@@ -177,7 +182,9 @@ def labels_of_codes(classes: Array, codes: Ints) -> Array:
     return named
 
 
-def noise_rows(labels: Array, noise: NoisePolicy, *, counts_rows: bool = True) -> Bools:
+def noise_rows(
+    labels: Array, noise: NoisePolicy, *, counts_rows: bool = True, must_occur: bool = True
+) -> Bools:
     """Return which labels mean rows of no cluster; say so unless it is the integer -1 or the caller named them.
 
     Parameters
@@ -189,6 +196,8 @@ def noise_rows(labels: Array, noise: NoisePolicy, *, counts_rows: bool = True) -
         and missing ones.
     counts_rows : bool, default=True
         Whether the labels are those of rows, whose number is then said; or only the distinct ones.
+    must_occur : bool, default=True
+        Whether labels that are named as noise must be among them.
     """
     is_missing = missing_labels(labels)
     if isinstance(noise, str) and noise == "cluster":
@@ -205,7 +214,7 @@ def noise_rows(labels: Array, noise: NoisePolicy, *, counts_rows: bool = True) -
     is_named = np.zeros(len(labels), dtype=np.bool_)
     for label in named:
         is_named |= _equal(labels, label)
-    if not is_named.any():
+    if must_occur and not is_named.any():
         shown = noise if isinstance(noise, str) else quoted_list(named)
         raise ValueError(
             f'noise={shown!r} must be "ignore", "cluster", or a label (or a list of labels) of y that means rows of '

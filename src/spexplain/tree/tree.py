@@ -289,11 +289,14 @@ class Tree:
 
     def decision_path(self, X: Matrix) -> sparse.csr_array:
         """Return the indicator matrix, shape (n_rows, n_nodes), of the nodes that each row visits."""
+        return self.visits(self.apply(X))
+
+    def visits(self, leaf_ids: Ints) -> sparse.csr_array:
+        """Return the indicator matrix of the nodes that rows visit on the way to their leaves."""
         visited = [
             [0, *(int((self.left if left else self.right)[node]) for node, left in self.path(leaf))]
             for leaf in range(self.n_leaves)
         ]
-        leaf_ids = self.apply(X)
         lengths = np.array([len(nodes) for nodes in visited])[leaf_ids]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         indices = np.concatenate([visited[leaf] for leaf in leaf_ids] or [[]]).astype(np.int64)
