@@ -21,7 +21,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 # Dates and durations are whole numbers of microseconds: exact in a float for 285 years around 1970.
 _DAY = 86_400_000_000
 _CLOCK = {"h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
-_DATE_UNITS = ("Y", "M", "D", "h", "m", "s", "ms", "us")  # from the roundest on
+_DATE_UNITS: tuple[Literal["Y", "M", "D", "h", "m", "s", "ms", "us"], ...] = (
+    "Y", "M", "D", "h", "m", "s", "ms", "us"  # from the roundest on
+)  # fmt: skip
 _DURATION = re.compile(r"(-?)(?:(\d+) days?)?\s*(?:(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?")
 _BARE = re.compile(r"[^\W_](?:[\w .+/%&-]*[\w+%])?")  # values that are read without quotes
 _JOINING = re.compile(r"\b(?:and|or|in|is|missing)\b")  # words of rules
