@@ -47,7 +47,7 @@ _NEEDS_ROWS = (
     "Telling columns and typical rows need the training rows, which this model does not hold; ask the fitted "
     "estimator."
 )
-_NEEDS_COUNTS = "This model does not store how many rows of each cluster a leaf has, so only rules and leaves are known."
+_NEEDS_COUNTS = "This model does not store how many rows of each cluster a leaf has: only rules and leaves are known."
 
 
 def segment_facts(
