@@ -21,6 +21,7 @@ from spexplain.kernels.readiness import compiled_pays, count_table
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
 from spexplain.table.places import engine_of, is_sparse
+from spexplain.table.views import written_out
 
 
 class Search(Protocol):
@@ -78,6 +79,7 @@ class AutoEngine:
 
     n_jobs: int | None = None
     takes_entries: ClassVar[bool] = True  # of sparse tables, and looks at nothing else
+    takes_views: ClassVar[bool] = True  # of columns, as a `SearchedMatrix`
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
@@ -88,6 +90,7 @@ class AutoEngine:
         elif name is None:
             name = "numpy"
             count_table(X.size)
+            X = written_out(X)
         engine = resolve_engine(name, n_jobs=self.n_jobs)
         return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)
 

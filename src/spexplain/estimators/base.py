@@ -54,7 +54,7 @@ from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import Reference
 from spexplain.table.rounding import rounded, settled
 from spexplain.table.suspects import suspicious_columns
-from spexplain.table.views import SearchColumns, SearchedTree
+from spexplain.table.views import SearchColumns, SearchedTree, written_out
 from spexplain.tree import Tree
 
 
@@ -371,7 +371,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         if self.refine is not None:
             wider, tree = views.with_sets(tree)
             with self._stage("refine"):
-                tree = self._refined(tree, wider.matrix, on_views(objective, wider), searched)
+                matrix = written_out(wider.matrix)
+                tree = self._refined(tree, matrix, on_views(objective, wider), searched)
             grown_as = SearchedTree(tree, wider)
             final = explained(grown_as, grown=grown, is_refined=True)
         if self.round_to is not None:
@@ -405,7 +406,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             for each in self.rounding_
         }
         same = searched.retested(moved)
-        valued = revalued(same, views.matrix, on_views(objective, views))
+        valued = revalued(same, written_out(views.matrix), on_views(objective, views))
         return replace(tree, size=valued.size, score=valued.score, value=valued.value)
 
     def _read(self, X: Any) -> tuple[Table, tuple[str | int, ...] | None]:
@@ -456,6 +457,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """Return the tree over the columns that cuts may use."""
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
         start = None if objective.start is None else self._grow(X, objective.start, n_leaves)
+        if not getattr(engine, "takes_views", False):
+            X = written_out(X)
         search = engine.bind(X, objective, min_samples_leaf=self.min_samples_leaf)
         if not self._views.table.is_plain:
             weights = self._rows_searched.weights.values

@@ -35,7 +35,7 @@ from spexplain.refine.rows import SortedRows, sorted_table
 from spexplain.refine.scores import GOALS, LARGEST, GoalName, LeafScore
 from spexplain.refine.solver import Budget
 from spexplain.table.reference import Reference
-from spexplain.table.views import SearchedTree
+from spexplain.table.views import SearchedTree, written_out
 from spexplain.tree import Tree
 
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
@@ -253,6 +253,7 @@ class BestTree(Explainer):
         return majority_codes(counts / np.where(counts[0] > 0, counts[0], 1))
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
+        X = written_out(X)
         reference, weights = self._rows_searched[1:]
         assert reference is not None
         labels, mass = reference.codes, row_mass(reference, weights)

@@ -27,7 +27,7 @@ from spexplain.table.base import Table
 from spexplain.table.distances import CostName, weighted_centers
 from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
-from spexplain.table.views import SearchedTree
+from spexplain.table.views import SearchedTree, written_out
 from spexplain.tree import Tree
 
 Pairs: TypeAlias = Literal["any", "furthest"]
@@ -590,6 +590,7 @@ class RandomCuts(CenterExplainer):
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_init)
+        X = written_out(X)
         searches = (RandomEngine(int(seed), self.objective).bind(X, objective) for seed in seeds)
         trees = [grow(each, max_leaves=n_leaves, max_depth=self.max_depth) for each in searches]
         return min(trees, key=lambda tree: float(tree.value[tree.leaves].sum()))

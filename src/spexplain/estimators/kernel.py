@@ -27,7 +27,7 @@ from spexplain.metrics import price_of_explainability
 from spexplain.objectives import Objective, exkmc, imm
 from spexplain.table.base import Table
 from spexplain.table.reference import Reference
-from spexplain.table.views import SearchedTree
+from spexplain.table.views import SearchedTree, written_out
 from spexplain.tree import Tree
 
 Surrogate: TypeAlias = Literal["kernel", "taylor", "best"]
@@ -252,6 +252,7 @@ class KernelIMM(Explainer):
         return replace(exkmc(majority_costs(codes, mass)), name="mistakes", start=base)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
+        X = written_out(X)
         if isinstance(objective.graph, SurrogateStar):
             return self._grow_surrogate(X, objective.graph, n_leaves)
         if not self.intervals:

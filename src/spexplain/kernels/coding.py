@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Matrix
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.jit import jit, jit_inline
 
-MISSING = 255  # the code of a missing value; bins have the codes below
+MISSING = 255  # the code of a missing value that counts as no number; bins have the codes below
 
 # Values are brought together feature by feature in a tile that stays in the first-level cache.
 _TILE_FEATURES = 64
@@ -15,35 +15,36 @@ _TILE_ROWS = 80  # no power of two: columns of the tile would share the same few
 
 
 def code_features(
-    columns: Matrix,
-    first: int,
-    last: int,
+    values: Matrix,
+    column_of: Ints,
+    features: Ints,
     edges: Floats,
     origin: Floats,
     scale: Floats,
     cells: Array,
     codes: Array,
 ) -> None:
-    """Write the bins of the features ``first <= f < last`` to ``codes[f, :n_samples]``.
+    """Write the bins of some features f to ``codes[f, :n_samples]``; they are columns of a table.
 
     A feature with positive scale looks up its bin in ``cells[f]``, a table over a regular grid; the
     others count, by bisection without branches, how many of their 255 sorted ``edges[f]``, of which
     the last is infinite, are below a value. Both never decrease with the value. NaN gets the code
-    `MISSING`, which the last entry of ``cells[f]``, behind the grid, must hold.
+    that the last entry of ``cells[f]``, behind the grid, holds.
 
-    Shapes: columns (d, n), edges (d, 255), origin and scale (d,), cells (d, n_cells + 1), codes (d,
-    >= n). Cost O((last - first) n).
+    Shapes: values (n, n_columns), column_of (d,), features (m,), edges (d, 255), origin and scale (d,),
+    cells (d, n_cells + 1), codes (d, >= n). Cost O(m n).
     """
     tile = np.empty(_TILE_FEATURES * _TILE_ROWS)
     cell = np.empty(_TILE_ROWS, dtype=np.int32)
-    code_tiles(columns, first, last, edges, origin, scale, cells, tile, cell, codes)
+    columns = column_of[features]
+    code_tiles(values, columns, features, edges, origin, scale, cells, tile, cell, codes)
 
 
 @jit
 def code_tiles(
-    columns: Matrix,
-    first: int,
-    last: int,
+    values: Matrix,
+    columns: Ints,
+    features: Ints,
     edges: Floats,
     origin: Floats,
     scale: Floats,
@@ -53,20 +54,21 @@ def code_tiles(
     codes: Array,
 ) -> None:
     """Do the work of `code_features`; `tile` and `cell` are room."""
-    n_samples = columns.shape[1]
+    n_samples, n_features = values.shape[0], len(features)
     missing = np.float64(cells.shape[1] - 1)
     top = missing - 1.0
-    for f0 in range(first, last, _TILE_FEATURES):
-        width = last - f0 if last - f0 < _TILE_FEATURES else _TILE_FEATURES
+    for f0 in range(0, n_features, _TILE_FEATURES):
+        width = n_features - f0 if n_features - f0 < _TILE_FEATURES else _TILE_FEATURES
         for i0 in range(0, n_samples, _TILE_ROWS):
             height = n_samples - i0 if n_samples - i0 < _TILE_ROWS else _TILE_ROWS
             # Unsigned indices spare the check for negative ones.
             for i in range(height):
                 row = np.uint64(i0 + i)
                 for j in range(width):
-                    tile[np.uint64(j * _TILE_ROWS + i)] = columns[np.uint64(f0 + j), row]
+                    column = np.uint64(columns[np.uint64(f0 + j)])
+                    tile[np.uint64(j * _TILE_ROWS + i)] = values[row, column]
             for j in range(width):
-                f, start = np.uint64(f0 + j), j * _TILE_ROWS
+                f, start = np.uint64(features[f0 + j]), j * _TILE_ROWS
                 low, step = origin[f], scale[f]
                 if step > 0:
                     # Two loops: the first is vectorised, the second cannot be.
@@ -82,7 +84,8 @@ def code_tiles(
                     for i in range(height):
                         value = tile[start + i]
                         below = bisect(edges, f, value)
-                        codes[f, i0 + i] = below if value == value else MISSING  # noqa: PLR0124
+                        is_known = value == value  # noqa: PLR0124
+                        codes[f, i0 + i] = below if is_known else cells[f, cells.shape[1] - 1]
 
 
 @jit_inline
@@ -96,39 +99,52 @@ def bisect(edges: Floats, feature: Any, value: float) -> int:
 
 
 @jit
-def spread_of_bins(columns: Matrix, codes: Array, feature: int, low: Floats, high: Floats) -> None:
+def spread_of_bins(
+    values: Matrix,
+    column: int,
+    filling: float,
+    codes: Array,
+    feature: int,
+    low: Floats,
+    high: Floats,
+) -> None:
     """Write the least and the greatest value of every bin of a feature to `low` and `high`.
 
-    Shapes: columns (d, n), codes (d, >= n), low and high (256,), preset to inf and -inf. Cost O(n).
+    The feature is a column of a table in which a missing value counts as the filling. Shapes: values (n,
+    n_columns), codes (d, >= n), low and high (256,), preset to inf and -inf. Cost O(n).
     """
-    for i in range(columns.shape[1]):
+    for i in range(values.shape[0]):
         code = codes[feature, i]
-        value = np.float64(columns[feature, i])
+        value = np.float64(values[i, column])
+        value = value if value == value else filling  # noqa: PLR0124
         low[code] = min(low[code], value)
         high[code] = max(high[code], value)
 
 
 @jit_inline
-def value_of(columns: Matrix, extra: Floats, feature: int, vertex: int) -> float:
-    """Return the value of a sample, or of an extra vertex, as float64."""
-    n_samples = columns.shape[1]
+def value_of(matrix: Any, extra: Floats, feature: int, vertex: int) -> float:
+    """Return the value of a sample in a `SearchedMatrix`, or of an extra vertex, as float64."""
+    n_samples = matrix.values.shape[0]
     if vertex < n_samples:
-        return np.float64(columns[feature, vertex])
+        value = np.float64(matrix.values[vertex, matrix.column_of[feature]])
+        return value if value == value else matrix.filling[feature]  # noqa: PLR0124
     return np.float64(extra[feature, vertex - n_samples])
 
 
-def values_of(columns: Matrix, extra: Floats, feature: int, rows: Array) -> Floats:
+def values_of(matrix: Any, extra: Floats, feature: int, rows: Array) -> Floats:
     """Return the values of samples, and of extra vertices behind them, in ascending order, as float64."""
-    n_samples = columns.shape[1]
+    n_samples, column = len(matrix.values), matrix.column_of[feature]
     n_rows = int(np.searchsorted(rows, n_samples))
-    values: Floats = columns[feature, rows[:n_rows]].astype(np.float64)
+    values: Floats = matrix.values[rows[:n_rows], column].astype(np.float64)
+    if not np.isnan(matrix.filling[feature]):
+        np.copyto(values, matrix.filling[feature], where=np.isnan(values))
     if n_rows < len(rows):
         values = np.concatenate([values, extra[feature, rows[n_rows:] - n_samples]])
     return values
 
 
 def sides_of(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     feature: int,
     lower: float,
@@ -137,16 +153,16 @@ def sides_of(
     is_left: Array,
 ) -> None:
     """Write to `is_left` which of the ascending rows have ``lower < value <= upper``. Cost O(n_rows)."""
-    values = values_of(columns, extra, feature, rows)
+    values = values_of(matrix, extra, feature, rows)
     np.less_equal(values, upper, out=is_left)
     if lower > -np.inf:
         is_left &= lower < values
 
 
 def values_around(
-    columns: Matrix, extra: Floats, codes: Array, feature: int, rows: Array, last_bin: int
+    matrix: Any, extra: Floats, codes: Array, feature: int, rows: Array, last_bin: int
 ) -> tuple[float, float]:
     """Return the greatest value in bins up to `last_bin` and the least beyond, among ascending rows. Cost O(n_rows)."""
-    values = values_of(columns, extra, feature, rows)
+    values = values_of(matrix, extra, feature, rows)
     is_low = codes[feature, rows] <= last_bin
     return float(values[is_low].max(initial=-np.inf)), float(values[~is_low].min(initial=np.inf))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit, jit_inline
 from spexplain.kernels.ordering import sort_chosen
 
@@ -171,7 +171,7 @@ def choose_members(
 
 
 def sweep_edges(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     codes: Array,
     shift: int,
@@ -203,7 +203,7 @@ def sweep_edges(
     chosen = np.empty(offsets[-1], dtype=np.int32)
     choose_members(codes, shift, features, wanted, rows, offsets[:-1].copy(), chosen)
     in_order = sort_chosen(
-        columns, extra, codes.T, shift, features, wanted.shape[1], offsets, chosen
+        matrix, extra, codes.T, shift, features, wanted.shape[1], offsets, chosen
     )
     place = np.empty(len(rows), dtype=np.int64)
     return walk_edges(

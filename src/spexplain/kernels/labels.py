@@ -6,9 +6,11 @@ written to six fields: inner left, inner right, volume left, size left, members 
 The bin of a vertex is its code shifted to the right: each `shift` halves the number of bins.
 """
 
+from typing import Any
+
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit, jit_any_order, jit_inline
 from spexplain.kernels.ordering import sort_rows
 
@@ -18,21 +20,23 @@ def fill_histograms(
     codes: Array,
     shift: int,
     first: int,
+    places: Ints,
     rows: Array,
     labels: Array,
     step: int,
     histograms: Array,
 ) -> None:
-    """Add `step` to ``histograms[j, bin, label]`` for every row and each feature ``first + j``.
+    """Add `step` to ``histograms[j, bin, label]`` for every row and each feature ``first + j``, j in `places`.
 
-    Shapes: codes (d, n), labels (n_rows,): those of the rows, histograms (m, n_bins, n_labels).
-    Cost O(m n_rows).
+    Shapes: codes (d, n), places (m,), labels (n_rows,): those of the rows, histograms (>= m, n_bins,
+    n_labels). Cost O(m n_rows).
     """
-    down, n_features = np.uint64(shift), len(histograms)
-    for j in range(0, n_features, 2):
+    down, n_places = np.uint64(shift), len(places)
+    for place in range(0, n_places, 2):
         # Two at a time, which wait for each other less; of an odd number the last is its own partner.
-        other = j + 1 if j + 1 < n_features else j
-        its_step = step if other > j else 0
+        has_other = place + 1 < n_places
+        j, other = places[place], places[place + 1 if has_other else place]
+        its_step = step if has_other else 0
         for i in range(len(rows)):
             # Unsigned indices spare the check for negative ones.
             x, label = np.uint32(rows[i]), np.uint64(labels[i])
@@ -205,7 +209,7 @@ def labels_before(
 
 
 def sweep_labels(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     codes: Array,
     shift: int,
@@ -229,7 +233,7 @@ def sweep_labels(
     wanted bins. Returns the number of gaps. Cost O(n_rows) a feature and the sorting of the rows in
     wanted bins.
     """
-    in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
+    in_order = sort_rows(matrix, extra, codes, shift, features, wanted, rows, len(which))
     places, before = places_before(wanted, clusters.shape[1])
     return walk_labels(
         codes,

@@ -1,10 +1,10 @@
 """Rows of chosen bins in the order of their values."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.coding import value_of
 from spexplain.kernels.jit import jit, jit_inline
 
@@ -23,7 +23,7 @@ class Sorted(NamedTuple):
 
 
 def sort_rows(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     codes: Array,
     shift: int,
@@ -34,18 +34,18 @@ def sort_rows(
 ) -> Sorted:
     """Return the rows of the wanted bins sorted by value, feature by feature.
 
-    The bin of a vertex is its code shifted to the right. Shapes: columns (d, n_samples), extra (d,
-    n_extra), codes (d, n), features (m,), wanted (m, n_bins); `room` is no less than the number of all
+    The bin of a vertex is its code shifted to the right. Shapes: matrix (n_samples, d), a `SearchedMatrix`,
+    extra (d, n_extra), codes (d, n), features (m,), wanted (m, n_bins); `room` is no less than the number of all
     rows in wanted bins. Cost O(m n_rows), and the sorting.
     """
     offsets = np.empty(len(features) + 1, dtype=np.int64)
     chosen = np.empty(room + 1, dtype=np.int32)
     choose_rows(codes, shift, features, wanted, rows, offsets, chosen)
-    return sort_chosen(columns, extra, codes, shift, features, wanted.shape[1], offsets, chosen)
+    return sort_chosen(matrix, extra, codes, shift, features, wanted.shape[1], offsets, chosen)
 
 
 def sort_chosen(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     codes: Array,
     shift: int,
@@ -59,7 +59,7 @@ def sort_chosen(
     starts = np.zeros((len(features), n_bins + 1), dtype=np.int64)
     values, members = np.empty((2, n_rows)), np.empty((2, n_rows), dtype=np.int32)
     place_rows(
-        columns, extra, codes, shift, features, offsets, chosen, starts, values[0], members[0]
+        matrix, extra, codes, shift, features, offsets, chosen, starts, values[0], members[0]
     )
     sort_bins(starts, values[0], members[0], values[1], members[1])
     return Sorted(starts, values[0], members[0])
@@ -95,7 +95,7 @@ def choose_rows(
 
 @jit
 def place_rows(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     codes: Array,
     shift: int,
@@ -125,7 +125,7 @@ def place_rows(
             own = np.uint64(codes[f, np.uint32(row)]) >> down
             place = starts[j, own] - 1
             starts[j, own] = place
-            values[place] = value_of(columns, extra, f, row)
+            values[place] = value_of(matrix, extra, f, row)
             members[place] = row
 
 

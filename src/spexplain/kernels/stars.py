@@ -1,8 +1,10 @@
 """Sums over sample-centre stars: from the labels in every bin and the bins of the centres."""
 
+from typing import Any
+
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit
 from spexplain.kernels.labels import labels_before, places_before
 from spexplain.kernels.ordering import sort_rows
@@ -61,7 +63,7 @@ def scan_stars(
 
 
 def sweep_stars(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     codes: Array,
     shift: int,
@@ -83,11 +85,11 @@ def sweep_stars(
     clusters and centers as in `scan_stars`, the others as in `sweep_labels`. Returns the number of
     gaps. Cost O(n_rows) a feature and the sorting of the rows in wanted bins.
     """
-    in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
+    in_order = sort_rows(matrix, extra, codes, shift, features, wanted, rows, len(which))
     places, before = places_before(wanted, clusters.shape[1])
     is_left = np.zeros(clusters.shape[1], dtype=np.int64)
     return walk_stars(
-        columns.shape[1],
+        len(matrix.values),
         codes,
         shift,
         features,

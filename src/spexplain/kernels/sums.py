@@ -4,9 +4,11 @@ Sums are written to one field per amount, then members left and samples left. Th
 its code shifted to the right.
 """
 
+from typing import Any
+
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit
 from spexplain.kernels.ordering import sort_rows
 
@@ -50,7 +52,7 @@ def scan_sums(
 
 
 def sweep_sums(
-    columns: Matrix,
+    matrix: Any,
     extra: Floats,
     codes: Array,
     shift: int,
@@ -71,10 +73,10 @@ def sweep_sums(
     n_gaps), which (n_gaps,), with room for a gap per row in wanted bins. Returns the number of gaps.
     Cost O(n_rows) a feature, the sorting of the rows in wanted bins and O(n_amounts) for each.
     """
-    in_order = sort_rows(columns, extra, codes, shift, features, wanted, rows, len(which))
+    in_order = sort_rows(matrix, extra, codes, shift, features, wanted, rows, len(which))
     now = np.empty(amounts.shape[1] + 2, dtype=np.int64)
     return walk_sums(
-        columns.shape[1], wanted, amounts, *in_order, now, borders, sums, around, which
+        len(matrix.values), wanted, amounts, *in_order, now, borders, sums, around, which
     )
 
 

@@ -95,17 +95,16 @@ class AmountLedger(Ledger):
 
         _, rows, table = node
         first, last = int(ranges.features[0]), int(ranges.features[-1]) + 1
-        n_samples = table.columns.shape[1]
+        n_samples = len(table.matrix.values)
         scan_sums(table.codes, table.shift, first, last, rows, self.amounts, n_samples, fields)
 
     def gaps(self, node: NodeBins, wanted: WantedBins, gaps: Gaps) -> int:
         from spexplain.kernels.sums import sweep_sums
 
-        _, rows, (columns, extra, codes, _, shift) = node
+        _, rows, table = node
+        values = table.matrix, table.extra, table.codes, table.shift
         features, bins, start = wanted
-        return sweep_sums(
-            columns, extra, codes, shift, features, bins, rows, self.amounts, start, *gaps
-        )
+        return sweep_sums(*values, features, bins, rows, self.amounts, start, *gaps)
 
 
 @ledger_of.register(CenterCosts)

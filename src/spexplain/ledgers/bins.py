@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints
+from spexplain.table.views import SearchedMatrix
 
 _CELLS_PER_ROW = 2  # more cells cost more to walk through than rows to count
 _ROWS_PER_SORTED_BIN = (
@@ -13,16 +14,25 @@ _ROWS_PER_SORTED_BIN = (
 
 
 class BinnedTable(NamedTuple):
-    """A table, its extra vertices and the codes of both, all feature by feature.
+    """A table, its extra vertices and the codes of both, feature by feature.
 
     Neighbouring codes are joined to bins: the bin of a vertex is its code shifted to the right.
     """
 
-    columns: Matrix  # shape (n_features, n_samples)
+    matrix: SearchedMatrix  # shape (n_samples, n_features)
     extra: Floats  # shape (n_features, n_extra)
     codes: Array  # uint8, shape (>= n_features, n_samples + n_extra)
+    twins: Bools  # shape (n_features,): see `Codes`
     n_bins: int
     shift: int = 0
+
+    def to_count(self, first: int, n_features: int) -> tuple[Ints, Ints]:
+        """Return which of some features must be counted, and those that `share_counts` knows from the one before."""
+        from spexplain.table.coding import APART
+
+        twins = self.twins[first : first + n_features] & (1 << self.shift <= APART)
+        twins[:1] = False
+        return np.flatnonzero(~twins), np.flatnonzero(twins)
 
     def to_bound(
         self, n_rows: int, most_bins: int, rows_per_bin: int, n_cells: int = 1
@@ -53,6 +63,14 @@ class BinnedTable(NamedTuple):
         while self.n_bins >> shift > max(1, most_bins):
             shift += 1
         return self._replace(n_bins=(self.n_bins - 1 >> shift) + 1, shift=shift)
+
+
+def share_counts(histograms: Array, twins: Ints) -> None:
+    """Write the histograms of features that differ from those before them in missing values alone."""
+    if len(twins):
+        histograms[twins] = histograms[twins - 1]
+        histograms[twins, -1] = histograms[twins, 0]  # of these values alone, there and here
+        histograms[twins, 0] = 0
 
 
 class NodeBins(NamedTuple):

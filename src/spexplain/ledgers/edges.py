@@ -235,7 +235,7 @@ class EdgeLedger(SideLedger):
         if not bins.all():
             n_chosen = np.sum(np.diff(start[:, -2], axis=1), axis=1, where=bins)
         return sweep_edges(
-            table.columns,
+            table.matrix,
             table.extra,
             table.codes.T,
             table.shift,

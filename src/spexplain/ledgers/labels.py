@@ -15,7 +15,14 @@ import numpy as np
 from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.graphs import CliqueGraph, Graph
 from spexplain.ledgers.base import SideLedger, ledger_of
-from spexplain.ledgers.bins import BinnedTable, BinRanges, Gaps, NodeBins, WantedBins
+from spexplain.ledgers.bins import (
+    BinnedTable,
+    BinRanges,
+    Gaps,
+    NodeBins,
+    WantedBins,
+    share_counts,
+)
 from spexplain.objectives.base import is_concave
 from spexplain.records import Costs, Cut, Pair, Side
 from spexplain.threads import Threads, blocks_of
@@ -176,14 +183,12 @@ class CountingLedger(SideLedger):
         return len(rows) > _ROWS_PER_KEPT_CELL * table.n_bins * self.n_labels
 
     def _shape(self, state: LabelCounts, table: BinnedTable) -> tuple[int, int, int]:
-        return len(table.columns), table.n_bins, self.numbers(state).width
+        return table.matrix.shape[1], table.n_bins, self.numbers(state).width
 
     def _apply(
         self, change: _Change, state: LabelCounts, table: BinnedTable, threads: Threads
     ) -> None:
         """Add rows to the histograms of a node, or take them away."""
-        from spexplain.kernels.labels import fill_histograms
-
         rows, step, known = change
         histograms, labels = state.histograms, self.numbers(state).number_of[self.labels[rows]]
         assert histograms is not None
@@ -193,7 +198,7 @@ class CountingLedger(SideLedger):
             if known is not None and known.shape == histograms.shape:
                 part += step * known[block]
             else:
-                fill_histograms(table.codes, table.shift, block.start, rows, labels, step, part)
+                _fill(table, block.start, rows, labels, step, part)
 
         # Few visits are not worth waking another thread.
         width = _BLOCK if len(rows) * len(histograms) > _N_VISITS else len(histograms)
@@ -201,7 +206,7 @@ class CountingLedger(SideLedger):
 
     def histograms(self, node: NodeBins, ranges: BinRanges) -> tuple[Array, Array]:
         """Return the histograms of some ranges, and the labels that lie left of each."""
-        from spexplain.kernels.labels import fill_histograms, zoom_histograms
+        from spexplain.kernels.labels import zoom_histograms
 
         state, rows, table = node
         kept, (features, bins), numbers = state.histograms, ranges, self.numbers(state)
@@ -213,10 +218,21 @@ class CountingLedger(SideLedger):
         histograms = np.zeros((len(features), n_bins, numbers.width), dtype=np.int32)
         codes, shift = table.codes, table.shift
         if kept is None or bins is None:
-            fill_histograms(codes, shift, features[0], rows, labels, 1, histograms)
+            _fill(table, int(features[0]), rows, labels, 1, histograms)
         else:
             zoom_histograms(codes, shift, features, bins, rows, labels, kept, starts, histograms)
         return histograms, starts
+
+
+def _fill(
+    table: BinnedTable, first: int, rows: Array, labels: Array, step: int, histograms: Array
+) -> None:
+    """Add `step` to the counts of some features for rows with these labels."""
+    from spexplain.kernels.labels import fill_histograms
+
+    places, twins = table.to_count(first, len(histograms))
+    fill_histograms(table.codes, table.shift, first, places, rows, labels, step, histograms)
+    share_counts(histograms, twins)
 
 
 class ClusterTable(NamedTuple):
@@ -404,7 +420,7 @@ class LabelLedger(CountingLedger):
         state, rows, table = node
         features, bins, start = wanted
         return sweep_labels(
-            table.columns,
+            table.matrix,
             table.extra,
             table.codes,
             table.shift,

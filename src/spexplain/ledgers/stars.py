@@ -220,7 +220,7 @@ class StarLedger(CountingLedger):
         features, bins, start = wanted
         labels, centers = self._table(state)
         return sweep_stars(
-            table.columns,
+            table.matrix,
             table.extra,
             table.codes,
             table.shift,

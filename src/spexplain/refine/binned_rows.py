@@ -10,6 +10,7 @@ from spexplain.ledgers.bins import BinnedTable
 from spexplain.ledgers.labels import CountingLedger
 from spexplain.refine.rows import PairMoveTable, index_of
 from spexplain.table.coding import bin_table
+from spexplain.table.views import SearchedMatrix
 from spexplain.threads import Threads, blocks_of
 from spexplain.tree import Test
 
@@ -50,9 +51,10 @@ class BinnedRows:
 
     def __init__(self, X: Matrix, threads: Threads) -> None:
         self.columns, self.threads = X.T, threads
-        none = np.empty((X.shape[1], 0))
-        self.codes, self.solid = bin_table(self.columns, none, _N_BINS, threads, row_major=False)
-        self.table = BinnedTable(self.columns, none, self.codes, _N_BINS)
+        matrix, none = SearchedMatrix.of(X), np.empty((X.shape[1], 0))
+        binned = bin_table(matrix, none, _N_BINS, threads, row_major=False)
+        self.codes, self.solid, twins = binned
+        self.table = BinnedTable(matrix, none, self.codes, twins, _N_BINS)
         self.restart()
 
     def restart(self) -> None:
@@ -130,7 +132,10 @@ class _NodeSearch:
 
         kinds, codes, width = self.kinds, self.table.codes, block.stop - block.start
         histograms = np.zeros((width, self.n_bins, len(kinds.into)), dtype=np.int32)
-        fill_histograms(codes, self.shift, block.start, self.rows, kinds.of_rows, 1, histograms)
+        places = np.arange(width)
+        fill_histograms(
+            codes, self.shift, block.start, places, self.rows, kinds.of_rows, 1, histograms
+        )
         sums = np.empty((width, 7, self.n_bins + 1), dtype=np.int64)
         moving = self.moving
         scan_moves(

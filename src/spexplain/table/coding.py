@@ -11,6 +11,7 @@ import numpy as np
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.kernels.coding import MISSING, code_features, spread_of_bins
 from spexplain.memory import check_memory
+from spexplain.table.views import SearchedMatrix
 from spexplain.threads import Threads, blocks_of
 
 N_CODES = 256  # what a byte holds
@@ -21,13 +22,21 @@ _N_CELLS = 2048  # of the grid; its table stays in the first-level cache
 _BLOCK = 64  # features that a thread codes at a time
 _LARGEST = np.finfo(np.float64).max
 _PADDING = 32  # features that one instruction compares
+APART = 8  # codes between missing values and others: they stay apart where so many codes are joined
+_FEWEST_CODES = 8 * APART  # where that is not too many
 
 
 class Codes(NamedTuple):
-    """The bins of all values of a table, and those bins that hold a single value and need no closer look."""
+    """The bins of all values of a table, and those bins that hold a single value and need no closer look.
+
+    A feature may be the twin of the one before it: the same column with missing values above all others
+    rather than below. Both have these values in a bin of their own, apart from the others, the first or
+    the last, and all other values in the same bins.
+    """
 
     codes: Array  # uint8, shape (>= n_features, n_vertices)
     solid: Bools  # shape (n_features, n_bins)
+    twins: Bools  # shape (n_features,)
 
 
 class _Grid(NamedTuple):
@@ -39,16 +48,16 @@ class _Grid(NamedTuple):
 
 
 def bin_table(
-    columns: Matrix, extra: Floats, n_bins: int, threads: Threads, *, row_major: bool
+    matrix: SearchedMatrix, extra: Floats, n_bins: int, threads: Threads, *, row_major: bool
 ) -> Codes:
     """Return the bins of samples and extra vertices.
 
     Parameters
     ----------
-    columns : array of shape (n_features, n_samples)
-        The table, feature by feature; C- or F-contiguous.
+    matrix : SearchedMatrix of shape (n_samples, n_features)
+        The table; its values are C- or F-contiguous.
     extra : array of shape (n_features, n_extra)
-        The same for the extra vertices.
+        The values of extra vertices, feature by feature.
     n_bins : int
         Bins wanted, 1 to 255.
     threads : Threads
@@ -57,7 +66,7 @@ def bin_table(
         Lay the codes of a vertex side by side in memory, rather than those of a feature, and add
         features of zeros up to a multiple of 32.
     """
-    n_features, n_samples = columns.shape
+    n_samples, n_features = matrix.shape
     n_vertices = n_samples + extra.shape[1]
     n_padded = -(-n_features // _PADDING) * _PADDING
     check_memory(
@@ -69,27 +78,44 @@ def bin_table(
         codes = np.zeros((n_vertices, n_padded), dtype=np.uint8).T
     else:
         codes = np.empty((n_features, n_vertices), dtype=np.uint8)
-    edges = np.full((n_features, _N_EDGES), np.inf)
+    edges = np.empty((n_features, _N_EDGES))
     cells = np.empty((n_features, _N_CELLS + 1), dtype=np.uint8)
     grid = _Grid(np.empty(n_features), np.empty(n_features), cells)
     solid = np.zeros((n_features, n_bins), dtype=bool)
-    sample = _sample(n_samples)
+    values, column_of, filling = matrix
+    sample = values[_sample(n_samples)]
+    twins = np.zeros(n_features, dtype=bool)
+    if n_bins >= _FEWEST_CODES and not extra.shape[1]:  # which may lie beyond missing values
+        twins[1:] = (column_of[1:] == column_of[:-1]) & (filling[1:] > filling[:-1])
+    coded = np.flatnonzero(~twins)
+    has_twin = np.append(twins[1:], False)
 
     def code(block: slice) -> None:
-        part = edges[block]
-        is_discrete = choose_edges(columns[block][:, sample], n_bins, part)
-        grid.origin[block], grid.scale[block], grid.cells[block] = grid_over(part)
-        code_features(columns, block.start, block.stop, edges, *grid, codes)
-        codes[block, n_samples:] = _code_extra(extra[block], part, _Grid(*(a[block] for a in grid)))
-        for feature in np.flatnonzero(is_discrete) + block.start:
-            low, high = np.full(256, np.inf), np.full(256, -np.inf)
-            spread_of_bins(columns, codes, int(feature), low, high)
+        features = coded[block]
+        shared, discrete = features[has_twin[features]], []
+        for some, n_apart in ((features[~has_twin[features]], 0), (shared, APART)):
+            seen = np.ascontiguousarray(sample[:, column_of[some]].T)
+            edges[some], own, is_discrete = _choose_bins(seen, filling[some], n_bins, n_apart)
+            grid.origin[some], grid.scale[some], grid.cells[some] = own
+            discrete += some[is_discrete].tolist()
+        code_features(values, column_of, features, edges, *grid, codes)
+        part = _Grid(*(each[features] for each in grid))
+        codes[features, n_samples:] = _code_extra(extra[features], edges[features], part)
+        for feature in discrete:
+            low, high = np.full(N_CODES, np.inf), np.full(N_CODES, -np.inf)
+            column, number = int(column_of[feature]), float(filling[feature])
+            spread_of_bins(values, column, number, codes, feature, low, high)
             solid[feature] = (low == high)[:n_bins]
+        twin = codes[shared]
+        twin += (twin == 0) * np.uint8(n_bins - 1)
+        codes[shared + 1] = twin
+        solid[shared + 1] = solid[shared]
+        solid[shared + 1, 0], solid[shared + 1, -1], solid[shared, 0] = False, True, True
 
-    threads.map(code, blocks_of(n_features, min(_BLOCK, -(-n_features // threads.n_threads))))
+    threads.map(code, blocks_of(len(coded), min(_BLOCK, -(-len(coded) // threads.n_threads))))
     if extra.shape[1]:
         solid[np.arange(n_features)[:, None], codes[:n_features, n_samples:]] = False
-    return Codes(codes, solid)
+    return Codes(codes, solid, twins)
 
 
 def _sample(n_samples: int) -> Array:
@@ -99,17 +125,36 @@ def _sample(n_samples: int) -> Array:
     return np.sort(np.random.default_rng(0).integers(n_samples, size=_N_SAMPLE))
 
 
+def _choose_bins(
+    sample: Matrix, filling: Floats, n_bins: int, n_apart: int
+) -> tuple[Floats, _Grid, Bools]:
+    """Return the edges and grids of features from a sample of their columns, and which look discrete.
+
+    A missing value counts as the filling or, if codes are to be kept apart, gets the code 0.
+    """
+    if not n_apart and not np.isnan(filling).all():
+        sample = np.where(np.isnan(sample), filling[:, None], sample)
+    edges = np.full((len(sample), _N_EDGES), -np.inf)
+    edges[:, n_apart:] = np.inf
+    is_discrete = choose_edges(sample, n_bins - 2 * n_apart, edges[:, n_apart:])
+    grid = grid_over(edges[:, n_apart:])
+    missing = 0 if n_apart else _code_extra(filling[:, None], edges, grid)[:, 0]
+    grid.cells[:] += np.uint8(n_apart)
+    grid.cells[:, -1] = missing
+    return edges, grid, is_discrete
+
+
 def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
     """Write the upper edges of all bins but the last, and return which features look discrete."""
-    ordered = np.sort(sample, axis=1)
-    picks = (np.arange(1, n_bins) * ordered.shape[1]) // n_bins
-    picks = np.unique(np.maximum(picks, 1)) - 1
-    chosen = ordered[:, picks]
+    ordered = np.sort(sample, axis=1)  # missing values come last
+    n_known = np.count_nonzero(ordered == ordered, axis=1)[:, None]  # noqa: PLR0124
+    picks = np.maximum(np.arange(1, n_bins) * n_known // n_bins, 1) - 1
+    chosen = np.where(n_known > 0, np.take_along_axis(ordered, picks, axis=1), np.inf)
     edges[:, : chosen.shape[1]] = chosen
-    has_ties = np.any(chosen[:, 1:] == chosen[:, :-1], axis=1)
+    has_ties = np.any((chosen[:, 1:] == chosen[:, :-1]) & (n_known > 0), axis=1)
     is_discrete = np.zeros(len(edges), dtype=bool)
     for feature in np.flatnonzero(has_ties):
-        row = ordered[feature]
+        row = ordered[feature, : n_known[feature, 0]]
         starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
         values, counts = row[starts], np.diff(starts, append=len(row))
         is_discrete[feature] = len(values) <= n_bins
@@ -117,7 +162,7 @@ def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
             upper = values[:-1]
         else:
             # A value that fills bins of its own gets an edge below it too: nothing else joins it.
-            common = np.flatnonzero(counts * n_bins > ordered.shape[1])
+            common = np.flatnonzero(counts * n_bins > len(row))
             upper = np.union1d(chosen[feature], values[np.maximum(common - 1, 0)])[: n_bins - 1]
         edges[feature] = np.inf
         edges[feature, : len(upper)] = upper
@@ -141,7 +186,7 @@ def grid_over(edges: Floats) -> _Grid:
     # A cell's bin is the number of edges in cells before it.
     row = np.arange(len(edges))[:, None] * (_N_CELLS + 1)
     n_in_cell = np.bincount((row + places + 1)[exists], minlength=len(edges) * (_N_CELLS + 1))
-    cells = np.cumsum(n_in_cell.reshape(len(edges), -1), axis=1, dtype=np.uint8)
+    cells = np.cumsum(n_in_cell.reshape(len(edges), _N_CELLS + 1), axis=1, dtype=np.uint8)
     cells[:, -1] = MISSING
     return _Grid(origin, scale, cells)
 
@@ -183,7 +228,8 @@ def code(X: Matrix, binning: Binning) -> Array:
     if not (X.flags.c_contiguous or X.flags.f_contiguous):
         X = np.ascontiguousarray(X)
     codes = np.empty(X.shape[::-1], dtype=np.uint8)
-    code_features(X.T, 0, X.shape[1], *binning[:4], codes)
+    features = np.arange(X.shape[1])
+    code_features(X, features, features, *binning[:4], codes)
     return codes
 
 

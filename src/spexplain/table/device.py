@@ -96,19 +96,22 @@ class DeviceTable(Table):
     def search_columns(self, columns: Ints, *, one_by_one: bool, codes: Any) -> Any:
         """Return the columns with missing values at either end, made on the device; they are all numbers."""
         views: list[View] = []
-        parts = []
         for each in columns.tolist():
-            x = self.values[:, each]
-            if not self.columns[each].has_missing:
-                views.append(View(each))
-                parts.append(x)
-                continue
-            views += [View(each, "missing left"), View(each, "missing right")]
-            missing = np.isnan(x)
-            least, most = np.where(missing, np.inf, x).min(), np.where(missing, -np.inf, x).max()
-            parts.append(np.where(missing, beyond(least, -np.inf, x.dtype), x))
-            parts.append(np.where(missing, beyond(most, np.inf, x.dtype), x))
-        return np.column_stack(parts), tuple(views), ()
+            has_missing = self.columns[each].has_missing
+            roles = ("missing left", "missing right") if has_missing else ("plain",)
+            views += [View(each, role) for role in roles]
+        matrix = self.values[:, [view.column for view in views]]  # all columns in one go
+        for role, worst, direction in (
+            ("missing left", np.inf, -np.inf),
+            ("missing right", -np.inf, np.inf),
+        ):
+            places = [place for place, view in enumerate(views) if view.role == role]
+            some = matrix[:, places]
+            missing = np.isnan(some)
+            known = np.where(missing, some.dtype.type(worst), some)
+            ends = known.min(axis=0) if direction < 0 else known.max(axis=0)
+            matrix[:, places] = np.where(missing, beyond(ends, direction), some)
+        return matrix, tuple(views), ()
 
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
         """Return what the columns hold, for those that are used as their values tell."""

@@ -265,7 +265,7 @@ def code_part(block: Any, binning: Binning) -> Part:
     high = np.full((len(binning.discrete), N_CODES), -np.inf)
     for place, feature in enumerate(binning.discrete.tolist()):
         if flaw is None:
-            spread_of_bins(X.T, codes, feature, low[place], high[place])
+            spread_of_bins(X, feature, np.nan, codes, feature, low[place], high[place])
     return Part(codes, low, high, flaw)
 
 

@@ -139,7 +139,7 @@ def _with_missing(table: Table) -> tuple[Column, ...]:
     """Return the columns of a table in which values are missing."""
     missing = on_host(np.isnan(table.values).any(axis=0))
     return tuple(
-        replace(column, has_missing=bool(each))
+        replace(column, has_missing=True) if each else column
         for column, each in zip(table.columns, missing, strict=True)
     )
 

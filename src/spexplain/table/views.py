@@ -2,7 +2,9 @@
 
 A column of numbers in which some rows lack a value becomes two, with these rows below all others and
 above all others: every cut of the first sends missing values left, every cut of the second right. So
-engines need to know nothing of missing values, and find "is missing" as the first cut of all.
+engines need to know nothing of missing values, and find "is missing" as the first cut of all. Nothing is
+copied for that: `SearchedMatrix` says which column of the table a searched one is, and which number a
+missing value counts as.
 Categories are searched as sets (`CategoryColumn`), or one by one as columns of zeros and ones.
 """
 
@@ -48,6 +50,53 @@ class PlainViews(Sequence[View]):
         return View(int(self.columns[place]))
 
 
+class SearchedMatrix(NamedTuple):
+    """The columns that are searched, each a column of one table, of which some occur twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.views import SearchedMatrix
+    >>> values = np.array([[1.0, 5.0], [np.nan, 7.0]])
+    >>> SearchedMatrix(values, np.array([0, 0, 1]), np.array([0.9, 1.1, np.nan])).written_out()
+    array([[1. , 1. , 5. ],
+           [0.9, 1.1, 7. ]])
+    """
+
+    values: Matrix  # shape (n_rows, n_columns), NaN where a value is missing
+    column_of: Ints  # shape (n_views,)
+    filling: Floats  # shape (n_views,): what a missing value counts as
+
+    @classmethod
+    def of(cls, values: Matrix) -> "SearchedMatrix":
+        """Return the columns of a table without missing values, each once."""
+        n_columns = values.shape[1]
+        return cls(values, np.arange(n_columns), np.full(n_columns, np.nan))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and searched columns."""
+        return len(self.values), len(self.column_of)
+
+    @property
+    def size(self) -> int:
+        """Number of all values."""
+        return len(self.values) * len(self.column_of)
+
+    def written_out(self) -> Matrix:
+        """Return the matrix as an array."""
+        found = transposed(self.values, self.column_of)
+        for place in np.flatnonzero(~np.isnan(self.filling)).tolist():
+            x = found[place]
+            np.copyto(x, x.dtype.type(self.filling[place]), where=np.isnan(x))
+        return found.T
+
+
+def written_out(X: Any) -> Any:
+    """Return a searched matrix as an array, anything else as it is."""
+    return X.written_out() if isinstance(X, SearchedMatrix) else X
+
+
 class CategoryColumn(NamedTuple):
     """A column of categories: the code of every row; missing values have the code after the last."""
 
@@ -64,7 +113,7 @@ class SearchColumns:
     ----------
     table : Table
         The table.
-    matrix : array of shape (n_rows, n_views)
+    matrix : SearchedMatrix, or array of shape (n_rows, n_views)
         Numbers without gaps.
     views : sequence of View
         What the columns of the matrix are.
@@ -106,29 +155,24 @@ class SearchColumns:
         made = table.search_columns(columns, one_by_one=one_by_one, codes=codes)
         if made is not None:
             return cls(table, *made)
-        values = transposed(table.values, columns)
-        parts: list[Floats] = []
         views_: list[View] = []
         categories: list[CategoryColumn] = []
-        for x, each in zip(values, columns.tolist(), strict=True):
+        for each in columns.tolist():
             column = table.columns[each]
             if column.kind == "category":
+                x = table.values[:, each]
                 grouped = np.where(np.isnan(x), len(column.categories), x).astype(np.int64)
                 if not one_by_one:
                     categories.append(CategoryColumn(each, grouped, len(column.categories)))
-                    continue
-                for view in _indicators(each, grouped, len(column.categories), codes):
-                    views_.append(view)
-                    parts.append(indicator(x, view))
+                else:
+                    views_ += _indicators(each, grouped, len(column.categories), codes)
             elif column.has_missing:
                 views_ += [View(each, "missing left"), View(each, "missing right")]
-                parts += with_missing_at_ends(x)
             else:
                 views_.append(View(each))
-                parts.append(x)
-        if not parts:  # engines need a column; one without cuts does no harm
-            views_, parts = [View(0, "nothing")], [np.zeros(len(table))]
-        return cls(table, np.stack(parts).T, tuple(views_), tuple(categories))
+        if not views_:  # engines need a column; one without cuts does no harm
+            views_ = [View(0, "nothing")]
+        return cls(table, _matrix_of(table.values, views_), tuple(views_), tuple(categories))
 
     def placed(self, extra: Matrix, coordinates: Coordinates) -> Matrix:
         """Return points of the table's coordinates, such as centres, as rows of the matrix."""
@@ -190,7 +234,7 @@ class SearchColumns:
         for view in wanted:
             known.setdefault(view, len(self.views) + len(known))
         sets_ = [indicator(values[:, view.column], view) for view in known]
-        matrix = np.concatenate([self.matrix.T, sets_]).T
+        matrix = np.concatenate([written_out(self.matrix).T, sets_]).T
         wider = SearchColumns(self.table, matrix, (*self.views, *known))
         tests = {
             node: Test(known[View(test.feature, "set", test.values or (), test.missing)], upper=0.5)
@@ -216,34 +260,48 @@ class SearchedTree(NamedTuple):
         return point.astype(np.int64), node.astype(np.int64)
 
 
-def with_missing_at_ends(x: Any) -> list[Any]:
-    """Return a column twice: with missing values below all others, and above all others."""
-    missing = np.isnan(x)
-    least, most = np.fmin.reduce(x), np.fmax.reduce(x)
-    if np.isnan(least):  # nothing is known
-        least = most = x.dtype.type(0)
-    below, above = x.copy(), x.copy()
-    with np.errstate(over="ignore", under="ignore"):  # next to the largest number is infinity
-        np.copyto(below, np.nextafter(least, x.dtype.type(-np.inf)), where=missing)
-        np.copyto(above, np.nextafter(most, x.dtype.type(np.inf)), where=missing)
-    return [below, above]
+def _matrix_of(values: Matrix, views: Sequence[View]) -> SearchedMatrix:
+    """Return the columns of views of a table."""
+    column_of = np.array([view.column for view in views])
+    filling = np.full(len(views), np.nan)
+    made: list[Floats] = []
+    for place, view in enumerate(views):
+        if view.role in ("set", "nothing"):
+            column_of[place] = values.shape[1] + len(made)
+            is_set = view.role == "set"
+            made.append(
+                indicator(values[:, view.column], view) if is_set else np.zeros(len(values))
+            )
+    lefts = np.flatnonzero([view.role == "missing left" for view in views])  # each before its right
+    if len(lefts):
+        some = _some_columns(values, column_of[lefts])
+        filling[lefts] = beyond(np.fmin.reduce(some, axis=0), -np.inf)
+        filling[lefts + 1] = beyond(np.fmax.reduce(some, axis=0), np.inf)
+    if made:
+        values = np.concatenate([values.T, made]).T
+    return SearchedMatrix(values, column_of, filling)
+
+
+def _some_columns(values: Matrix, columns: Ints) -> Matrix:
+    is_all = np.array_equal(columns, np.arange(values.shape[1]))
+    return values if is_all else values[:, columns]
 
 
 def transposed(values: Matrix, columns: Ints) -> Matrix:
     """Return some columns of a table as rows of an array, brought together while they are in the cache."""
-    if len(columns) < values.shape[1]:
-        values = values[:, columns]
+    values = _some_columns(values, columns)
     found: Matrix = np.empty(values.shape[::-1], dtype=values.dtype)
     for start in range(0, len(values), _ROWS):
         found[:, start : start + _ROWS] = values[start : start + _ROWS].T
     return found
 
 
-def beyond(last: Any, direction: float, dtype: Any = np.float64) -> Any:
-    """Return the number next to the last value of a column, which is infinite if there is none."""
-    number = np.dtype(dtype).type(float(last))
-    start = number if np.isfinite(number) else np.dtype(dtype).type(0)
-    return np.nextafter(start, np.dtype(dtype).type(direction))
+def beyond(last: Any, direction: float) -> Any:
+    """Return the numbers next to the last values of columns, which are not finite where there are none."""
+    number = last.dtype.type
+    start = np.where(np.isfinite(last), last, number(0))
+    with np.errstate(over="ignore", under="ignore"):  # next to the largest number is infinity
+        return np.nextafter(start, number(direction))
 
 
 def indicator(x: Floats, view: View) -> Floats:

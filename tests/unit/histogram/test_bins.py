@@ -12,6 +12,7 @@ from spexplain.graphs import CliqueGraph
 from spexplain.grow import grow
 from spexplain.objectives import spex
 from spexplain.table import coding as binning
+from spexplain.table.views import SearchedMatrix
 from spexplain.threads import Threads
 from strategies import columns
 
@@ -23,8 +24,8 @@ def test_bins_never_decrease_with_the_value(max_bins, column, extreme):
         values[:3] = [1e308, -1e308, 5e-324]
     extra = np.array([[0.5, values.max(), -2.5]])
     for row_major in (False, True):
-        codes, solid = binning.bin_table(
-            values[None], extra, max_bins, Threads(1), row_major=row_major
+        codes, solid, _ = binning.bin_table(
+            SearchedMatrix.of(values[:, None]), extra, max_bins, Threads(1), row_major=row_major
         )
         everything = np.r_[values, extra[0]]
         order = np.argsort(everything, kind="stable")
@@ -34,13 +35,50 @@ def test_bins_never_decrease_with_the_value(max_bins, column, extreme):
             assert len(set(everything[codes[0] == b])) == 1
 
 
+@given(
+    column=columns(30),
+    missing=st.lists(st.integers(0, 29), min_size=1, max_size=30),
+    extra=st.sampled_from([(), (-99.0, 0.5, 99.0)]),
+    max_bins=st.sampled_from([2, 7, 64, 255]),
+)
+def test_twins_have_the_same_bins_but_for_missing_values(column, missing, extra, max_bins):
+    values = np.array(column, dtype=np.float64)
+    values[missing] = np.nan
+    known = values[~np.isnan(values)]
+    ends = [known.min(initial=0) - 1e-3, known.max(initial=0) + 1e-3]
+    matrix = SearchedMatrix(
+        np.column_stack([column, values]), np.array([0, 1, 1]), np.array([np.nan, *ends])
+    )
+    filled, points = matrix.written_out().T, np.tile(np.array(extra), (3, 1))
+    for row_major in (False, True):
+        codes, solid, twins = binning.bin_table(
+            matrix, points, max_bins, Threads(1), row_major=row_major
+        )
+        assert twins.tolist() == [False, False, not extra and max_bins >= 64]
+        for f in range(3):
+            everything = np.r_[filled[f], points[f]]
+            order = np.argsort(everything, kind="stable")
+            assert np.all(np.diff(codes[f, order].astype(int)) >= 0)
+            for b in np.flatnonzero(solid[f]):
+                assert len(set(everything[codes[f] == b])) <= 1
+        if twins[2]:
+            is_missing = np.isnan(values)
+            assert np.array_equal(codes[1, ~is_missing], codes[2, ~is_missing])
+            for shift in range(4):  # missing values stay apart
+                bins = codes[:3].astype(int) >> shift
+                assert set(bins[1, is_missing]) == {0}
+                assert 0 not in bins[1, ~is_missing]
+                assert set(bins[2, is_missing]) == {max_bins - 1 >> shift}
+                assert np.all(bins[2, ~is_missing] < max_bins - 1 >> shift)
+
+
 def test_bins_are_balanced_and_single_values_known():
     rng = np.random.default_rng(0)
     X = np.column_stack(
         [rng.normal(size=20_000), rng.standard_cauchy(20_000), rng.integers(0, 9, 20_000)]
     )
-    codes, solid = binning.bin_table(
-        np.ascontiguousarray(X.T), np.empty((3, 0)), 255, Threads(2), row_major=False
+    codes, solid, _ = binning.bin_table(
+        SearchedMatrix.of(X), np.empty((3, 0)), 255, Threads(2), row_major=False
     )
     for f in range(2):
         counts = np.bincount(codes[f], minlength=255)

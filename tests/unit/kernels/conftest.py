@@ -5,6 +5,7 @@ import pytest
 
 from kernel_sums import EXTRA, neighbors_of
 from spexplain.kernels import coding, edges, labels, neighbors, ordering, stars, sums
+from spexplain.table.views import SearchedMatrix
 
 
 @pytest.fixture(params=["compiled", "python"])
@@ -21,14 +22,22 @@ def run(request, monkeypatch):
 
 @pytest.fixture(params=[(np.float32, "C"), (np.float64, "F")], ids=["float32-C", "float64-F"])
 def table(request):
-    """A table feature by feature with ties, extra vertices, their bins, and some of the rows."""
+    """A table with ties and missing values, all values feature by feature, their bins, and some of the rows.
+
+    There are extra vertices; the second and the third feature are one column.
+    """
     dtype, order = request.param
     rng = np.random.default_rng(3)
-    columns = np.asarray(rng.integers(-4, 5, size=(3, 40)) / 4, dtype=dtype, order=order)
+    known = np.asarray(rng.integers(-4, 5, size=(40, 2)) / 4, dtype=dtype, order=order)
+    known[rng.random(40) < 0.2, 1] = np.nan
+    matrix = SearchedMatrix(known, np.array([0, 1, 1]), np.array([np.nan, -1.25, 1.25]))
+    columns = matrix.written_out().T
+    assert np.isnan(known).any()
+    assert not np.isnan(columns).any()
     values = np.concatenate([columns, EXTRA], axis=1).astype(np.float64)
     codes = np.digitize(values, [-0.6, -0.1, 0.3, 0.8]).astype(np.uint8)
     rows = np.flatnonzero(rng.random(42) < 0.7).astype(np.int32)
-    return columns, values, codes, rows
+    return matrix, values, codes, rows
 
 
 @pytest.fixture

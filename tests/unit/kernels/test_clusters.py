@@ -22,7 +22,17 @@ def counted(run, table, clustered):
     _, _, codes, rows = table
     label_of, _ = clustered
     histograms = np.zeros((2, N_BINS, 4), dtype=np.int32)
-    run(labels.fill_histograms, 2 * codes + 1, 1, 1, rows, label_of[rows], 1, histograms)
+    run(
+        labels.fill_histograms,
+        2 * codes + 1,
+        1,
+        1,
+        np.arange(2),
+        rows,
+        label_of[rows],
+        1,
+        histograms,
+    )
     return histograms
 
 
@@ -32,7 +42,7 @@ def test_histograms(run, table, clustered, counted):
     for f, b, c in np.ndindex(counted.shape):
         inside = (codes[f + 1, rows] == b) & (label_of[rows] == c)
         assert counted[f, b, c] == np.count_nonzero(inside)
-    run(labels.fill_histograms, codes, 0, 1, rows, label_of[rows], -1, counted)
+    run(labels.fill_histograms, codes, 0, 1, np.array([1, 0]), rows, label_of[rows], -1, counted)
     assert not counted.any()
 
 
@@ -61,7 +71,7 @@ def test_zoomed_label_borders(run, table, clustered):
     label_of, clusters = clustered
     n_wide = (N_BINS + 1) // 2
     wide = np.zeros((3, n_wide, 4), dtype=np.int32)
-    run(labels.fill_histograms, codes, 1, 0, rows, label_of[rows], 1, wide)
+    run(labels.fill_histograms, codes, 1, 0, np.arange(3), rows, label_of[rows], 1, wide)
     features, bins = np.array([0, 0, 2]), np.array([0, 2, 1])
     histograms, starts = np.zeros((3, 2, 4), np.int32), np.zeros((3, 4), np.int32)
     of_rows = label_of[rows]
@@ -75,7 +85,7 @@ def test_zoomed_label_borders(run, table, clustered):
 
 
 def test_sweep_labels(run, table, clustered):
-    columns, values, codes, rows = table
+    matrix, values, codes, rows = table
     label_of, clusters = clustered
 
     def sums_of(left):
@@ -85,7 +95,7 @@ def test_sweep_labels(run, table, clustered):
     borders = np.swapaxes(expected_borders(codes, rows, sums_of), 1, 2)
     gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
     n_gaps = run(
-        labels.sweep_labels, columns, EXTRA, 2 * codes, 1, features, wanted, rows, label_of,
+        labels.sweep_labels, matrix, EXTRA, 2 * codes, 1, features, wanted, rows, label_of,
         np.arange(4), clusters, np.ascontiguousarray(borders), *gaps,
     )  # fmt: skip
     expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
@@ -99,7 +109,7 @@ def test_corner_sums(run, table, clustered, n_top):
     wanted, features = np.array(WANTED, dtype=bool), np.array([0, 1, 2])
     wanted[1] = False
     histograms, starts = np.zeros((3, N_BINS, 4), np.int32), np.zeros((3, 4), np.int32)
-    run(labels.fill_histograms, codes, 0, 0, rows, label_of[rows], 1, histograms)
+    run(labels.fill_histograms, codes, 0, 0, np.arange(3), rows, label_of[rows], 1, histograms)
     borders, caps = np.empty((3, 6, N_BINS + 1), np.int64), np.empty((3, 2, N_BINS + 1))
     run(labels.scan_histograms, histograms, starts, clusters, np.ones(4), borders, caps)
     sums = np.empty((np.count_nonzero(wanted), 2, 4, 1 << n_top), np.int64)
@@ -141,7 +151,7 @@ def starred(request, table):
 
 
 def test_star_borders_and_gaps(run, table, starred):
-    columns, values, codes, _ = table
+    matrix, values, codes, _ = table
     rows, label_of, clusters, centers, adjacency, vertices = starred
 
     def sums_of(left):
@@ -149,7 +159,7 @@ def test_star_borders_and_gaps(run, table, starred):
 
     histograms, starts = np.zeros((3, N_BINS, 3), np.int32), np.zeros((3, 3), np.int32)
     wide = 2 * codes + 1
-    run(labels.fill_histograms, wide, 1, 0, rows, label_of[rows], 1, histograms)
+    run(labels.fill_histograms, wide, 1, 0, np.arange(3), rows, label_of[rows], 1, histograms)
     sums_ = np.empty((3, 6, N_BINS + 1), np.int64)
     center_codes = np.ascontiguousarray(wide[:, rows[rows >= 40]])
     first = np.zeros(3, np.int64)
@@ -158,7 +168,7 @@ def test_star_borders_and_gaps(run, table, starred):
     wanted, features = np.array(WANTED, dtype=bool), np.array([0, 1, 2])
     gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
     n_gaps = run(
-        stars.sweep_stars, columns, EXTRA, wide, 1, features, wanted, rows, label_of, np.arange(3),
+        stars.sweep_stars, matrix, EXTRA, wide, 1, features, wanted, rows, label_of, np.arange(3),
         clusters, centers, sums_, *gaps,
     )  # fmt: skip
     expected = expected_gaps(values, codes, rows, wanted, features, sums_of)

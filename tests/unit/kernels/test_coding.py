@@ -10,12 +10,16 @@ from spexplain.kernels import coding, jit
 def test_code_features_by_bisection_and_by_grid(run):
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(70, 200))
+    column_of, features = np.arange(70)[::-1].copy(), np.arange(1, 69)
     edges_ = np.full((70, 255), np.inf)
     edges_[:, :9] = np.sort(rng.normal(size=(70, 9)), axis=1)
     origin, scale = np.full(70, -2.0), np.where(np.arange(70) % 2, 0.0, 3.0)
     cells = np.tile(np.append(np.arange(12) * 2, coding.MISSING).astype(np.uint8), (70, 1))
     codes = np.zeros((70, 200), dtype=np.uint8)
-    run(coding.code_features, columns, 1, 69, edges_, origin, scale, cells, codes)
+    values = columns[::-1].T
+    run(
+        coding.code_features, values, column_of, features, edges_, origin, scale, cells, codes
+    )  # fmt: skip
     counted = np.sum(edges_[:, None, :] < columns[:, :, None], axis=2)
     looked_up = 2 * np.clip((columns + 2) * 3, 0, 11).astype(int)
     expected = np.where(scale[:, None] > 0, looked_up, counted)
@@ -31,7 +35,8 @@ def test_nan_has_the_code_of_missing_values_and_nothing_else_has(run, dtype, sca
     edges_ = np.append(np.linspace(-8, 8, 254), np.inf)[None]
     cells = np.append(np.full(254, 254), coding.MISSING).astype(np.uint8)[None]
     codes = np.zeros((1, 180), dtype=np.uint8)
-    run(coding.code_features, columns, 0, 1, edges_, np.zeros(1), np.array([scale]), cells, codes)
+    grid, first = (np.zeros(1), np.array([scale]), cells), np.zeros(1, dtype=np.int64)
+    run(coding.code_features, columns.T, first, first, edges_, *grid, codes)
     assert np.array_equal(codes == coding.MISSING, np.isnan(columns))
 
 
@@ -44,17 +49,18 @@ def test_bisect(run, n_edges):
 
 
 def test_values_and_sides(run, table):
-    columns, values, codes, rows = table
-    assert run(coding.value_of, columns, EXTRA, 1, 3) == values[1, 3]
-    assert run(coding.value_of, columns, EXTRA, 1, 41) == EXTRA[1, 1]
+    matrix, values, codes, rows = table
+    for feature, row in np.ndindex(3, 40):
+        assert run(coding.value_of, matrix, EXTRA, feature, row) == values[feature, row]
+    assert run(coding.value_of, matrix, EXTRA, 1, 41) == EXTRA[1, 1]
     is_left = np.empty(len(rows), dtype=bool)
-    run(coding.sides_of, columns, EXTRA, 2, -0.5, 0.5, rows, is_left)
+    run(coding.sides_of, matrix, EXTRA, 2, -0.5, 0.5, rows, is_left)
     assert np.array_equal(is_left, (values[2, rows] > -0.5) & (values[2, rows] <= 0.5))
-    low, high = run(coding.values_around, columns, EXTRA, codes, 0, rows, 2)
+    low, high = run(coding.values_around, matrix, EXTRA, codes, 0, rows, 2)
     below = codes[0, rows] <= 2
     assert (low, high) == (values[0, rows][below].max(), values[0, rows][~below].min())
     lows, highs = np.full(256, np.inf), np.full(256, -np.inf)
-    run(coding.spread_of_bins, columns, codes, 1, lows, highs)
+    run(coding.spread_of_bins, matrix.values, 1, -1.25, codes, 1, lows, highs)
     for b in range(N_BINS):
         inside = values[1, :40][codes[1, :40] == b]
         assert (lows[b], highs[b]) == (inside.min(initial=np.inf), inside.max(initial=-np.inf))

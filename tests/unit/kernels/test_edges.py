@@ -44,7 +44,7 @@ def test_edge_borders(run, table, joined):
 
 
 def test_sweep_edges(run, table, joined):
-    columns, values, codes, rows = table
+    matrix, values, codes, rows = table
     adjacency, vertices, neighbors, _ = joined
 
     def sums_of(left):
@@ -57,7 +57,7 @@ def test_sweep_edges(run, table, joined):
     n_chosen = [np.count_nonzero(wanted[j, codes[f, rows]]) for j, f in enumerate(features)]
     gaps = np.empty((6, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
     n_gaps = run(
-        edges.sweep_edges, columns, EXTRA, np.ascontiguousarray(2 * codes.T + 1), 1, features, wanted, rows,
+        edges.sweep_edges, matrix, EXTRA, np.ascontiguousarray(2 * codes.T + 1), 1, features, wanted, rows,
         number_of, *neighbors, vertices, np.append(0, np.cumsum(n_chosen)), np.ascontiguousarray(borders), *gaps,
     )  # fmt: skip
     expected = expected_gaps(values, codes, rows, wanted, features, sums_of)
@@ -65,7 +65,7 @@ def test_sweep_edges(run, table, joined):
 
 
 def test_sums_at_borders_and_gaps(run, table):
-    columns, values, codes, rows = table
+    matrix, values, codes, rows = table
     amounts = np.random.default_rng(9).integers(0, 9, size=(42, 3))
 
     def sums_of(left):
@@ -78,7 +78,7 @@ def test_sums_at_borders_and_gaps(run, table):
     borders = np.swapaxes(expected_borders(codes[features], rows, sums_of), 1, 2)
     gaps = np.empty((5, 200), np.int64), np.empty((2, 200)), np.empty(200, np.int64)
     n_gaps = run(
-        sums.sweep_sums, columns, EXTRA, 2 * codes, 1, features, wanted, rows, amounts,
+        sums.sweep_sums, matrix, EXTRA, 2 * codes, 1, features, wanted, rows, amounts,
         np.ascontiguousarray(borders), *gaps,
     )  # fmt: skip
     assert read_gaps(n_gaps, *gaps) == expected_gaps(values, codes, rows, wanted, features, sums_of)

@@ -32,11 +32,11 @@ def test_sort_bins_in_order_already(run):
 
 
 def test_sort_rows(run, table):
-    columns, values, codes, rows = table
+    matrix, values, codes, rows = table
     features = np.array([2, 0])
     wanted = np.array([[False, True, False, False, False], [True, False, False, True, True]])
     found = run(
-        ordering.sort_rows, columns, EXTRA, 2 * codes, 1, features, wanted, rows, 2 * len(rows)
+        ordering.sort_rows, matrix, EXTRA, 2 * codes, 1, features, wanted, rows, 2 * len(rows)
     )
     for j, f in enumerate(features):
         chosen = rows[wanted[j, codes[f, rows]]]

@@ -17,6 +17,7 @@ from spexplain.kernels.sums import scan_sums
 from spexplain.records import Cut
 from spexplain.table.coding import N_CODES
 from spexplain.table.partition_worker import Part, as_matrix
+from spexplain.table.views import SearchedMatrix
 
 Path = tuple[tuple[int, bool], ...]  # splits above a node, and whether it lies on their left
 _INDEX_BITS = 22  # of a place on a feature: which stretch between edges; above them, the bin
@@ -48,7 +49,7 @@ class LabelTally:
 
     def histograms(self, codes: Array, shift: int, rows: Array, marks: Array, out: Array) -> None:
         """Add the rows to cells of shape (n_features, n_bins, width)."""
-        fill_histograms(codes, shift, 0, rows, marks[rows], 1, out)
+        fill_histograms(codes, shift, 0, np.arange(len(out)), rows, marks[rows], 1, out)
 
     def cells(self, places: Array, rows: Array, marks: Array, n_places: int) -> Array:
         """Return the cells of shape (n_places, width) of rows that lie in numbered places."""
@@ -274,7 +275,7 @@ def look_closely(
             values.append(found[listed])
             listed_marks.append(marks[rows[listed]])
     for place, (node, feature, last_code) in enumerate(look.borders):
-        column = X[:, look.columns[feature]][None]
+        column = SearchedMatrix.of(X[:, look.columns[feature]][:, None])
         codes, nothing = part.codes[feature][None], np.empty((1, 0))
         seen.around[place] = values_around(column, nothing, codes, 0, rows_in[node], last_code)
     if not intervals:

@@ -19,6 +19,7 @@ from spexplain.ledgers.bins import BinnedTable
 from spexplain.objectives import Objective
 from spexplain.table.coding import bin_table
 from spexplain.table.places import is_sparse
+from spexplain.table.views import SearchedMatrix, written_out
 from spexplain.threads import Threads, count_threads
 
 
@@ -39,6 +40,7 @@ class HistogramEngine:
     n_jobs: int | None = None
     max_bins: int = 255
     takes_entries: ClassVar[bool] = True
+    takes_views: ClassVar[bool] = True
 
     def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
         """Return the search for the cuts of one table under one objective."""
@@ -51,17 +53,21 @@ class HistogramEngine:
         ledger = ledger_of(objective.graph, objective.trend)
         if not ledger.has_bins:
             exhaustive = NumpyEngine(n_jobs=self.n_jobs)
-            return exhaustive.bind(X, objective, min_samples_leaf=min_samples_leaf)
+            return exhaustive.bind(written_out(X), objective, min_samples_leaf=min_samples_leaf)
+        matrix = X if isinstance(X, SearchedMatrix) else SearchedMatrix.of(X)
+        values = matrix.values
         # Both memory orders of float32 and float64 are taken as they are.
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        if not (X.flags.c_contiguous or X.flags.f_contiguous):
-            X = np.ascontiguousarray(X)
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        if not (values.flags.c_contiguous or values.flags.f_contiguous):
+            values = np.ascontiguousarray(values)
+        matrix = matrix._replace(values=values)
         extra = objective.graph.extra
-        points = np.empty((0, X.shape[1])) if extra is None else extra
+        points = np.empty((0, matrix.shape[1])) if extra is None else extra
         more = np.ascontiguousarray(points.T, dtype=np.float64)
         threads = Threads(count_threads(self.n_jobs))
         with threads:
-            codes, solid = bin_table(X.T, more, self.max_bins, threads, row_major=ledger.row_major)
-        table = BinnedTable(X.T, more, codes, self.max_bins)
+            binned = bin_table(matrix, more, self.max_bins, threads, row_major=ledger.row_major)
+        codes, solid, twins = binned
+        table = BinnedTable(matrix, more, codes, twins, self.max_bins)
         return HistogramSearch(table, solid, objective, ledger, threads, min_samples_leaf)

@@ -96,7 +96,7 @@ class HistogramSearch:
         self.table, self.solid, self.objective = table, solid, objective
         self.ledger, self.threads = ledger, threads
         self.scores = scores_of(objective, ledger)
-        self.n_features, self.n_samples = table.columns.shape
+        self.n_samples, self.n_features = table.matrix.shape
         self.min_samples_leaf = min_samples_leaf
         n_borders = self.n_features * (self.bins_for(table.codes.shape[1]).n_bins + 1)
         # Room for the fields at all borders, for caps and bounds, written anew for every node.
@@ -124,9 +124,9 @@ class HistogramSearch:
         return self.objective.leaf_value(node.record)
 
     def split(self, node: HistogramNode, cut: Cut) -> tuple[HistogramNode, HistogramNode]:
-        columns, extra, *_ = self.table
+        matrix, extra, *_ = self.table
         is_left = np.empty(len(node.rows), dtype=np.bool_)
-        sides_of(columns, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
+        sides_of(matrix, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
         return self.part(node, is_left, cut)
 
     def members(self, node: HistogramNode) -> Array:
@@ -185,10 +185,8 @@ class HistogramSearch:
             return None
         low, high = best.low, best.high
         if best.last_code >= 0:
-            columns, extra, codes, *_ = self.table
-            low, high = values_around(
-                columns, extra, codes, best.feature, node.rows, best.last_code
-            )
+            matrix, extra, codes, *_ = self.table
+            low, high = values_around(matrix, extra, codes, best.feature, node.rows, best.last_code)
         priority = float(self.objective.priority(best.score, node.record))
         return Cut(best.feature, midpoint(low, high), best.score, priority)
 
