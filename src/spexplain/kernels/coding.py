@@ -115,8 +115,8 @@ def spread_of_bins(
     """
     for i in range(values.shape[0]):
         code = codes[feature, i]
-        value = np.float64(values[i, column])
-        value = value if value == value else filling  # noqa: PLR0124
+        own = np.float64(values[i, column])
+        value = own if own == own else filling  # noqa: PLR0124
         low[code] = min(low[code], value)
         high[code] = max(high[code], value)
 

@@ -97,9 +97,10 @@ class DeviceTable(Table):
         """Return the columns with missing values at either end, made on the device; they are all numbers."""
         views: list[View] = []
         for each in columns.tolist():
-            has_missing = self.columns[each].has_missing
-            roles = ("missing left", "missing right") if has_missing else ("plain",)
-            views += [View(each, role) for role in roles]
+            if self.columns[each].has_missing:
+                views += [View(each, "missing left"), View(each, "missing right")]
+            else:
+                views.append(View(each))
         matrix = self.values[:, [view.column for view in views]]  # all columns in one go
         for role, worst, direction in (
             ("missing left", np.inf, -np.inf),

@@ -304,7 +304,7 @@ def beyond(last: Any, direction: float) -> Any:
         return np.nextafter(start, number(direction))
 
 
-def indicator(x: Floats, view: View) -> Floats:
+def indicator(x: Matrix, view: View) -> Floats:
     """Return 0 for rows whose category is in the set of a view, else 1."""
     inside = Test(view.column, missing=view.missing, values=view.codes).passes(x)
     return np.where(inside, 0.0, 1.0)

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from binned import ON_LABELS, ON_STARS, check
+from binned import ON_LABELS, ON_STARS, check, heavy_tailed
+from growing import grown
+from spexplain.engines import NumpyEngine
+from spexplain.engines.histogram import HistogramEngine
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,
@@ -15,6 +18,9 @@ from spexplain.graphs import (
     StarGraph,
 )
 from spexplain.objectives import exkmc, non_uniform_cut, spex
+from spexplain.table.host import HostTable
+from spexplain.table.views import SearchColumns
+from spexplain.tree import Column
 from strategies import adjacencies_for, columns, graph_tables, labelled_tables, labels_for, tables
 
 LIMITS = st.fixed_dictionaries(
@@ -27,6 +33,24 @@ LIMITS = st.fixed_dictionaries(
 def test_labels(objective, max_bins, case, limits):
     X, labels = case
     check(X, objective(labels), max_bins, **limits)
+
+
+@pytest.mark.parametrize("objective", ON_LABELS.values(), ids=ON_LABELS.keys())
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.99])
+def test_labels_of_columns_with_missing_values(objective, max_bins, share):
+    rng = np.random.default_rng(int(100 * share))
+    X, labels = heavy_tailed(n_rows=1200, dtype=rng.choice([np.float32, np.float64]))
+    X[rng.random(X.shape) < share] = np.nan
+    X[:, [2, 3]] = X[:, [3, 2]]
+    X[:, 5] = rng.normal(size=len(X))
+    described = tuple(Column(f"x{i}", has_missing=i < 5) for i in range(6))
+    table = HostTable(X, described=described)
+    searched = SearchColumns.of(table, np.arange(6), one_by_one=False).matrix
+    assert searched.shape == (1200, 11)
+    limits = {"max_leaves": 12, "min_samples_leaf": 2}
+    expected = grown(NumpyEngine(), searched.written_out(), objective(labels), **limits)
+    engine = HistogramEngine(max_bins=max_bins)
+    assert grown(engine, searched, objective(labels), **limits) == expected
 
 
 @given(case=graph_tables(any_weight=True), limits=LIMITS)

@@ -275,9 +275,9 @@ def look_closely(
             values.append(found[listed])
             listed_marks.append(marks[rows[listed]])
     for place, (node, feature, last_code) in enumerate(look.borders):
-        column = SearchedMatrix.of(X[:, look.columns[feature]][:, None])
+        own = SearchedMatrix.of(X[:, look.columns[feature]][:, None])
         codes, nothing = part.codes[feature][None], np.empty((1, 0))
-        seen.around[place] = values_around(column, nothing, codes, 0, rows_in[node], last_code)
+        seen.around[place] = values_around(own, nothing, codes, 0, rows_in[node], last_code)
     if not intervals:
         return seen
     return seen._replace(
