@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
+from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph, StarGraph
 from spexplain.objectives import Objective, emn, gini_cart, imm, spex, volume_cart
 from spexplain.table.host import HostTable
 from spexplain.table.views import SearchColumns
@@ -100,6 +100,12 @@ def objective(rng, name, X, k):
     y = labels(rng, X, k)
     weights = "inverse_size" if name == "spex inverse" else "unit"
     cliques = CliqueGraph.from_labels(y, weights)
+    if name.endswith("of weights"):
+        rows = np.flatnonzero(y >= 0)
+        amounts = np.zeros((len(X), int(y.max()) + 1))
+        some = rng.random() < 0.5
+        amounts[rows, y[rows]] = rng.integers(1, 5, len(rows)) if some else rng.random(len(rows))
+        cliques = MembershipGraph.from_amounts(amounts)
     makers = {
         "spex": spex,
         "spex inverse": spex,
@@ -107,11 +113,13 @@ def objective(rng, name, X, k):
         "gini size": lambda graph: gini_cart(graph, "size"),
         "volume": lambda graph: volume_cart(graph, "none"),
         "plain": spy_formula,
+        "spex of weights": spex,
+        "gini of weights": gini_cart,
     }
     return makers[name](cliques)
 
 
 NAMES = (
     "spex", "spex inverse", "gini", "gini size", "volume", "plain", "sparse", "sparse weighted",
-    "imm", "imm furthest", "emn", "emn product",
+    "imm", "imm furthest", "emn", "emn product", "spex of weights", "gini of weights",
 )  # fmt: skip

@@ -263,6 +263,32 @@ def test_estimators_with_missing_values(dtype):
         assert found.tree_ == spexplain.CART(n_leaves=8).fit(X, y).tree_
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_estimators_with_weights(dtype):
+    import spexplain
+
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = (rng.normal(size=(400, 5)) * 20).astype(dtype)
+        if seed % 2:
+            X[rng.random(X.shape) < 0.1] = np.nan
+        y = np.array(["a", "b", "c"])[cases.labels(rng, np.nan_to_num(X), 3, noise=False)]
+        weights = rng.integers(0, 4, size=400) if seed < 2 else rng.random(400)
+        for estimator in (
+            spexplain.SpexClique(n_leaves=6),
+            spexplain.SpexClique(n_leaves=6, cluster_weight="balanced"),
+            spexplain.CART(n_leaves=6),
+            spexplain.IMM(),
+        ):
+            expected = estimator.fit(X, y, sample_weight=weights)
+            tree, labels = expected.tree_, expected.labels_
+            fitted = estimator.fit(cupy.asarray(X), y, sample_weight=cupy.asarray(weights))
+            assert fitted.tree_ == tree
+            assert fitted.labels_.tolist() == labels.tolist()
+            if not isinstance(estimator, spexplain.IMM):
+                assert isinstance(fitted.explanation_.training.table.values, cupy.ndarray)
+
+
 def test_routes_of_missing_values():
     from spexplain.kernels.cuda.kernels import CudaKernels
 

@@ -136,12 +136,15 @@ class TwinKernels:
                 solid[f, b] = inside.min() == inside.max()
         return solid
 
-    def count_labels(self, block, rows, labels, histograms):
+    def count_labels(self, block, rows, labels, amounts, histograms):
         d, n_labels, _ = histograms.shape
         code = unpacked(block.codes, d)
-        counted = rows[labels[rows] < n_labels]
+        counted = rows[labels[rows] < (n_labels if amounts is None else n_labels - 1)]
+        own = 1 if amounts is None else amounts[counted]
         for f in range(d):
-            np.add.at(histograms[f], (labels[counted], code[f, counted].astype(int) + 1), 1)
+            np.add.at(histograms[f], (labels[counted], code[f, counted].astype(int) + 1), own)
+            if amounts is not None:
+                np.add.at(histograms[f, -1], code[f, rows].astype(int) + 1, 1)
 
     @staticmethod
     def _scanned(histograms, subtract, crossing=None):
@@ -156,13 +159,15 @@ class TwinKernels:
             np.cumsum(histograms[1], axis=2, out=histograms[1])
         return np.stack(histograms).astype(np.int64)  # (nodes, d, labels, borders)
 
-    def scan_labels(self, histograms, subtract, clusters, rates, *, with_moves, counters):
+    def scan_labels(
+        self, histograms, subtract, clusters, rates, *, has_amounts, with_moves, counters
+    ):
         left = self._scanned(histograms, subtract)
         right = left[..., -1:] - left
         weights, degrees, counted = (row[None, None, :, None] for row in clusters)
         joined = np.sum(weights * left * (left - 1), axis=2)
         rest = np.sum(weights * right * (right - 1), axis=2)
-        members = left.sum(axis=2)
+        members = left[:, :, -1] if has_amounts else left.sum(axis=2)
         volume, size = np.sum(degrees * left, axis=2), np.sum(counted * left, axis=2)
         fields = np.stack([joined, rest, volume, size, members, members])
         rate = rates[None, None, :, None]
@@ -388,15 +393,18 @@ class TwinKernels:
                 valid[place] = enough and apart
         return gaps, valid
 
-    def walk_labels(self, jobs, portion, fields, min_samples, places, histograms, labels, clusters):
+    def walk_labels(
+        self, jobs, portion, fields, min_samples, places, histograms, labels, amounts, clusters
+    ):
         def moves(job):
             v, f, b, first, n = job
             seen, total = histograms[v][f, :, b].copy(), histograms[v][f, :, -1]
             for x in places.members[first : first + n]:
-                c = labels[x]
-                w = 2 * clusters[0, c]
-                yield w * seen[c], w * (total[c] - seen[c] - 1), clusters[1, c], clusters[2, c], 1
-                seen[c] += 1
+                c, own = labels[x], 1 if amounts is None else int(amounts[x])
+                w, rest = clusters[0, c] * own, total[c] - seen[c]
+                joins, parts = w * (2 * seen[c] + own - 1), w * (2 * rest - own - 1)
+                yield joins, parts, own * clusters[1, c], own * clusters[2, c], 1
+                seen[c] += own
 
         return self._walk(jobs, portion, fields, min_samples, places, moves)
 

@@ -162,6 +162,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     _needs_reference: ClassVar[bool] = True
     # Engines for values that lie on a device or in partitions and know the graph of the method: "cupy", "dask".
     _remote_engines: ClassVar[tuple[str, ...]] = ()
+    _takes_weights_on_device: ClassVar[bool] = False
     # Whether labels alone decide, so that of sparse tables only the entries are looked at.
     _needs_labels_only: ClassVar[bool] = False
     _words_for_features: ClassVar[tuple[str, ...]] = ()
@@ -296,7 +297,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         """Fit, and tell about it if asked to."""
         is_shared = getattr(y, "ndim", 1) > 1
         weighs = given.get("sample_weight") is not None or self.cluster_weight is not None
-        self._is_weighted = is_shared or weighs
+        self._needs_host = is_shared or (weighs and not self._takes_weights_on_device)
         with messages(self.verbose):
             try:
                 return self._fit(X, y, **given)
@@ -305,7 +306,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
                     "_table",
                     "_rows_searched",
                     "_views",
-                    "_is_weighted",
+                    "_needs_host",
                 ):  # the explanation holds them
                     self.__dict__.pop(held, None)
 

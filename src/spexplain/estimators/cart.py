@@ -107,6 +107,7 @@ class CART(Explainer):
     """
 
     _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _takes_weights_on_device: ClassVar[bool] = True
     _needs_labels_only: ClassVar[bool] = True
 
     def __init__(

@@ -125,6 +125,7 @@ class SpexClique(Explainer):
     """
 
     _remote_engines: ClassVar[tuple[str, ...]] = ("cupy", "dask")
+    _takes_weights_on_device: ClassVar[bool] = True
     _needs_labels_only: ClassVar[bool] = True
 
     def __init__(

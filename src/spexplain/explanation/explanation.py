@@ -16,7 +16,7 @@ from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, is_sparse, look_up
+from spexplain.table.places import is_collection, look_up
 from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import leaves_of
 from spexplain.tree import LEAF, Column, Tree
@@ -524,22 +524,16 @@ def _weighted_margins(table: Table, in_leaf: Any, amounts: Floats) -> Margins:
 
     Shapes: in_leaf (n_rows, n_leaves), sparse, with a one for the leaf of a row; amounts (n_rows, k).
     """
-    values, origin = table.values, table.origin
-    groups = []
-    with np.errstate(over="ignore", invalid="ignore"):
-        if is_sparse(values):
-            gaps = values.astype(np.float64)
-            lengths = np.asarray(gaps.multiply(gaps).sum(axis=1)).ravel()
-        else:
-            gaps = table.to_host().astype(np.float64) - origin
-            lengths = np.einsum("ij,ij->i", gaps, gaps)
-        of_rows = sparse.diags_array(amounts.sum(axis=1))
-        for share in (of_rows @ in_leaf, sparse.csr_array(amounts)):
-            sizes = np.asarray(share.sum(axis=0)).ravel()
-            sums: Any = share.T @ gaps
-            dense = sums.toarray() if is_sparse(sums) else sums
-            groups.append(GroupSums(sizes, dense, share.T @ lengths))
-    return Margins(_whole(np.asarray(in_leaf.T @ amounts)), groups[0], groups[1], origin)
+    of_rows = sparse.diags_array(amounts.sum(axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
+        shares = sparse.hstack([of_rows @ in_leaf, sparse.csr_array(amounts)], format="csr")
+        found = table.shared_sums(shares)
+    n_leaves = in_leaf.shape[1]
+    by_leaf, by_cluster = (
+        GroupSums(found.counts[part], found.sums[part], found.squares[part])
+        for part in (slice(n_leaves), slice(n_leaves, None))
+    )
+    return Margins(_whole(np.asarray(in_leaf.T @ amounts)), by_leaf, by_cluster, table.origin)
 
 
 def _counts_and_costs(

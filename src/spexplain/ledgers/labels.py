@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.graphs import CliqueGraph, Graph
+from spexplain.graphs import CliqueGraph, Graph, MembershipGraph
 from spexplain.ledgers.base import SideLedger, ledger_of
 from spexplain.ledgers.bins import (
     BinnedTable,
@@ -273,7 +273,7 @@ class LabelLedger(CountingLedger):
     has_caps = True
     graph: CliqueGraph
 
-    def __init__(self, graph: CliqueGraph, trend: Any = None) -> None:
+    def __init__(self, graph: CliqueGraph | MembershipGraph, trend: Any = None) -> None:
         super().__init__(graph, graph.n_clusters + 1, trend)
         sizes, weights = graph.cluster_sizes, graph.weights
         self.per_cluster = np.zeros((3, self.n_labels), dtype=np.int64)

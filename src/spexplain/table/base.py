@@ -16,6 +16,7 @@ from spexplain.table.places import on_host
 from spexplain.table.reference import Reference
 from spexplain.tree import Column, Kind, Tree
 
+_AT_A_TIME = 1 << 22  # values that are copied as floats at a time
 _FOR_TRAINING_ROWS = (
     "pass the training rows as X, computed, to an estimator that was fitted to them"
 )
@@ -105,6 +106,31 @@ class Table(Rows):
 
         Rows of group -1 are left out.
         """
+
+    def shared_sums(self, shares: Any) -> GroupSums:
+        """Return what `sums` does for groups that have some share of every row.
+
+        Parameters
+        ----------
+        shares : sparse array of shape (n_rows, n_groups)
+            How much of each row a group has.
+        """
+        n_rows, n_columns = self.shape
+        sizes = np.asarray(shares.sum(axis=0)).ravel()
+        found = GroupSums(sizes, np.zeros((len(sizes), n_columns)), np.zeros(len(sizes)))
+        step = max(1, _AT_A_TIME // max(n_columns, 1))
+        for start in range(0, n_rows, step):
+            sums, squares = self._block_sums(
+                slice(start, start + step), shares[start : start + step]
+            )
+            np.add(found.sums, sums, out=found.sums)
+            np.add(found.squares, squares, out=found.squares)
+        return found
+
+    def _block_sums(self, rows: slice, shares: Any) -> tuple[Floats, Floats]:
+        """Return the shared sums, and those of squared lengths, of some rows."""
+        gaps = self.values[rows].astype(np.float64) - self.origin
+        return shares.T @ gaps, shares.T @ np.einsum("ij,ij->i", gaps, gaps)
 
     @property
     @abstractmethod

@@ -116,8 +116,6 @@ class DeviceTable(Table):
 
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
         """Return what the columns hold, for those that are used as their values tell."""
-        if self.described is not None:
-            return self.described
         found = list(self.columns)
         for each in used:
             column = on_host(self.values[:, [each]])
@@ -131,11 +129,12 @@ class DeviceTable(Table):
     @cached_property
     def _points(self) -> "DeviceTable":
         """The table with means for missing values, which are computed on the host, to be the same there."""
-        means = HostTable(on_host(self.values), described=self.columns).means
+        places = [place for place, column in enumerate(self.columns) if column.has_missing]
+        gaps = self.select(places)
+        means = HostTable(on_host(gaps.values), described=gaps.columns).means
         values = self.values.astype(np.float64)
-        for place, column in enumerate(self.columns):
-            if column.has_missing:
-                values[np.isnan(values[:, place]), place] = float(means[place])
+        for place, mean in zip(places, means.tolist(), strict=True):
+            values[np.isnan(values[:, place]), place] = mean
         return DeviceTable(values)
 
     def node_values(self, tree: Tree) -> NodeValues:
@@ -163,6 +162,14 @@ class DeviceTable(Table):
         starts = xp.searchsorted(on_device[rows], xp.arange(n_groups + 1)).astype(np.int64)
         sums, squares = kernels.sum_groups(self.values, xp.asarray(self.origin), rows, starts)
         return GroupSums(group_sizes(groups, n_groups), sums.get(), squares.get())
+
+    def _block_sums(self, rows: slice, shares: Any) -> tuple[Floats, Floats]:
+        """Return the shared sums, and those of squared lengths, of some rows."""
+        import cupy
+
+        gaps = self.values[rows].astype(np.float64) - cupy.asarray(self.origin)
+        own = cupy.asarray(shares.toarray())
+        return (own.T @ gaps).get(), (own.T @ cupy.einsum("ij,ij->i", gaps, gaps)).get()
 
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""

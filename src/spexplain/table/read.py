@@ -425,8 +425,8 @@ def _works_on_device(estimator: Any) -> bool:
     """Whether the method, with the engine and options that were asked for, works on the device."""
     known = "cupy" in estimator._remote_engines
     on_host_only = estimator.engine in ("numpy", "histogram") or estimator.refine is not None
-    is_weighted = estimator.engine == "auto" and getattr(estimator, "_is_weighted", False)
-    return known and not on_host_only and not is_weighted
+    needs_host = estimator.engine == "auto" and getattr(estimator, "_needs_host", False)
+    return known and not on_host_only and not needs_host
 
 
 def _read_collection(X: Any, estimator: Any) -> Table:

@@ -122,6 +122,14 @@ class SparseTable(Table):
         """Whether sums over so many pairs of leaf and cluster take little memory beside the entries."""
         return bool(n_pairs * self.shape[1] < self.values.nnz / 16)
 
+    def shared_sums(self, shares: Any) -> GroupSums:
+        """Return sums and squared lengths of groups that have some share of every row."""
+        entries = self.values.astype(np.float64)
+        with np.errstate(over="ignore"):
+            squares = entries.multiply(entries).sum(axis=1)
+        sums = (shares.T @ entries).toarray()
+        return GroupSums(np.asarray(shares.sum(axis=0)).ravel(), sums, shares.T @ squares)
+
     def sums(self, groups: Ints, n_groups: int) -> GroupSums:
         """Return rows, sums and squared lengths of every group. O(entries + n_groups · n_columns)."""
         X, n_columns = self.values, self.shape[1]

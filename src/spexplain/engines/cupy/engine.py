@@ -8,7 +8,7 @@ import numpy as np
 from spexplain.aliases import Matrix
 from spexplain.engines.base import Search
 from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph, StarGraph, WeightedStar
-from spexplain.ledgers import LabelLedger, StarLedger, ledger_of
+from spexplain.ledgers import LabelLedger, Ledger, StarLedger, ledger_of
 from spexplain.objectives import Objective
 
 
@@ -51,12 +51,17 @@ def check_graph(objective: Objective) -> None:
     """Refuse graphs that the device has no kernels for."""
     graph = objective.graph
     has_loops = isinstance(graph, SparseGraph) and graph.loops is not None
-    if has_loops or isinstance(graph, MembershipGraph | WeightedStar):
+    if has_loops or isinstance(graph, WeightedStar):
         raise NotImplementedError(
-            'engine="cupy" takes neither weights of rows nor memberships with this method; use engine="histogram" and '
-            "give the table as a NumPy array."
+            'engine="cupy" takes no weights of rows with this method; use engine="histogram" and give the table as a '
+            "NumPy array."
         )
-    if not isinstance(objective.graph, CliqueGraph | SparseGraph | StarGraph):
+    if isinstance(graph, MembershipGraph) and np.any(np.count_nonzero(graph.amounts, axis=1) > 1):
+        raise NotImplementedError(
+            'engine="cupy" takes no rows that several clusters share; use engine="histogram" and give the table as a '
+            "NumPy array."
+        )
+    if not isinstance(graph, CliqueGraph | MembershipGraph | SparseGraph | StarGraph):
         raise NotImplementedError(
             f'engine="cupy" knows cliques, sparse graphs and stars, not {type(objective.graph).__name__}; '
             'use engine="histogram" and give the table as a NumPy array.'
@@ -73,7 +78,12 @@ def search_with(
     from spexplain.engines.cupy.table import DeviceBins
 
     graph = objective.graph
-    ledger = ledger_of(graph, objective.trend)
+    ledger: Ledger
+    if isinstance(graph, MembershipGraph):
+        # Weighted samples are counted like so many copies: cliques and their bounds need no more.
+        ledger = LabelLedger(graph, objective.trend)
+    else:
+        ledger = ledger_of(graph, objective.trend)
     room = MemoryShares.beside(X.nbytes, memory, lists_edges=isinstance(graph, SparseGraph))
     kept, n_borders = KeptHistograms(room.kept), n_bins + 1
     counts: Any

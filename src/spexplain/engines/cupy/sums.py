@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Ints
 from spexplain.engines.cupy.memory import KeptHistograms
-from spexplain.graphs import SparseGraph
+from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph
 from spexplain.graphs.device import device_edges, keep_lists, known_lists
 from spexplain.kernels.cuda.kernels import EdgeTypes
 from spexplain.kernels.cuda.records import (
@@ -31,6 +31,7 @@ class DeviceLabels:
 
     needs_parts = False
     is_wide = False  # whether sums exceed what doubles hold
+    amounts: Any = None  # of the rows; each is one unless they have weights
 
     def __init__(
         self, kernels: Any, labels: Array, n_labels: int, n_borders: int, kept: KeptHistograms
@@ -62,7 +63,7 @@ class DeviceLabels:
         counted = []
         for node in nodes if of_parent is None else nodes[:1]:
             counted.append(self.kernels.xp.zeros(shape, dtype=np.int32))
-            self.kernels.count_labels(block, node.rows, self.labels, counted[-1])
+            self.kernels.count_labels(block, node.rows, self.labels, self.amounts, counted[-1])
         if of_parent is not None:
             counted.append(of_parent)
         if keep:
@@ -71,12 +72,22 @@ class DeviceLabels:
 
 
 class DeviceCliques(DeviceLabels):
-    """Cliques: a sample adds to the inner weight with every earlier one of its cluster."""
+    """Cliques: a sample adds to the inner weight with every earlier one of its cluster.
+
+    A sample of weight w is w copies of it, which is all that sums and bounds need to know.
+    """
 
     def __init__(
         self, kernels: Any, ledger: LabelLedger, n_borders: int, kept: KeptHistograms
     ) -> None:
-        super().__init__(kernels, ledger.graph.labels, ledger.n_labels, n_borders, kept)
+        graph: CliqueGraph | MembershipGraph = ledger.graph
+        if isinstance(graph, MembershipGraph):
+            own = graph.amounts.max(axis=1)
+            labels = np.where(own > 0, graph.amounts.argmax(axis=1), -1)
+            self.amounts = kernels.xp.asarray(own.astype(np.int32))
+        else:
+            labels = graph.labels
+        super().__init__(kernels, labels, ledger.n_labels, n_borders, kept)
         self.ledger = ledger
         self.is_wide = float(self.root_side().volume) >= 2.0**52
         # Where the score is concave in the samples of one cluster, bins are bounded with their
@@ -102,6 +113,7 @@ class DeviceCliques(DeviceLabels):
             subtract,
             self.clusters,
             self.rates,
+            has_amounts=self.amounts is not None,
             with_moves=self.with_moves,
             counters=counters,
         )
@@ -119,7 +131,7 @@ class DeviceCliques(DeviceLabels):
     ) -> Any:
         return self.kernels.walk_labels(
             jobs, portion, borders.fields, min_samples, places, borders.histograms, self.labels,
-            self.clusters,
+            self.amounts, self.clusters,
         )  # fmt: skip
 
     def child_side(self, side: Side, centers: Ints | None) -> Side:

@@ -135,10 +135,16 @@ class CudaKernels:
 
     # Sums at the borders of all bins.
 
-    def count_labels(self, block: FeatureBlock, rows: Any, labels: Any, histograms: Any) -> None:
-        """Add rows to histograms of shape (d, n_labels, n_borders), at the border after their bin."""
+    def count_labels(
+        self, block: FeatureBlock, rows: Any, labels: Any, amounts: Any, histograms: Any
+    ) -> None:
+        """Add rows to histograms of shape (d, n_labels, n_borders), at the border after their bin.
+
+        Where rows have amounts, these are added up, and the last label counts all rows.
+        """
         d, n_labels, n_borders = histograms.shape
-        head = (block.codes, block.codes.shape[1], rows, len(rows), labels, n_labels, n_borders)
+        of_rows = (labels, 0 if amounts is None else amounts)
+        head = (block.codes, block.codes.shape[1], rows, len(rows), *of_rows, n_labels, n_borders)
         one = n_labels * (n_borders | 1) * 4
         if one > SHARED:
             grid = (d, max(1, min(64, len(rows) // 2048)))
@@ -159,6 +165,7 @@ class CudaKernels:
         clusters: Any,
         rates: Any,
         *,
+        has_amounts: bool,
         with_moves: bool,
         counters: Any,
     ) -> tuple[list[Any], Any, Any]:
@@ -173,6 +180,7 @@ class CudaKernels:
             histograms[-1],
             n,
             int(subtract),
+            int(has_amounts),
             n_labels,
             n_borders,
             clusters,
@@ -351,11 +359,13 @@ class CudaKernels:
         places: JobRows,
         histograms: list[Any],
         labels: Any,
+        amounts: Any,
         clusters: Any,
     ) -> tuple[Any, Any]:
         """Return the sums at all gaps, shape (10, n_places), and which gaps are valid."""
         n_labels = histograms[0].shape[1]
-        own = (histograms[0], histograms[-1], labels, n_labels, clusters)
+        of_rows = (labels, 0 if amounts is None else amounts)
+        own = (histograms[0], histograms[-1], *of_rows, n_labels, clusters)
         n_warps = 8 if n_labels <= 1024 else 1
         head = jobs, portion, fields, min_samples, places
         return self._walk("walk_labels", *head, own, n_warps * n_labels, n_warps)

@@ -3,14 +3,16 @@
 // Histograms have shape (features, labels, borders). Rows are counted at the border after their bin;
 // scanned along the borders, entry b is then the number of rows of a label left of border b, and
 // stays the sum of what its parts have there. The last label is that of samples of no cluster;
-// vertices with a label beyond it are centres and not counted.
+// vertices with a label beyond it are centres and not counted. Where rows have amounts, these are
+// added up instead, and the last label counts all rows.
 
 #define N_AHEAD 4
 
 // Blocks: (features / n_together, parts of the rows). Shared memory: n_together histograms.
 extern "C" __global__ void count_labels(const u8* codes, i64 n_vertices, const int* rows,
-                                        i64 n_rows, const u16* labels, i64 n_labels, i64 n_borders,
-                                        i64 n_features, i64 n_together, int* histograms) {
+                                        i64 n_rows, const u16* labels, const int* amounts,
+                                        i64 n_labels, i64 n_borders, i64 n_features,
+                                        i64 n_together, int* histograms) {
   extern __shared__ int counts[];
   int stride = (int)n_borders | 1;  // odd: bins of different labels lie in different banks
   int n_cells = (int)(n_together * n_labels) * stride;
@@ -26,19 +28,23 @@ extern "C" __global__ void count_labels(const u8* codes, i64 n_vertices, const i
   i64 step = blockDim.x / n_words;
   for (i64 base = start + threadIdx.x / n_words; base < stop; base += N_AHEAD * step) {
     // Several rows in flight hide the way to memory.
-    int label[N_AHEAD];
+    int label[N_AHEAD], amount[N_AHEAD];
     u32 packed[N_AHEAD];
 #pragma unroll
     for (int u = 0; u < N_AHEAD; ++u) {
       i64 i = base + u * step, row = i < stop ? rows[i] : -1;
       label[u] = row < 0 ? (int)n_labels : labels[row];
+      amount[u] = row < 0 || !amounts ? 1 : amounts[row];
       packed[u] = row < 0 ? 0 : *(const u32*)(code + row * LANES) >> shift;
     }
 #pragma unroll
     for (int u = 0; u < N_AHEAD; ++u) {
       if (label[u] >= n_labels) continue;
-      for (int j = 0; j < n_bytes; ++j)
-        atomicAdd(&mine[(j * (int)n_labels + label[u]) * stride + ((packed[u] >> (8 * j)) & 255)], 1);
+      for (int j = 0; j < n_bytes; ++j) {
+        int* cell = mine + j * (int)n_labels * stride + ((packed[u] >> (8 * j)) & 255);
+        if (amounts) atomicAdd(cell + ((int)n_labels - 1) * stride, 1);
+        if (!amounts || label[u] < n_labels - 1) atomicAdd(cell + label[u] * stride, amount[u]);
+      }
     }
   }
   __syncthreads();
@@ -51,16 +57,19 @@ extern "C" __global__ void count_labels(const u8* codes, i64 n_vertices, const i
 
 // The same with too many labels for shared memory; blocks: (features, parts of the rows).
 extern "C" __global__ void count_many_labels(const u8* codes, i64 n_vertices, const int* rows,
-                                             i64 n_rows, const u16* labels, i64 n_labels,
-                                             i64 n_borders, int* histograms) {
+                                             i64 n_rows, const u16* labels, const int* amounts,
+                                             i64 n_labels, i64 n_borders, int* histograms) {
   i64 f = blockIdx.x;
   const u8* code = codes + (f / LANES) * n_vertices * LANES + f % LANES;
   for (i64 i = (i64)blockIdx.y * blockDim.x + threadIdx.x; i < n_rows;
        i += (i64)gridDim.y * blockDim.x) {
     i64 row = rows[i];
     i64 label = labels[row];
-    if (label < n_labels)
-      atomicAdd(&histograms[(f * n_labels + label) * n_borders + code[row * LANES] + 1], 1);
+    if (label >= n_labels) continue;
+    int* cell = histograms + f * n_labels * n_borders + code[row * LANES] + 1;
+    if (amounts) atomicAdd(cell + (n_labels - 1) * n_borders, 1);
+    if (!amounts || label < n_labels - 1)
+      atomicAdd(cell + label * n_borders, amounts ? amounts[row] : 1);
   }
 }
 
@@ -91,8 +100,9 @@ __device__ __forceinline__ void write_sums(const Sums& sums, i64 place, i64 step
 // features, borders). Caps: (2, nodes, features, borders). Moves, what the largest cluster of the bin after
 // a border adds to the first four fields when it goes left: (4, nodes, features, borders).
 extern "C" __global__ void scan_labels(int* first, int* second, i64 n_nodes, i64 subtract,
-                                       i64 n_labels, i64 n_borders, const i64* clusters,
-                                       const double* rates, i64* fields, double* caps,
+                                       i64 has_amounts, i64 n_labels, i64 n_borders,
+                                       const i64* clusters, const double* rates, i64* fields,
+                                       double* caps,
                                        i64* moves, i64* n_kinds) {
   __shared__ int warp_sums[8], ends[2][257];
   i64 f = blockIdx.x, n_features = gridDim.x;
@@ -117,7 +127,7 @@ extern "C" __global__ void scan_labels(int* first, int* second, i64 n_nodes, i64
       sums[v].rest += weight * r * (r - 1);
       sums[v].volume += degree * a;
       sums[v].size += counted * a;
-      sums[v].members += a;
+      if (!has_amounts || c == n_labels - 1) sums[v].members += a;
       if (a > 0) cap_left[v] = max(cap_left[v], (double)(a - 1) * rates[c]);
       if (r > 0) cap_right[v] = max(cap_right[v], (double)(r - 1) * rates[c]);
       kinds[v] += total > 0 && c < n_labels - 1;

@@ -58,7 +58,8 @@ __device__ Walk start_walk(const int* job, const Fields& fields, i64 n_borders, 
 
 // A block a job, a warp a stretch of its rows. Shared memory: a counter a label and warp.
 extern "C" __global__ void walk_labels(WALK, const int* first, const int* second,
-                                       const u16* labels, i64 n_labels, const i64* clusters) {
+                                       const u16* labels, const int* amounts, i64 n_labels,
+                                       const i64* clusters) {
   extern __shared__ int counters[];
   START_WALK;
   int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, n_warps = blockDim.x >> 5;
@@ -68,8 +69,10 @@ extern "C" __global__ void walk_labels(WALK, const int* first, const int* second
   __syncwarp();
   i64 stretch = ((walk.n + n_warps - 1) / n_warps + 31) / 32 * 32;
   i64 start = min(warp * stretch, walk.n), stop = min(start + stretch, walk.n);
-  for (i64 i = start + lane; i < stop; i += 32)
-    atomicAdd(&seen[labels[members[walk.first + i]]], 1);
+  for (i64 i = start + lane; i < stop; i += 32) {
+    i64 row = members[walk.first + i];
+    atomicAdd(&seen[labels[row]], amounts ? amounts[row] : 1);
+  }
   __syncthreads();
   // Counts before the job, and after all of its warps, from those of each.
   for (i64 c = threadIdx.x; c < n_labels; c += blockDim.x) {
@@ -103,20 +106,32 @@ extern "C" __global__ void walk_labels(WALK, const int* first, const int* second
   for (i64 base = start; base < stop; base += 32) {
     i64 i = base + lane;
     bool active = i < stop;
-    int c = active ? labels[members[walk.first + i]] : -1;
+    i64 row = active ? members[walk.first + i] : 0;
+    int c = active ? labels[row] : -1;
     u32 same = __match_any_sync(FULL, c);
     int rank = __popc(same & ((1u << lane) - 1));
-    i64 earlier = active ? seen[c] + rank : 0;
+    int own = active && amounts ? amounts[row] : 1, before = rank, together = __popc(same);
+    if (amounts) {
+      before = together = 0;
+      for (int other = 0; other < 32; ++other) {
+        int its = __shfl_sync(FULL, own, other);
+        if (!(same >> other & 1)) continue;
+        together += its;
+        if (other < lane) before += its;
+      }
+    }
+    i64 earlier = active ? seen[c] + before : 0;
     __syncwarp();
-    if (active && rank == 0) seen[c] += __popc(same);
+    if (active && rank == 0) seen[c] += together;
     __syncwarp();
     i64 joins = 0, parts = 0, degree = 0, counted = 0;
     if (active) {
-      i64 weight = 2 * clusters[c];
-      joins = weight * earlier;
-      parts = weight * (counts[c * n_borders + n_borders - 1] - earlier - 1);
-      degree = clusters[n_labels + c];
-      counted = clusters[2 * n_labels + c];
+      // What `own` more change in n (n - 1).
+      i64 weight = clusters[c] * own, left = counts[c * n_borders + n_borders - 1] - earlier;
+      joins = weight * (2 * earlier + own - 1);
+      parts = weight * (2 * left - own - 1);
+      degree = clusters[n_labels + c] * own;
+      counted = clusters[2 * n_labels + c] * own;
     }
     walk.advance(i, active, joins, parts, degree, counted, 1);
   }
