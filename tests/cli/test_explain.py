@@ -442,3 +442,37 @@ def test_float32_stays_float32(run, tmp_path):
     run("explain", tmp_path / "t.parquet", "-l", "y", "-m", "cart", "--json", tmp_path / "m.json")
     same = spexplain.CART().fit(X, y).tree_
     assert spexplain.from_json((tmp_path / "m.json").read_bytes()).tree_ == same
+
+
+def test_segments_are_the_records_of_the_estimator(run, files, iris):
+    asked = ("explain", files["csv"], "-l", "species", "-m", "cart", "--segments")
+    records = fitted(iris).segments(output="records")
+    printed = " ".join(run(*asked).stdout.split())
+    for record in records:
+        for sentence in record["sentences"]:
+            assert " ".join(sentence.split()) in printed
+    document = json.loads(run(*asked, "--format", "json").stdout)
+    assert document["segments"] == records
+    assert document["summary"]["verdict"]["level"] == "good"
+
+
+def test_validation_is_said_and_can_fail(run, files, iris, tmp_path):
+    asked = ("explain", files["csv"], "-l", "species", "-m", "cart", "--validate")
+    result = run(*asked, "--fail-under", "0.8")
+    assert result.exit_code == 0, result.stderr
+    found = fitted(iris).validate()
+    assert " ".join(found["sentences"][0].split()) in " ".join(result.stdout.split())
+    result = run(*asked, "--fail-under", "0.99")
+    assert result.exit_code == 3
+    assert "of the held-out rows are right, less than --fail-under 0.99." in result.stderr
+    assert "ARI" in result.stdout  # the explanation is shown all the same
+    rows = "\n".join(
+        f"{i * 7919 % 101},{i * 104729 % 89},{'abc'[i * 31 % 7 % 3]}" for i in range(150)
+    )
+    (tmp_path / "noise.csv").write_text(f"x,y,label\n{rows}\n")
+    result = run(
+        "explain", tmp_path / "noise.csv", "-l", "label", "-m", "cart", "--fail-under", "0"
+    )
+    assert result.exit_code == 3
+    assert "No better than guessing; do not use." in result.stdout
+    assert "No better than guessing; do not use." in result.stderr

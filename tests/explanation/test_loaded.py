@@ -132,7 +132,7 @@ def test_files_of_older_versions() -> None:
     assert old.rules() == known
     segment = old.segment("setosa")
     assert (segment["rule"], segment["recall"]) == (new.segment("setosa")["rule"], None)
-    assert "not stored in this model" in str(segment["note"])
+    assert "does not hold the rows of each cluster" in str(segment["note"])
     with pytest.raises(ValueError, match="ask the fitted estimator"):
         old.contrast("setosa", "virginica")
     assert old.to_text() == new.to_text()

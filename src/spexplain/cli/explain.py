@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from spexplain.cli.terminal import Terminal
     from spexplain.cli.write import Outputs
     from spexplain.facts import Summary
+    from spexplain.facts.verdict import Verdict
+
+_NOT_GOOD = 3  # exit status where --fail-under is not reached
 
 Method = Annotated[
     MethodName,
@@ -72,6 +75,11 @@ def explain(
         table = read_table(file, columns, clustering, terminal)
         unfitted = fitting.estimator_of(method, table, clustering, tree)
         estimator, seconds = fitting.fit(unfitted, table, clustering, terminal)
+        if answers.validate:
+            with terminal.stage("Validating"):
+                estimator.validate(random_state=tree.seed)
+        with terminal.stage("Judging"):
+            verdict = estimator.verdict_
         summary = estimator.outline()
         segments = estimator.segments(output="records") if answers.segments else None
         if outputs.paths:
@@ -87,6 +95,23 @@ def explain(
     for path in outputs.paths.values():
         if path != STDOUT:
             terminal.say(f"Wrote {path}")
+    if answers.fail_under is not None:
+        _check_quality(verdict, answers.fail_under)
+
+
+def _check_quality(verdict: "Verdict", least: float) -> None:
+    """Fail if fewer rows are right than asked for, or as few as by guessing."""
+    fidelity = verdict.facts["fidelity"]
+    if fidelity is None:
+        raise UserError(verdict.sentences[0], status=_NOT_GOOD)
+    if verdict.level == "none":
+        raise UserError(verdict.sentences[0], status=_NOT_GOOD)
+    if fidelity < least:
+        which = "held-out rows" if verdict.facts["held_out"] else "rows"
+        raise UserError(
+            f"{fidelity:.1%} of the {which} are right, less than --fail-under {least:g}.",
+            status=_NOT_GOOD,
+        )
 
 
 def _checked_outputs(files: FileOptions, data: str, *, force: bool, is_json: bool) -> "Outputs":
@@ -168,16 +193,14 @@ def _show(
         agreement_line,
         data_title,
         headline,
-        lost_clusters,
         rules_table,
         tree_lines,
+        verdict_lines,
     )
 
     width = terminal.out.width
     terminal.show(headline(summary, data_title(data)))
-    lost = lost_clusters(summary)
-    if lost is not None:
-        terminal.show(lost, wrap=True)
+    terminal.show(*verdict_lines(summary, width), wrap=True)
     terminal.show("")
     terminal.show(*tree_lines(summary, width), "")
     terminal.show(rules_table(summary, width))

@@ -359,6 +359,24 @@ class AnswerOptions:
             help="One record per cluster: its rule, how well it fits, what its rows are like.",
         ),
     ] = False
+    validate: Annotated[
+        bool,
+        _answers(
+            "--validate",
+            help="Fit again without a fifth of the rows, five times, and say how the rules do on these.",
+        ),
+    ] = False
+    fail_under: Annotated[
+        float | None,
+        _answers(
+            "--fail-under",
+            min=0.0,
+            max=1.0,
+            metavar="SHARE",
+            help="Exit with status 3 if a smaller share of the rows is right (with --validate: of held-out rows), or "
+            "if that is no better than guessing.",
+        ),
+    ] = None
 
 
 Format = Annotated[

@@ -193,14 +193,17 @@ def headline(summary: "Summary", name: str) -> Text:
     return line.append(f" · {clipped(name, 30)} · {sizes}", style="not bold")
 
 
-def lost_clusters(summary: "Summary") -> Text | None:
-    """Return which clusters no leaf stands for, if there are any."""
-    from spexplain.facts.text import cluster_text, lost_text
-
-    reference = summary["reference"]
-    clusters = [] if reference is None else reference["clusters"]
-    lost = [cluster_text(each["code"], each["label"]) for each in clusters if not each["leaves"]]
-    return Text(lost_text(lost), style="yellow") if lost else None
+def verdict_lines(summary: "Summary", width: int) -> Iterator[Text]:
+    """Give what is to be thought of the explanation."""
+    verdict = summary["verdict"]
+    if verdict is None:
+        return
+    styles = {"good": "green", "usable": "", "weak": "yellow", "none": "bold red"}
+    validation = summary["validation"]
+    more = [] if validation is None else validation["sentences"]
+    for number, sentence in enumerate([*verdict["sentences"], *more]):
+        for line in _wrapped(one_line(sentence), width):
+            yield Text(line, style="dim" if number else styles[verdict["level"]])
 
 
 def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
@@ -398,5 +401,5 @@ def agreement_line(summary: "Summary", with_what: str) -> Text | None:
     if summary["fidelity"] is not None:
         line.append(f" · fidelity {percent(summary['fidelity'])}")
     if summary["price"] is not None:
-        line.append(f" · price {summary['price']:.3g}")
+        line.append(f" · cost ratio {summary['price']:.3g}")
     return line

@@ -1,16 +1,26 @@
 """Methods that are fitted again: to two clusters, to folds, to rows drawn at random."""
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from spexplain.aliases import Floats, Ints
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.estimators.best import BestTree
+from spexplain.estimators.cart import CART
+from spexplain.facts.validation import HeldOut, Stability
+from spexplain.metrics.agreement import agreement_of_counts
 from spexplain.table.base import Table
+from spexplain.table.reference import NOISE
 from spexplain.tree import Tree
 
+if TYPE_CHECKING:
+    from spexplain.estimators.base import Explainer
+
 _PARTED_ROWS = 20_000
+_FEW_ROWS = 2_000
 _PARTED_TESTS = 3
 _PARTED_GAIN = 0.01  # of the mean recall, that a further test must add
 
@@ -21,6 +31,8 @@ def parted(
     pair: tuple[int, int],
     weights: Floats | None,
     columns: Ints | None,
+    *,
+    quick: bool = False,
 ) -> tuple[Tree, Floats]:
     """Return the smallest good tree of up to three tests over the rows of two clusters.
 
@@ -36,6 +48,8 @@ def parted(
         Weights of the rows.
     columns : array of int, optional
         Columns that may be tested; all by default.
+    quick : bool, default=False
+        Whether some rows and a greedy search are enough.
 
     Returns
     -------
@@ -44,15 +58,19 @@ def parted(
         How the rows of both clusters are shared between its leaves.
     """
     rows = np.flatnonzero(np.isin(codes, pair) & (True if weights is None else weights > 0))
-    if len(rows) > _PARTED_ROWS:
-        rows = rows[np.linspace(0, len(rows) - 1, _PARTED_ROWS).astype(np.int64)]
+    most_rows = _FEW_ROWS if quick else _PARTED_ROWS
+    if len(rows) > most_rows:
+        rows = rows[np.linspace(0, len(rows) - 1, most_rows).astype(np.int64)]
     own = (codes[rows] == pair[1]).astype(np.int64)
     mass = None if weights is None else weights[rows]
     some = table.take(rows)
     options: dict[str, Any] = {"features": None if columns is None else columns.tolist()}
     best = Tree.root(n_features=table.shape[1], size=len(rows)), np.ones((1, 2))
     for n_leaves in range(2, _PARTED_TESTS + 2):
-        tree = BestTree(2, n_leaves=n_leaves, goal="balanced", n_jobs=1, **options)
+        if quick:
+            tree: Explainer = CART(2, n_leaves=n_leaves, cluster_weight="balanced", **options)
+        else:
+            tree = BestTree(2, n_leaves=n_leaves, goal="balanced", **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree.fit(some, own, sample_weight=mass)
@@ -67,3 +85,117 @@ def parted(
 def _balanced(shares: Floats) -> float:
     """Return the mean recall of two clusters, each leaf standing for the one with the larger share."""
     return float(shares.max(axis=1).sum()) / 2
+
+
+def refitted(
+    estimator: "Explainer",
+    table: Table,
+    rows: Ints,
+    labels: Any,
+    weights: Floats | None,
+    **given: Any,
+) -> "Explainer":
+    """Return the method fitted to some rows of a table; its warnings were said before.
+
+    Parameters
+    ----------
+    estimator : Explainer
+        The method and its settings.
+    table : Table
+        The training rows, in memory.
+    rows : array of int
+        Rows to fit to; they may occur more than once.
+    labels : array, optional
+        Their labels; without, the method finds clusters by itself.
+    weights : array, optional
+        Weights of the rows of the table.
+    **given
+        Settings to change.
+    """
+    from sklearn.base import clone
+
+    other: Explainer = clone(estimator).set_params(**given)
+    if other.feature_names is not None:  # the table has them
+        other.feature_names = None
+    mass = None if weights is None else weights[rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return other.fit(table.take(rows), labels, sample_weight=mass)
+
+
+class Known(NamedTuple):
+    """What a method is fitted to again."""
+
+    table: Table
+    codes: Ints  # clusters of the rows, or their leaves where there is no reference
+    labels: Array | None  # as they were given; None: the method finds clusters by itself
+    weights: Floats | None
+    n_clusters: int
+
+
+def held_out(
+    estimator: "Explainer", known: Known, folds: Sequence[tuple[Ints, Ints]]
+) -> list[HeldOut]:
+    """Return what the method says about the rows of every fold, of (rows to fit to, rows to judge by)."""
+    return [_judged(estimator, known, train, test) for train, test in folds]
+
+
+def _judged(estimator: "Explainer", known: Known, train: Ints, test: Ints) -> HeldOut:
+    labels = None if known.labels is None else known.labels[train]
+    fitted = refitted(estimator, known.table, train, labels, known.weights)
+    leaves = np.asarray(known.table.take(test).leaves(fitted.tree_))
+    stands, clustering = stands_for(fitted, known, train)
+    return HeldOut(test, stands[leaves], leaves, clustering)
+
+
+def stands_for(fitted: "Explainer", known: Known, train: Ints) -> tuple[Ints, float | None]:
+    """Return the cluster that every leaf of a refit stands for.
+
+    Where the clusters were found anew, they are matched with those that are explained, one to one, by most
+    common rows; also how much both agree.
+    """
+    explanation = fitted.explanation_
+    codes = known.codes[train]
+    n_found = fitted.n_leaves_ if explanation.classes is None else len(explanation.classes)
+    found = fitted.labels_
+    leaf_codes = np.arange(fitted.n_leaves_)
+    if explanation.classes is not None:
+        assert explanation.row_reference is not None
+        assert explanation.leaf_reference is not None
+        places = {label: code for code, label in enumerate(explanation.classes.tolist())}
+        leaf_codes = np.array(
+            [places.get(each, NOISE) for each in explanation.leaf_reference.tolist()]
+        )
+        found = explanation.row_reference.codes
+    if known.labels is not None:
+        # The same labels: only their numbers differ where a fold lacks a cluster.
+        numbers = np.full(n_found + 1, NOISE)
+        numbers[found] = np.where(found >= 0, codes, NOISE)
+        return numbers[leaf_codes], None
+    table = np.zeros((n_found, known.n_clusters))
+    both = (found >= 0) & (codes >= 0)
+    np.add.at(table, (found[both], codes[both]), 1.0)
+    ours, theirs = linear_sum_assignment(-table)
+    numbers = np.full(n_found + 1, NOISE)
+    numbers[ours] = theirs
+    return numbers[leaf_codes], float(agreement_of_counts(table).ari)
+
+
+def drawn(
+    estimator: "Explainer",
+    known: Known,
+    stability: Stability,
+    n_drawn: int,
+    random: np.random.Generator,
+) -> None:
+    """Fit the method to rows drawn with replacement, and compare its trees with the tree itself."""
+    n_rows = len(known.table)
+    for _ in range(n_drawn):
+        rows = np.sort(random.integers(0, n_rows, n_rows))
+        labels = None if known.labels is None else known.labels[rows]
+        if known.labels is not None and len(np.unique(known.codes[rows])) < 2:
+            continue
+        fitted = refitted(estimator, known.table, rows, labels, known.weights)
+        leaves = np.asarray(known.table.leaves(fitted.tree_))
+        stands, _ = stands_for(fitted, known, rows)
+        stability.add(fitted.tree_, leaves, stands[leaves], known.n_clusters)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from inspect import Parameter, Signature, signature
-from typing import Any, ClassVar, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypedDict
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 
-from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
+from spexplain.aliases import Array, EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.arguments import check_choice, check_integer, check_number, is_integer
 from spexplain.engines import Engine, resolve_engine
 from spexplain.engines.categories import KindSearch
@@ -34,6 +34,9 @@ from spexplain.exceptions import (
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
 from spexplain.explanation.path import AUTO_LEAVES_PER_CLUSTER, plateau
+from spexplain.facts.schema import StabilityFacts, ValidationFacts
+from spexplain.facts.segments import Clusters
+from spexplain.facts.verdict import Alternative
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.memory import check_memory
@@ -51,11 +54,17 @@ from spexplain.table.columns import (
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse
 from spexplain.table.read import read_rows, read_table
-from spexplain.table.reference import Reference
+from spexplain.table.reference import NOISE, Reference
 from spexplain.table.rounding import rounded, settled
 from spexplain.table.suspects import suspicious_columns
 from spexplain.table.views import SearchColumns, SearchedTree, written_out
 from spexplain.tree import Tree
+
+if TYPE_CHECKING:
+    from spexplain.estimators.again import Known
+
+_MORE_LEAVES = 2  # that a verdict tries
+_QUICK = 300_000  # rows × columns × leaves up to which it does
 
 
 class Shared(TypedDict, total=False):
@@ -313,7 +322,8 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, *, sample_weight: Any = None, **given: Any) -> Self:
         """Walk from the table to the tree."""
         self._check_parameters()
-        self.__dict__.pop("rounding_", None)
+        for stale in ("rounding_", "validation_"):
+            self.__dict__.pop(stale, None)
         table, names = self._read(X)
         self._table = table
         weights = table.weights(sample_weight)
@@ -340,6 +350,7 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
             columns=columns,
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
+            is_found=y is None,
         )
         about: dict[str, Any] = {
             "columns": names,
@@ -509,7 +520,141 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         rows = self._rows_to_search(HostTable(table), training.reference, training.weights)
         return self._objective(rows.table.values, rows.reference, rows.weights)
 
-    def _parted(self, a: int, b: int) -> tuple[Tree, Floats] | None:
+    def validate(
+        self, X: Any = None, y: Any = None, cv: Any = 5, *, random_state: Any = 0
+    ) -> ValidationFacts:
+        """Fit the method again without some rows, and see how it does on these.
+
+        Clusters that the method found by itself are found anew in every fold, and matched with those that are
+        explained, so that it shows if they are not stable. Afterwards `verdict_` speaks of held-out rows.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            Rows; by default the training rows.
+        y : array of shape (n_samples,), optional
+            Their labels; by default those of the training rows.
+        cv : int or splitter, default=5
+            Number of folds, in which every cluster has its share; or what has scikit-learn's ``split``.
+        random_state : int, default=0
+            Of the folds.
+
+        Returns
+        -------
+        validation : dict
+            Rows right, mean recall and adjusted Rand index on held-out rows and in sample, also by cluster; its
+            entries are described in `spexplain.facts.schema.ValidationFacts`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from spexplain import CART
+        >>> X, y = load_iris(return_X_y=True)
+        >>> validation = CART().fit(X, y).validate(X, y, cv=5)
+        >>> round(validation["held_out"]["fidelity"], 2), round(validation["in_sample"]["fidelity"], 2)
+        (0.92, 0.96)
+        """
+        from spexplain.estimators.again import held_out
+        from spexplain.facts.validation import dealt, validation_facts
+
+        known = self._known(X, y, "validate")
+        if hasattr(cv, "split"):
+            folds = list(cv.split(np.zeros((len(known.table), 1)), known.codes))
+        else:
+            check_integer("cv", cv, 2)
+            random = np.random.default_rng(random_state)
+            n_folds = min(int(cv), len(known.table))
+            tests = dealt(known.codes, n_folds, random)
+            everything = np.arange(len(known.table))
+            folds = [(np.setdiff1d(everything, rows), rows) for rows in tests]
+        found = held_out(self, known, folds)
+        clusters = Clusters.of(self._fitted())
+        self.validation_ = validation_facts(clusters, known.codes, found, known.weights)
+        return self.validation_
+
+    def stability(self, n: int = 50, *, random_state: Any = 0) -> StabilityFacts:
+        """Fit the method to rows drawn from the training rows, and see what stays the same.
+
+        Parameters
+        ----------
+        n : int, default=50
+            How often rows are drawn, with replacement.
+        random_state : int, default=0
+            Of the drawn rows.
+
+        Returns
+        -------
+        stability : dict
+            Per test how often its place asks about the same column, and where the threshold lies; exactly, how
+            far it could move without changing a training row; per rule how often its rows stay together. Its
+            entries are described in `spexplain.facts.schema.StabilityFacts`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from spexplain import CART
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> found = CART().fit(X, y).stability(n=10)
+        >>> print(found["tests"][0]["free_text"])
+        Any threshold from 1.9 to less than 3 parts these rows alike.
+        """
+        from spexplain.estimators.again import drawn, stands_for
+        from spexplain.facts.validation import Stability
+
+        check_integer("n", n, 1)
+        known = self._known(None, None, "stability")
+        explanation = self._fitted()
+        everything = np.arange(len(known.table))
+        leaves = np.asarray(self.labels_)
+        stands, _ = stands_for(self, known, everything)
+        found = Stability(explanation.tree, leaves, stands[leaves])
+        drawn(self, known, found, n, np.random.default_rng(random_state))
+        around = known.table.node_values(explanation.tree)
+        return found.facts(Clusters.of(explanation), explanation.fields, around)
+
+    def _known(self, X: Any, y: Any, what: str) -> "Known":
+        """Return the rows and clusters that the method is fitted to again."""
+        from spexplain.estimators.again import Known
+
+        explanation = self._fitted()
+        training = explanation.training
+        assert training is not None
+        table, weights = training.table, training.weights
+        if is_collection(training.labels):
+            raise ValueError(
+                f"{what} fits the method again to rows in memory; fit it to a sample that fits there."
+            )
+        reference = training.reference
+        if X is not None:
+            other: Explainer = clone(self)
+            table, _ = other._read(X)
+            weights = weights if len(table) == len(training.labels) else None
+        if table is None:
+            raise ValueError(
+                f"{what} fits the method again, but this estimator does not remember its training rows; pass X and y."
+            )
+        if y is not None:
+            reference = table.reference(y, self.noise)
+        elif len(table) != len(training.labels):
+            raise ValueError(
+                f"{what} needs the labels of other rows than those of the fit; pass y."
+            )
+        if reference is None:
+            leaves = np.asarray(training.labels)
+            return Known(table, leaves, None, weights, explanation.tree.n_leaves)
+        classes = reference.classes.tolist()
+        if explanation.classes is None or not set(classes) <= set(explanation.classes.tolist()):
+            raise ValueError("y must hold the clusters that were explained: it has others.")
+        places = np.searchsorted(explanation.classes, reference.classes)
+        codes = np.where(reference.codes < 0, NOISE, places[reference.codes])
+        labels: Array | None = reference.labels
+        if reference.memberships is not None:
+            labels = reference.memberships
+        if training.is_found and y is None:
+            labels = None
+        return Known(table, codes, labels, weights, len(explanation.classes))
+
+    def _parted(self, a: int, b: int, *, quick: bool = False) -> tuple[Tree, Floats] | None:
         """Search among the rows of two clusters for the few tests that tell them apart best."""
         from spexplain.estimators.again import parted
 
@@ -520,7 +665,32 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         if is_collection(training.labels):
             return None
         table, codes = training.table, np.asarray(reference.codes)
-        return parted(table, codes, (a, b), training.weights, training.columns)
+        return parted(table, codes, (a, b), training.weights, training.columns, quick=quick)
+
+    def _larger_trees(self) -> list[Alternative]:
+        from spexplain.estimators.again import refitted
+
+        found = super()._larger_trees()
+        explanation = self._fitted()
+        training = explanation.training
+        if found or training is None or training.table is None or training.reference is None:
+            return found
+        n_leaves = explanation.tree.n_leaves
+        size = training.table.shape[0] * training.table.shape[1] * (n_leaves + _MORE_LEAVES)
+        takes_leaves = "n_leaves" in self.get_params(deep=False)
+        if is_collection(training.labels) or size > _QUICK or not takes_leaves:
+            return []
+        shared = training.reference.memberships
+        labels = training.reference.labels if shared is None else shared
+        everything = np.arange(len(training.table))
+        for more in range(1, _MORE_LEAVES + 1):
+            options: dict[str, Any] = {"n_leaves": n_leaves + more}
+            larger = refitted(
+                self, training.table, everything, labels, training.weights, **options
+            ).explanation_
+            if larger.tree.n_leaves == n_leaves + more:
+                found.append(Alternative(n_leaves + more, larger.step.fidelity))
+        return found
 
     def _searched_columns(self, table: Table, reference: Reference | None) -> Ints:
         """Return the columns that cuts may use: those that were asked for, or all that explain something."""

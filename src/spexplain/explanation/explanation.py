@@ -57,6 +57,8 @@ class Training:
         Fewest rows of a leaf.
     n_jobs : int, optional
         Threads of a second search.
+    is_found : bool
+        Whether the reference was found in the table, not given.
     """
 
     labels: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -69,6 +71,7 @@ class Training:
     min_samples_leaf: int = 1
     n_jobs: int | None = None
     weights: Floats | None = None
+    is_found: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"table": None, "objective": None}
@@ -281,6 +284,11 @@ class Explanation:
                 "y must hold the labels of the training rows: its clusters are others."
             )
         return replace(self, training=replace(self.training, reference=reference))
+
+    @cached_property
+    def remembered(self) -> dict[str, Any]:
+        """Answers that take a while, such as the verdict, once somebody has asked."""
+        return {}
 
     @property
     def labels(self) -> Ints | None:

@@ -25,7 +25,13 @@ from spexplain.export.sql import to_sql
 from spexplain.facts import Summary, feature_importances, runner_ups, summarize
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
-from spexplain.facts.schema import ContrastFacts, RowExplanation, SegmentFacts
+from spexplain.facts.schema import (
+    ContrastFacts,
+    RowExplanation,
+    SegmentFacts,
+    StabilityFacts,
+    ValidationFacts,
+)
 from spexplain.facts.segments import (
     Clusters,
     contrast_facts,
@@ -34,6 +40,15 @@ from spexplain.facts.segments import (
     segment_facts,
 )
 from spexplain.facts.text import lost_text
+from spexplain.facts.verdict import (
+    GOOD_ENOUGH,
+    Alternative,
+    Mixed,
+    Verdict,
+    mixed_pairs,
+    told_apart,
+    verdict_of,
+)
 from spexplain.messages import one_line
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame
@@ -42,12 +57,16 @@ from spexplain.table.places import is_collection, is_sparse, look_up, on_host
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import SparseTable, densified
 from spexplain.table.suspects import suspicious_columns
-from spexplain.tree import Tree
+from spexplain.tree import Column, Tree
 from spexplain.tree.words import leaf_rules, tree_text
 
 if TYPE_CHECKING:
     from spexplain.objectives import Objective
 
+_REFITS = (
+    "{} fits the method again, which a model read from JSON cannot do; ask the fitted estimator."
+)
+_MOST_SEGMENTS = 200_000  # clusters × nodes up to which a summary has a record of every cluster
 _SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
 
 
@@ -447,9 +466,78 @@ class FittedModel(ABC):
             return by_tree
         return searched
 
-    def _parted(self, a: int, b: int) -> tuple[Tree, Floats] | None:
+    def _parted(self, a: int, b: int, *, quick: bool = False) -> tuple[Tree, Floats] | None:
         """Return a small tree that parts the rows of two clusters, and their shares in its leaves."""
         return None
+
+    def validate(
+        self, X: Any = None, y: Any = None, cv: Any = 5, *, random_state: Any = 0
+    ) -> ValidationFacts:
+        """Fit the method again without some rows, which only an estimator can do."""
+        raise ValueError(_REFITS.format("validate"))
+
+    def stability(self, n: int = 50, *, random_state: Any = 0) -> StabilityFacts:
+        """Fit the method to rows drawn from its own, which only an estimator can do."""
+        raise ValueError(_REFITS.format("stability"))
+
+    @property
+    def verdict_(self) -> Verdict:
+        """Whether the explanation is any good: a level and sentences in plain words.
+
+        Against always guessing the largest cluster, on held-out rows after `validate`, the weakest cluster, clusters
+        that are lost or not told apart, and the next step with its figure.
+        """
+        return self._verdict()
+
+    def _verdict(self, *, quick: bool = False) -> Verdict:
+        """Return the verdict; a quick one, for notebooks, does not look for what to do next."""
+        explanation, validation = self._fitted(), vars(self).get("validation_")
+        known = explanation.remembered.get("verdict")
+        if known is not None and known[0] is validation and (quick or not known[1]):
+            verdict: Verdict = known[2]
+            return verdict
+        clusters = Clusters.of(explanation)
+        training = explanation.training
+        columns = None if training is None else training.columns
+        n_columns = explanation.tree.n_features if columns is None else len(columns)
+        verdict = verdict_of(clusters, n_columns, validation=validation)
+        if not quick and verdict.level != "none" and verdict.facts["fidelity"] is not None:
+            is_open = verdict.facts["fidelity"] < GOOD_ENOUGH
+            verdict = verdict_of(
+                clusters,
+                n_columns,
+                validation=validation,
+                mixed=self._mixed(clusters, explanation.fields),
+                more_leaves=self._larger_trees() if is_open else [],
+                leaves_for_all=self._leaves_for_all(),
+            )
+        explanation.remembered["verdict"] = validation, quick, verdict
+        return verdict
+
+    def _mixed(self, clusters: Clusters, columns: Sequence[Column]) -> list[Mixed]:
+        """Return clusters that the tree mixes up, and what would tell them apart."""
+        found = []
+        for a, b, share in mixed_pairs(clusters)[:3]:
+            contrast = contrast_in_tree(clusters, a, b, columns)
+            parted = self._parted(a, b, quick=True)
+            if parted is not None:
+                tree, shares = parted
+                own = [leaf for leaf, (x, y) in enumerate(shares) if x > y]
+                contrast = contrast_facts(
+                    clusters, (a, b), tree, own, shares, columns=columns, source="rows"
+                )
+            apart = contrast is not None and told_apart(contrast["balanced"])
+            found.append(Mixed(a, b, share, contrast["text"] if apart and contrast else None))
+        return found
+
+    def _larger_trees(self) -> list[Alternative]:
+        """Return larger trees of the same method, where they are known."""
+        n_leaves = self._fitted().tree.n_leaves
+        return [
+            Alternative(step.n_leaves, step.fidelity)
+            for step in self._fitted().path
+            if n_leaves < step.n_leaves <= n_leaves + 2
+        ]
 
     def _segments(
         self, feature_names: Sequence[str] | None = None, *, X: Any = None, y: Any = None
@@ -584,7 +672,13 @@ class FittedModel(ABC):
             proof = self._certified(explanation, table)
         if runner_up or (runner_up is None and is_small and explanation.is_plain):
             found = self._runner_ups(explanation, table)
-        return _summarized(explanation, table, certificate=proof, runner_ups=found)
+        return self._summarized(
+            explanation,
+            table,
+            verdict=self._verdict(quick=True),
+            certificate=proof,
+            runner_ups=found,
+        )
 
     def outline(self, feature_names: Sequence[str] | None = None) -> Summary:
         """Return the facts that need no rows: a summary without profiles, examples and points.
@@ -599,7 +693,34 @@ class FittedModel(ABC):
         summary : dict
             With the same entries as `summary`, those about rows None or empty.
         """
-        return _summarized(self._fitted(feature_names), None)
+        return self._summarized(
+            self._fitted(feature_names), None, verdict=self._verdict(quick=True)
+        )
+
+    def _summarized(
+        self, explanation: Explanation, table: Matrix | None, *, verdict: Verdict, **more: Any
+    ) -> Summary:
+        """Return all facts, those about clusters as a whole among them."""
+        segments: list[SegmentFacts] = []
+        n_clusters = (
+            explanation.tree.n_leaves if explanation.classes is None else len(explanation.classes)
+        )
+        if n_clusters * explanation.tree.n_nodes <= _MOST_SEGMENTS:
+            segments = segment_facts(
+                explanation,
+                table,
+                names=explanation.fields,
+                telling_columns=self._telling_columns(explanation),
+            )
+        validation = vars(self).get("validation_")
+        return _summarized(
+            explanation,
+            table,
+            segments=segments,
+            verdict=verdict.facts,
+            validation=validation,
+            **more,
+        )
 
     def explain(self, row: Any, *, feature_names: Sequence[str] | None = None) -> RowExplanation:
         """Return why a row is in its leaf, and the smallest changes that would move it.
@@ -752,7 +873,7 @@ class FittedModel(ABC):
         )
 
     def plot_path(self, ax: Any = None) -> Any:
-        """Draw fidelity and price against the number of leaves; returns the Axes.
+        """Draw fidelity and cost ratio against the number of leaves; returns the Axes.
 
         Parameters
         ----------
@@ -814,6 +935,7 @@ class FittedModel(ABC):
         """
         from spexplain.show.report import render, write
 
+        self._verdict()  # with what to do next
         training = self._fitted().training
         if X is None and (training is None or training.table is None):
             facts = self.outline(feature_names)

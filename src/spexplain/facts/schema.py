@@ -298,6 +298,9 @@ class Summary(TypedDict):
     n_leaves: int
     depth: int
     dtype: str | None  # of the table
+    verdict: "VerdictFacts | None"
+    validation: "ValidationFacts | None"  # where the method was validated
+    segments: "list[SegmentFacts]"  # one per cluster; empty for very large trees
     features: list[FeatureFacts]  # by number; those that are tested or described
     nodes: list[NodeFacts]
     leaves: list[LeafFacts]
@@ -407,6 +410,103 @@ class SegmentFacts(TypedDict):
     )  # the other cluster it is easiest to mistake for, and what parts them
     sentences: list[str]  # the same in words
     note: str | None  # what could not be said, and what would be needed
+
+
+class ScoreFacts(TypedDict):
+    """How well rules put rows into their own clusters."""
+
+    fidelity: float  # share of the rows that are right
+    balanced: float  # mean recall of the clusters
+    agreement: float  # adjusted Rand index of leaves and clusters
+
+
+class HeldOutClusterFacts(TypedDict):
+    """A cluster on rows that the rules were found on, and on others."""
+
+    cluster: Label
+    code: int
+    name: str
+    rows: Amount
+    recall: float | None
+    recall_held_out: float | None
+    precision: float | None
+    precision_held_out: float | None
+
+
+class ValidationFacts(TypedDict):
+    """A method that was fitted again without some rows, and judged by these."""
+
+    folds: int
+    rows: int  # that were judged
+    repeated_clustering: bool  # whether clusters were found anew, too, in every fold
+    in_sample: ScoreFacts  # of the explanation itself
+    held_out: ScoreFacts  # of all folds together; the agreement is their mean
+    each: list[ScoreFacts]  # of every fold, on the rows that it leaves out
+    chance: float  # share of held-out rows that would be right if as many were dealt to every cluster at random
+    clusters: list[HeldOutClusterFacts]
+    # Mean adjusted Rand index of the clusters that folds find and the clusters that are explained.
+    clustering_agreement: float | None
+    sentences: list[str]
+
+
+class TestStabilityFacts(TypedDict):
+    """A test, and what becomes of it if other rows are drawn."""
+
+    node: int
+    feature: int
+    test: str
+    same_column: float  # share of the drawn trees that ask about the same column at this place
+    # Where their thresholds lie then, from the 5 % to the 95 % quantile; None for categories.
+    interval: list[float] | None
+    interval_text: str | None
+    same_values: float | None  # of tests of categories: share of these trees with the same set
+    # Exactly: thresholds t with free[0] ≤ t < free[1] part all training rows alike; None at an end: no limit.
+    free: list[float | None] | None
+    free_text: str | None
+    text: str
+
+
+class RuleStabilityFacts(TypedDict):
+    """A leaf, and whether its rows stay together."""
+
+    leaf: int
+    rule: str
+    rows: int
+    together: float  # share of the pairs of its rows that are in one leaf, mean of the drawn trees
+    text: str
+
+
+class SegmentStabilityFacts(TypedDict):
+    """A cluster, and whether its rule keeps its rows."""
+
+    cluster: Label
+    code: int
+    name: str
+    kept: float | None  # share of the rows that its rule selects which drawn trees give to it too
+
+
+class StabilityFacts(TypedDict):
+    """What becomes of a tree if it is fitted to rows that are drawn from its own."""
+
+    drawn: int  # trees
+    tests: list[TestStabilityFacts]
+    rules: list[RuleStabilityFacts]
+    segments: list[SegmentStabilityFacts]
+    sentences: list[str]
+
+
+class VerdictFacts(TypedDict):
+    """Whether an explanation is any good."""
+
+    level: str  # good, usable, weak or none
+    sentences: list[str]
+    fidelity: float | None  # share of rows right, on held-out rows where the method was validated
+    held_out: bool
+    guessing: float | None  # share of rows right if all were put into the largest cluster
+    weakest: Label | None  # the cluster of which least is caught
+    lost: list[Label]
+    mixed: list[list[Label]]  # pairs that are not told apart
+    next_steps: list[str]
 
 
 class PathTestFacts(TypedDict):

@@ -32,7 +32,7 @@ from spexplain.messages import counted, one_line
 from spexplain.table.reference import NOISE
 from spexplain.table.sparse import dense
 from spexplain.tree import LEAF, Column, Tree
-from spexplain.tree.joins import joined
+from spexplain.tree.joins import Joins, joined
 from spexplain.tree.words import joined_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _NEEDS_ROWS = (
     "Telling columns and typical rows need the training rows, which this model does not hold; ask the fitted "
     "estimator."
 )
-_NEEDS_COUNTS = "This model does not store how many rows of each cluster a leaf has: only rules and leaves are known."
+_NEEDS_COUNTS = "This model does not hold the rows of each cluster in every leaf, so only rules and leaves are known."
 
 
 def segment_facts(
@@ -95,7 +95,8 @@ def segment_facts(
     """
     columns = known_columns(explanation.tree.n_features, names)
     clusters = Clusters.of(explanation, segment_names)
-    segments = [_segment(clusters, code, columns) for code in range(len(clusters.labels))]
+    joins = Joins(clusters.tree, columns)
+    segments = [_segment(clusters, code, joins, columns) for code in range(len(clusters.labels))]
     if X is None or clusters.codes is None:
         for each in segments:
             each["note"] = each["note"] or _NEEDS_ROWS
@@ -121,6 +122,7 @@ class Clusters(NamedTuple):
     codes: Ints | None  # cluster of every training row
     leaves: Ints | None  # leaf of every training row
     weights: Floats | None
+    is_reference: bool = True  # otherwise leaves stand for themselves
 
     @classmethod
     def of(
@@ -170,6 +172,7 @@ class Clusters(NamedTuple):
             known,
             leaves,
             weights,
+            classes is not None,
         )
 
     @property
@@ -220,10 +223,12 @@ def named_clusters(
     ]
 
 
-def _segment(clusters: Clusters, code: int, columns: Sequence[Column]) -> SegmentFacts:
+def _segment(
+    clusters: Clusters, code: int, joins: Joins, columns: Sequence[Column]
+) -> SegmentFacts:
     """Return what the counts tell about a cluster."""
     leaves = clusters.leaves_of(code)
-    boxes = joined(clusters.tree, leaves, columns)
+    boxes = joins.of(leaves)
     in_leaf, totals = clusters.leaf_counts, clusters.totals[clusters.tree.leaves]
     size, n_rows = clusters.counts[0, code].item(), clusters.totals[0].item()
     selected, caught = totals[leaves].sum().item(), in_leaf[leaves, code].sum().item()

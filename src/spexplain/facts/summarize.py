@@ -25,9 +25,12 @@ from spexplain.facts.schema import (
     PartFacts,
     ReferenceFacts,
     RunnerUpFacts,
+    SegmentFacts,
     SettingsFacts,
     StepFacts,
     Summary,
+    ValidationFacts,
+    VerdictFacts,
     finite,
     plain,
     plain_label,
@@ -57,6 +60,9 @@ def summarize(
     method: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     detail: Detail | None = None,
+    segments: Iterable[SegmentFacts] = (),
+    verdict: VerdictFacts | None = None,
+    validation: ValidationFacts | None = None,
 ) -> Summary:
     """Return all facts about a fitted tree as one plain dict, ready for JSON.
 
@@ -82,6 +88,8 @@ def summarize(
         Name and settings of the method, for the record.
     detail : Detail, optional
         How much is said about rows.
+    segments, verdict, validation : optional
+        What is known of every cluster, whether the explanation is any good, and how it did on held-out rows.
 
     Returns
     -------
@@ -116,6 +124,9 @@ def summarize(
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "dtype": None,
+        "verdict": verdict,
+        "validation": validation,
+        "segments": list(segments),
         "features": feature_facts(tree, known, counted.importances),
         "nodes": node_facts(counted, _comparable(runner_ups or {}, known)),
         "leaves": leaves,

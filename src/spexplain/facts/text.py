@@ -148,7 +148,7 @@ def summary_text(summary: Summary) -> str:
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> print(summary_text(summarize(explainer.explanation_, X, names=["age"])))
     6 rows, 1 feature, 2 leaves, depth 1.
-    Against the reference: ARI 1, AMI 1, fidelity 100%, price 1.
+    Against the reference: ARI 1, AMI 1, fidelity 100%, cost ratio 1.
     <BLANKLINE>
     Leaf 0 stands for a: 3 rows (50%)
       rule: age ≤ 6
@@ -178,7 +178,7 @@ def _head(summary: Summary) -> str:
         if summary["fidelity"] is not None:
             facts.append(f"fidelity {percent(summary['fidelity'])}")
         if summary["price"] is not None:
-            facts.append(f"price {summary['price']:.3g}")
+            facts.append(f"cost ratio {summary['price']:.3g}")
         lines.append(f"Against the reference: {', '.join(facts)}.")
     used = sorted(summary["features"], key=lambda each: -each["importance"])
     shares = [

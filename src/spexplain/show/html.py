@@ -18,6 +18,10 @@ vertical-align:top}
 .spexplain .bar{display:flex;height:.45em;margin:.15em 0;border-radius:2px;overflow:hidden;background:#8884}
 .spexplain .bar i{display:block}
 .spexplain small{opacity:.75}
+.spexplain .verdict{margin:.3em 0;padding-left:.6em;border-left:4px solid #8888}
+.spexplain .good{border-color:#2a9d5c}
+.spexplain .weak{border-color:#d9a400}
+.spexplain .none{border-color:#d33;font-weight:600}
 .spexplain .key{font-size:11px}
 .spexplain .key i{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin:0 .3em 0 .8em}
 """
@@ -48,7 +52,8 @@ def html_repr(summary: Summary) -> str:
     >>> "<script" in html, "&lt;script&gt; ≤ 4" in html
     (False, True)
     """
-    parts = [f'<div class="spexplain"><style>{_STYLE}</style>', _head(summary), _key(summary)]
+    parts = [f'<div class="spexplain"><style>{_STYLE}</style>', _head(summary)]
+    parts += [_verdict(summary), _key(summary)]
     return "".join([*parts, _tree(summary), "</div>"])
 
 
@@ -67,9 +72,18 @@ def _head(summary: Summary) -> str:
     if summary["fidelity"] is not None:
         facts.append(f"fidelity {percent(summary['fidelity'])}")
     if summary["price"] is not None:
-        facts.append(f"price {summary['price']:.3g}")
+        facts.append(f"cost ratio {summary['price']:.3g}")
     name = f"<strong>{_text(summary['method'])}</strong> " if summary["method"] else ""
     return f"<div>{name}<small>{' · '.join(facts)}</small></div>"
+
+
+def _verdict(summary: Summary) -> str:
+    verdict = summary["verdict"]
+    if verdict is None:
+        return ""
+    first, *others = map(_text, verdict["sentences"])
+    more = "".join(f"<div><small>{each}</small></div>" for each in others)
+    return f'<div class="verdict {verdict["level"]}"><div>{first}</div>{more}</div>'
 
 
 def _key(summary: Summary) -> str:

@@ -9,7 +9,7 @@ from spexplain.tree.boxes import Box, node_boxes
 from spexplain.tree.column import as_columns
 from spexplain.tree.region import EVERYWHERE, Interval, Region
 
-__all__ = ["joined"]
+__all__ = ["Joins", "joined"]
 
 # A box as one whole number per tested column, with a bit for every piece of its values that some test tells
 # apart; the highest is for missing values.
@@ -52,24 +52,40 @@ def joined(tree: Tree, leaves: Iterable[int], columns: Sequence[Column | str]) -
     >>> joined_text(joined(tree, [0, 2], ["age", "pay"]), ["age", "pay"])
     'age ≤ 5 or pay > 3'
     """
-    known = as_columns(columns)
-    own, others = _parts(tree, set(leaves))
-    if not own:
-        return []
-    boxes = node_boxes(tree)
-    axes = _axes(tree, known)
-    coded = [_coded(axes, boxes[node]) for node in own]
-    kept = [place for place, masks in enumerate(coded) if all(masks)]
-    inside = [coded[place] for place in kept]
-    outside = [masks for masks in (_coded(axes, boxes[node]) for node in others) if all(masks)]
-    if not inside:  # leaves that no row can reach
-        return []
-    wholes = tuple(axis.whole for axis in axes)
-    chosen = _cover(inside, outside, wholes)
-    chosen = _simplified(chosen, inside, axes)
-    sizes = [int(tree.size[own[place]]) for place in kept]
-    chosen.sort(key=lambda masks: _rank(masks, inside, sizes))
-    return [_box(masks, axes, [boxes[node] for node in others]) for masks in chosen]
+    return Joins(tree, columns).of(leaves)
+
+
+class Joins:
+    """What `joined` needs to know about a tree, for several sets of its leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    columns : sequence of Column or str
+        The columns of the table.
+    """
+
+    def __init__(self, tree: Tree, columns: Sequence[Column | str]) -> None:
+        self.tree = tree
+        self._boxes = node_boxes(tree)
+        self._axes = _axes(tree, as_columns(columns))
+
+    def of(self, leaves: Iterable[int]) -> list[Box]:
+        """Return the boxes of some leaves, see `joined`."""
+        tree, boxes, axes = self.tree, self._boxes, self._axes
+        own, others = _parts(tree, set(leaves))
+        coded = [_coded(axes, boxes[node]) for node in own]
+        kept = [place for place, masks in enumerate(coded) if all(masks)]
+        inside = [coded[place] for place in kept]
+        if not inside:  # no leaves, or none that a row can reach
+            return []
+        outside = [masks for masks in (_coded(axes, boxes[node]) for node in others) if all(masks)]
+        chosen = _cover(inside, outside, tuple(axis.whole for axis in axes))
+        chosen = _simplified(chosen, inside, axes)
+        sizes = [int(tree.size[own[place]]) for place in kept]
+        chosen.sort(key=lambda masks: _rank(masks, inside, sizes))
+        return [_box(masks, axes, [boxes[node] for node in others]) for masks in chosen]
 
 
 class _Axis(NamedTuple):

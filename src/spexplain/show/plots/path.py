@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
-    """Draw fidelity and price against the number of leaves; the tree's own number is marked.
+    """Draw fidelity and cost ratio against the number of leaves; the tree's own number is marked.
 
     Parameters
     ----------
     summary : dict
         From `spexplain.facts.summarize`, with a path; the training rows are not needed.
     ax : Axes, optional
-        Where to draw; a new figure by default. The price has its own axis on the right.
+        Where to draw; a new figure by default. The cost ratio has its own axis on the right.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
         if any(step["price"] is not None for step in steps):
             right = ax.twinx()
             style = {"color": second, "marker": "s", "ls": "--"}
-            handles += _line(right, steps, "price", "price", style)
-            right.set_ylabel("price: k-means cost over the reference's")
+            handles += _line(right, steps, "price", "cost ratio", style)
+            right.set_ylabel("cost ratio: k-means cost over the reference's")
     else:
         handles = _line(ax, steps, "objective", "objective", {"color": first, "marker": "o"})
         ax.set_ylabel("objective")
