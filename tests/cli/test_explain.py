@@ -442,3 +442,26 @@ def test_float32_stays_float32(run, tmp_path):
     run("explain", tmp_path / "t.parquet", "-l", "y", "-m", "cart", "--json", tmp_path / "m.json")
     same = spexplain.CART().fit(X, y).tree_
     assert spexplain.from_json((tmp_path / "m.json").read_bytes()).tree_ == same
+
+
+def test_a_dbt_model(run, files, tmp_path):
+    project = tmp_path / "project"
+    done = run(
+        "explain", files["csv"], "--labels", "species", "--dbt", project, "--table", "flowers"
+    )
+    assert done.exit_code == 0, done.output
+    places = sorted(str(path.relative_to(project)) for path in project.rglob("*") if path.is_file())
+    assert places == [
+        "models/flowers_clusters.sql",
+        "models/flowers_clusters.yml",
+        "tests/flowers_clusters_has_all_rows.sql",
+        "tests/flowers_clusters_has_known_labels.sql",
+    ]
+    assert "{{ ref('flowers') }}" in (project / "models/flowers_clusters.sql").read_text()
+    again = run(
+        "explain", files["csv"], "--labels", "species", "--dbt", project, "--table", "flowers"
+    )
+    assert again.exit_code != 0
+    assert "--force" in again.output
+    for options in (["--dbt", project], ["--dbt", project, "--table", "a b"]):
+        assert run("explain", files["csv"], "--labels", "species", *options).exit_code == 2

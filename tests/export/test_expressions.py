@@ -46,7 +46,7 @@ def dtypes_of(column: Column, values: list) -> list:
         return [pl.Duration(unit) for unit in ["us", *(["ms"] * whole), *(["ns"] * near)]]
     if column.kind == "boolean":
         return [pl.Boolean, pl.Float64]
-    numbers = [each for each in known if each == each]
+    numbers = [each for each in known if not np.isnan(each)]
     fits = [pl.Float64]
     with np.errstate(over="ignore"):
         if all(float(np.float32(each)) == each for each in numbers):
@@ -61,7 +61,9 @@ def series_of(name: str, column: Column, values: list, dtype) -> pl.Series:
     if dtype == pl.Date:
         values = [None if each is None else each.date() for each in values]
     if column.kind == "date" and column.zone is not None:
-        moments = [None if each is None else each.astimezone(UTC).replace(tzinfo=None) for each in values]
+        moments = [
+            None if each is None else each.astimezone(UTC).replace(tzinfo=None) for each in values
+        ]
         series = pl.Series(name, moments, dtype=pl.Datetime(dtype.time_unit))
         return series.dt.replace_time_zone("UTC").dt.convert_time_zone(dtype.time_zone)
     return pl.Series(name, values, dtype=dtype, strict=False)
@@ -212,7 +214,9 @@ def test_a_table_as_it_is(spark):
     }  # fmt: skip
     rows = [
         tuple(
-            None if pd.isna(x) else getattr(x, "to_pydatetime", getattr(x, "to_pytimedelta", lambda x=x: x))()
+            None
+            if pd.isna(x)
+            else getattr(x, "to_pydatetime", getattr(x, "to_pytimedelta", lambda x=x: x))()
             for x in row
         )
         for row in frame.astype(object).itertuples(index=False)

@@ -1,4 +1,4 @@
-"""Out of Python: an explanation as SQL, a dbt model, JSON, ONNX, plain Python, expressions and a scikit-learn classifier.
+"""Out of Python: an explanation as SQL, dbt, JSON, ONNX, Python, data frame expressions and scikit-learn.
 
 Import the functions from here. Each takes an `Explanation`; the methods of the same names are in
 `spexplain.explanation`.

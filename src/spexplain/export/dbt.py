@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLAIN = re.compile(r"[\w .+/%&-]*")  # labels that dbt's own test can ask about
 
 
 def dbt_files(
@@ -62,7 +61,8 @@ def dbt_files(
     >>> tree = Tree.root(n_features=1, size=10).split(0, feature=0, threshold=0.5)
     >>> files = dbt_files(Explanation(tree, ("height",)), table="boxes", booleans=False)
     >>> sorted(files)
-    ['models/boxes_clusters.sql', 'models/boxes_clusters.yml', 'tests/boxes_clusters_has_all_rows.sql']
+    ['models/boxes_clusters.sql', 'models/boxes_clusters.yml', 'tests/boxes_clusters_has_all_rows.sql',
+     'tests/boxes_clusters_has_known_labels.sql']
     >>> print(files["models/boxes_clusters.sql"])
     SELECT *,
       CASE
@@ -74,37 +74,43 @@ def dbt_files(
     """
     check_choice("dialect", dialect, DIALECTS)
     spelling = DIALECTS[dialect]
-    parts = _checked_table(table)
-    model = f"{parts[-1]}_clusters" if model is None else model
-    if not _NAME.fullmatch(model):
-        raise ValueError(f"model={model!r} must be a name of letters, digits and underscores.")
+    query_place, schema_place, rows_place, labels_place = dbt_places(table, model)
+    parts, model = _checked_table(table), query_place[len("models/") : -len(".sql")]
     relation = "ref" if len(parts) == 1 else "source"
     source = f"{{{{ {relation}({', '.join(map(repr, parts))}) }}}}"
-    mark = "\0source\0"  # no name or text may hold it
-    query = query_of(
-        explanation, mark, spelling, label=label, name=name, booleans=booleans
-    )
     this = f"{{{{ ref({model!r}) }}}}"
-    files = {
-        f"models/{model}.sql": _escaped(query).replace(mark, source) + "\n",
-        f"models/{model}.yml": _schema(explanation, spelling, model, label, name, booleans),
-        f"tests/{model}_has_all_rows.sql": (
+    mark = "\0source\0"  # no name or text may hold it
+    query = query_of(explanation, mark, spelling, label=label, name=name, booleans=booleans)
+    known = [spelling.literal(each) for each in dict.fromkeys(explanation.leaf_labels(label))]
+    is_unknown = f"{spelling.identifier(name, 'name')} NOT IN ({', '.join(known)})"
+    return {
+        query_place: _escaped(query).replace(mark, source) + "\n",
+        schema_place: _schema(explanation, spelling, model, label, name, booleans),
+        rows_place: (
             "-- Every row is labelled once: this query gives no row.\n"
             "SELECT labelled.n AS n_labelled, given.n AS n_given\n"
             f"FROM (SELECT COUNT(*) AS n FROM {this}) AS labelled\n"
             f"CROSS JOIN (SELECT COUNT(*) AS n FROM {source}) AS given\n"
             "WHERE labelled.n <> given.n\n"
         ),
-    }
-    labels = list(dict.fromkeys(explanation.leaf_labels(label)))
-    if not _are_plain(labels):
-        column = spelling.identifier(name, "name")
-        known = ", ".join(spelling.literal(each) for each in labels)
-        files[f"tests/{model}_has_known_labels.sql"] = (
+        labels_place: (
             "-- Every label is one of the model's: this query gives no row.\n"
-            f"SELECT *\nFROM {this}\nWHERE {_escaped(f'{column} NOT IN ({known})')}\n"
-        )
-    return files
+            f"SELECT *\nFROM {this}\nWHERE {_escaped(is_unknown)}\n"
+        ),
+    }
+
+
+def dbt_places(table: str, model: str | None = None) -> tuple[str, str, str, str]:
+    """Return the places of the files in a dbt project: model, description and two tests."""
+    model = f"{_checked_table(table)[-1]}_clusters" if model is None else model
+    if not isinstance(model, str) or not _NAME.fullmatch(model):
+        raise ValueError(f"model={model!r} must be a name of letters, digits and underscores.")
+    return (
+        f"models/{model}.sql",
+        f"models/{model}.yml",
+        f"tests/{model}_has_all_rows.sql",
+        f"tests/{model}_has_known_labels.sql",
+    )
 
 
 def _checked_table(table: Any) -> list[str]:
@@ -122,12 +128,6 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{ '{' }}")
 
 
-def _are_plain(labels: list[Any]) -> bool:
-    return all(
-        type(each) is int or (isinstance(each, str) and _PLAIN.fullmatch(each)) for each in labels
-    )
-
-
 def _schema(
     explanation: "Explanation",
     dialect: Dialect,
@@ -141,12 +141,7 @@ def _schema(
     rules: dict[Any, list[str]] = {}
     for each, rule in zip(labels, leaf_rules(explanation.tree, explanation.fields), strict=True):
         rules.setdefault(each, []).append(rule)
-    tests: list[Any] = []
-    if explanation.parameters.get("missing") != "error":
-        tests.append("not_null")
-    if _are_plain(list(rules)):
-        quotes = any(isinstance(each, str) for each in rules)
-        tests.append({"accepted_values": {"values": list(rules), "quote": quotes}})
+    tests = [] if explanation.parameters.get("missing") == "error" else ["not_null"]
     told = f"Labels of {explanation.method}, written by spexplain {explanation.version}."
     columns: list[dict[str, Any]] = [
         {"name": _escaped(name), "description": _escaped(told), "data_tests": tests}

@@ -36,7 +36,9 @@ class Language(Protocol):
         """Return one of two expressions."""
 
 
-def to_polars(explanation: "Explanation", *, label: LabelKind = "leaf", name: str = "cluster") -> Any:
+def to_polars(
+    explanation: "Explanation", *, label: LabelKind = "leaf", name: str = "cluster"
+) -> Any:
     """Return the tree as an expression of polars.
 
     It gives the labels that `predict` gives, on eager and lazy frames: missing values (null or NaN) and
@@ -144,9 +146,7 @@ def _condition(language: Language, region: Region, column: Column, key: str) -> 
         listed = [_plain(column.categories[code]) for code in inside]
         return language.filled(language.listed(listed, kind, key), False)
     x = language.number(column, key)
-    parts = [
-        _inside(language, x, low, high, column) for low, high in _intervals(region, column)
-    ]
+    parts = [_inside(language, x, low, high, column) for low, high in _intervals(region, column)]
     if not parts:
         found = x != x  # noqa: PLR0124 - false, and missing where x is
     else:
