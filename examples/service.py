@@ -71,7 +71,13 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="a model in JSON")
     parser.add_argument("--port", type=int, default=8000)
     options = parser.parse_args()
-    uvicorn.run(service(options.model), host="127.0.0.1", port=options.port, log_level="warning")
+    uvicorn.run(
+        service(options.model),
+        host="127.0.0.1",
+        port=options.port,
+        timeout_keep_alive=60,  # clients keep connections open between requests
+        log_level="warning",
+    )
 
 
 if __name__ == "__main__":
