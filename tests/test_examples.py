@@ -1,12 +1,17 @@
 """The scripts in examples/ run as they are, warn of nothing, and write their pictures and reports."""
 
 import os
+import socket
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from spexplain import CART
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -37,7 +42,52 @@ NEEDS = {
 
 
 def test_all_examples_are_tested() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PICTURES, *REPORTS}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PICTURES, *REPORTS, "service.py"}
+
+
+def test_the_service_answers_a_real_client(tmp_path: Path) -> None:
+    for package in ("fastapi", "uvicorn", "polars"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+    penguins = pytest.importorskip("palmerpenguins").load_penguins()
+    model = CART(n_leaves=5).fit(penguins.drop(columns="species"), penguins["species"])
+    (tmp_path / "model.json").write_text(model.to_json())
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    command = [sys.executable, str(EXAMPLES / "service.py"), "model.json", "--port", str(port)]
+    server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+            rules = _first_answer(client, server)
+            assert [rule["reference"] for rule in rules] == model.leaf_reference_.tolist()
+            kept = penguins.astype(object).where(penguins.notna(), None)
+            rows = kept[kept.columns[::-1]].to_dict("records")
+            found = client.post("/predict", json={"rows": rows}).json()
+            assert found["leaves"] == model.labels_.tolist()
+            assert found["clusters"] == model.leaf_reference_[model.labels_].tolist()
+            refused = client.post("/predict", json={"rows": [{"sex": "male"}]})
+            assert refused.status_code == 422
+            assert "rows lack" in refused.json()["detail"]
+            odd = client.post("/predict", json={"rows": [dict.fromkeys(penguins.columns, "?")]})
+            assert odd.status_code == 422
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def _first_answer(client: Any, server: subprocess.Popen[str]) -> Any:
+    for _ in range(600):
+        assert server.poll() is None, server.communicate()[1]
+        try:
+            return client.get("/rules").json()
+        except OSError:
+            time.sleep(0.1)
+        except Exception as error:
+            if type(error).__name__ not in ("ConnectError", "ReadError"):
+                raise
+            time.sleep(0.1)
+    raise AssertionError("the service did not start")
 
 
 @pytest.mark.parametrize("name", PICTURES)

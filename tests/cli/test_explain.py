@@ -476,3 +476,26 @@ def test_validation_is_said_and_can_fail(run, files, iris, tmp_path):
     assert result.exit_code == 3
     assert "No better than guessing; do not use." in result.stdout
     assert "No better than guessing; do not use." in result.stderr
+
+
+def test_a_dbt_model(run, files, tmp_path):
+    project = tmp_path / "project"
+    done = run(
+        "explain", files["csv"], "--labels", "species", "--dbt", project, "--table", "flowers"
+    )
+    assert done.exit_code == 0, done.output
+    places = sorted(str(path.relative_to(project)) for path in project.rglob("*") if path.is_file())
+    assert places == [
+        "models/flowers_clusters.sql",
+        "models/flowers_clusters.yml",
+        "tests/flowers_clusters_has_all_rows.sql",
+        "tests/flowers_clusters_has_known_labels.sql",
+    ]
+    assert "{{ ref('flowers') }}" in (project / "models/flowers_clusters.sql").read_text()
+    again = run(
+        "explain", files["csv"], "--labels", "species", "--dbt", project, "--table", "flowers"
+    )
+    assert again.exit_code != 0
+    assert "--force" in again.output
+    for options in (["--dbt", project], ["--dbt", project, "--table", "a b"]):
+        assert run("explain", files["csv"], "--labels", "species", *options).exit_code == 2

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from export.edges import edge_rows
+from spexplain import CART
 from spexplain.explanation import Explanation
 from spexplain.export import to_onnx
 from spexplain.tree import Tree
@@ -98,3 +99,17 @@ def test_absent_onnx(monkeypatch):
         ImportError, match=r'^to_onnx needs onnx: pip install "spexplain\[onnx\]"\.$'
     ):
         to_onnx(Explanation(Tree.root(n_features=1, size=1)))
+
+
+def test_rows_that_float32_changes_are_counted():
+    X = np.array([[0.1], [0.1 + 1e-12], [0.2], [0.3]])
+    model = CART().fit(X, [0, 1, 1, 1])
+    assert 0.1 <= model.tree_.threshold[0] < 0.1 + 1e-12
+    narrow = run(model.to_onnx(input_type="float32"), X.astype(np.float32))
+    wrong = int(np.count_nonzero(narrow != model.labels_))
+    assert wrong == 1
+    with pytest.warns(UserWarning, match=r"^1 of 4 rows get another label from the ONNX model"):
+        model.to_onnx(X, input_type="float32")
+    assert run(model.to_onnx(X), X).tolist() == model.labels_.tolist()  # float64: nothing to say
+    apart = CART().fit(X, [0, 0, 1, 1])
+    apart.to_onnx(X, input_type="float32")  # no row changes its label: nothing is said

@@ -118,7 +118,7 @@ def _checked_outputs(files: FileOptions, data: str, *, force: bool, is_json: boo
     """Return the files to write; what stands in their way is said before any work is done."""
     from spexplain.cli.write import Outputs
 
-    outputs = Outputs(_paths(files), force=force, source=data)
+    outputs = Outputs({**_paths(files), **_dbt_paths(files)}, force=force, source=data)
     if outputs.use_stdout and is_json:
         usage_error("--format json and a file called - both write to standard output.")
     _check_packages(files)
@@ -134,6 +134,27 @@ def _paths(files: FileOptions) -> dict[str, Path | None]:
         "--onnx": files.onnx,
         "--output": files.output,
     }
+
+
+def _dbt_paths(files: FileOptions) -> dict[str, Path | None]:
+    """Return the files of a dbt model, whose folders are made."""
+    from spexplain.export.dbt import dbt_places
+
+    if files.dbt is None:
+        return {}
+    if files.table is None:
+        usage_error("--dbt needs --table, the dbt model or source whose rows get labels.")
+    if files.dbt.exists() and not files.dbt.is_dir():
+        raise UserError(f"--dbt {files.dbt} is a file; name the folder of a dbt project.")
+    try:
+        places = dbt_places(files.table)
+    except ValueError as error:
+        usage_error(f"--{error}")
+    found: dict[str, Path | None] = {f"--dbt {place}": files.dbt / place for place in places}
+    for path in found.values():
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+    return found
 
 
 def _check_packages(files: FileOptions) -> None:
@@ -165,6 +186,10 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any) -> None:
     if files.sql is not None:
         sql = export.to_sql(model, dialect=files.dialect, table=files.table, label=label)
         outputs.write("--sql", sql.rstrip("\n") + "\n")
+    if files.dbt is not None and files.table is not None:
+        dbt = export.dbt_files(model, dialect=files.dialect, table=files.table, label=label)
+        for place, content in dbt.items():
+            outputs.write(f"--dbt {place}", content)
     if files.json is not None:
         outputs.write("--json", export.to_json(model))
     if files.python is not None:

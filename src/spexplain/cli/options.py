@@ -301,6 +301,14 @@ class FileOptions:
             help="Table of a complete query; without it the SQL is an expression.",
         ),
     ] = None
+    dbt: Annotated[
+        Path | None,
+        _files(
+            "--dbt",
+            metavar="FOLDER",
+            help="A dbt project: it gets a model that labels --table, and its tests.",
+        ),
+    ] = None
     json: Annotated[
         Path | None,
         _files("--json", metavar="FILE", help="The model, for spexplain predict."),

@@ -15,7 +15,9 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_weights
 from spexplain.explanation.explanation import Explanation
 from spexplain.explanation.path import PathStep
+from spexplain.export.dbt import dbt_files
 from spexplain.export.dialects import DialectName
+from spexplain.export.expressions import to_polars, to_pyspark
 from spexplain.export.labels import LabelKind
 from spexplain.export.onnx_graph import InputType, to_onnx
 from spexplain.export.python_source import to_python
@@ -49,6 +51,7 @@ from spexplain.facts.verdict import (
     told_apart,
     verdict_of,
 )
+from spexplain.files import write_file
 from spexplain.messages import one_line
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame
@@ -953,6 +956,7 @@ class FittedModel(ABC):
         label: LabelKind = "leaf",
         name: str = "cluster",
         view: str | Sequence[str] | None = None,
+        booleans: bool = False,
         feature_names: Sequence[str] | None = None,
     ) -> str:
         """Return the tree as a CASE expression, a query or a view.
@@ -971,6 +975,8 @@ class FittedModel(ABC):
             Name of the new column in a query or view.
         view : str or sequence of str, optional
             Name of a view over `table` to create.
+        booleans : bool, default=False
+            Also give one column per label that says whether a row has it, such as ``cluster_vip``.
         feature_names : list of str, optional
             Names of the columns in the database; by default those of the training table.
 
@@ -978,8 +984,115 @@ class FittedModel(ABC):
         -------
         sql : str
         """
-        explanation = self._fitted(feature_names)
-        return to_sql(explanation, dialect=dialect, table=table, label=label, name=name, view=view)
+        return to_sql(
+            self._fitted(feature_names),
+            dialect=dialect,
+            table=table,
+            label=label,
+            name=name,
+            view=view,
+            booleans=booleans,
+        )
+
+    def to_dbt(
+        self,
+        folder: str | PathLike[str],
+        *,
+        table: str,
+        model: str | None = None,
+        dialect: DialectName = "duckdb",
+        label: LabelKind = "leaf",
+        name: str = "cluster",
+        booleans: bool = True,
+        force: bool = False,
+    ) -> list[Path]:
+        """Write a dbt model that labels the rows of a table, its description and its tests.
+
+        Parameters
+        ----------
+        folder : str or path
+            The dbt project; files are written into its folders ``models`` and ``tests``.
+        table : str
+            The dbt model to label, or ``source.table``, which must be declared in the project as a source.
+        model : str, optional
+            Name of the new model; by default that of the table with ``_clusters`` behind it.
+        dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
+            The database.
+        label : {"leaf", "reference"}
+            Leaf ids, or the reference label that each leaf stands for.
+        name : str
+            Name of the new column.
+        booleans : bool, default=True
+            Whether there is one more column per label that says whether a row has it.
+        force : bool, default=False
+            Whether existing files are replaced.
+
+        Returns
+        -------
+        paths : list of Path
+            The files that were written.
+        """
+        files = dbt_files(
+            self._fitted(),
+            table=table,
+            model=model,
+            dialect=dialect,
+            label=label,
+            name=name,
+            booleans=booleans,
+        )
+        paths = {Path(folder) / place: content for place, content in files.items()}
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return [write_file(path, content, force=force) for path, content in paths.items()]
+
+    def to_polars(
+        self,
+        *,
+        label: LabelKind = "leaf",
+        name: str = "cluster",
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Return the tree as an expression of polars, for eager and lazy frames.
+
+        Parameters
+        ----------
+        label : {"leaf", "reference"}
+            Leaf ids, or the reference label that each leaf stands for.
+        name : str
+            Name of the new column.
+        feature_names : list of str, optional
+            Names of the columns in the frame; by default those of the training table.
+
+        Returns
+        -------
+        expression : polars.Expr
+        """
+        return to_polars(self._fitted(feature_names), label=label, name=name)
+
+    def to_pyspark(
+        self,
+        *,
+        label: LabelKind = "leaf",
+        name: str = "cluster",
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Return the tree as a column of PySpark, for `DataFrame.withColumn`; a session must be active.
+
+        Parameters
+        ----------
+        label : {"leaf", "reference"}
+            Leaf ids, or the reference label that each leaf stands for.
+        name : str
+            Name of the new column.
+        feature_names : list of str, optional
+            Names of the columns in the frame; by default those of the training table.
+
+        Returns
+        -------
+        column : pyspark.sql.Column
+        """
+        return to_pyspark(self._fitted(feature_names), label=label, name=name)
 
     def to_json(self) -> str:
         """Return the model as JSON text that `spexplain.from_json` reads: exact floats, no pickle.
@@ -1030,7 +1143,9 @@ class FittedModel(ABC):
         rows = None if X is None else self._rows(X)
         return to_sklearn(self._fitted(), rows, label=label)
 
-    def to_onnx(self, *, label: LabelKind = "leaf", input_type: InputType = "float64") -> Any:
+    def to_onnx(
+        self, X: Any = None, *, label: LabelKind = "leaf", input_type: InputType = "float64"
+    ) -> Any:
         """Return the tree as an ONNX model; thresholds stay float64. Needs the extra ``onnx``.
 
         The model reads numbers: its property ``encoding`` tells how categories, booleans, dates and
@@ -1038,16 +1153,20 @@ class FittedModel(ABC):
 
         Parameters
         ----------
+        X : array or data frame of shape (n_rows, n_features), optional
+            Rows, usually those of the training, of which a warning says how many get another label once they
+            are rounded to float32; without effect for float64, which rounds nothing.
         label : {"leaf", "reference"}
             The output, which also carries this name.
         input_type : {"float64", "float32"}
-            Type of the input ``X``, shape (n_rows, n_features).
+            Type of the input ``X``, shape (n_rows, n_features); float32 for runtimes without double.
 
         Returns
         -------
         model : onnx.ModelProto
         """
-        return to_onnx(self._fitted(), label=label, input_type=input_type)
+        rows = None if X is None else self._check_rows(X).to_host()
+        return to_onnx(self._fitted(), rows, label=label, input_type=input_type)
 
 
 def _is_text(labels: Array) -> bool:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints
+from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.arguments import check_choice
-from spexplain.exceptions import quoted
+from spexplain.exceptions import quoted, warn_caller
 from spexplain.export.encoding import encodings
 from spexplain.export.labels import LabelKind, check_label, label_array, plain_labels
 from spexplain.tree import LEAF, Tree
@@ -23,7 +23,11 @@ _AT_MOST, _SUM = 0, 1  # ONNX's codes of the test x <= threshold, and of adding 
 
 
 def to_onnx(
-    explanation: "Explanation", *, label: LabelKind = "leaf", input_type: InputType = "float64"
+    explanation: "Explanation",
+    X: Matrix | None = None,
+    *,
+    label: LabelKind = "leaf",
+    input_type: InputType = "float64",
 ) -> Any:
     """Return the tree as an ONNX model with the input ``X`` and one output named after `label`.
 
@@ -35,6 +39,8 @@ def to_onnx(
     ----------
     explanation : Explanation
         What is exported.
+    X : array of shape (n_rows, n_features), optional
+        Rows as numbers, of which a warning says how many get another label once they are float32.
     label : {"leaf", "reference"}
         The output, shape (n_rows,): leaf ids (int64), or the reference label that each leaf stands
         for (string, int64, double or bool; other labels as text).
@@ -93,7 +99,24 @@ def to_onnx(
         properties["encoding"] = json.dumps(encoded, default=str)
     helper.set_model_props(proto, properties)
     checker.check_model(proto, full_check=True)
+    if X is not None and input_type == "float32":
+        _warn_of_rounded_rows(explanation, X, label)
     return proto
+
+
+def _warn_of_rounded_rows(explanation: "Explanation", X: Matrix, label: LabelKind) -> None:
+    """Say how many rows get another label because they are rounded to float32."""
+    labels = np.array(explanation.leaf_labels(label), dtype=object)
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(X, dtype=np.float32)
+    exact, other = (labels[explanation.tree.apply(rows)] for rows in (X, rounded))
+    n_changed = int(np.count_nonzero(exact != other))
+    if n_changed:
+        warn_caller(
+            f"{n_changed:,} of {len(exact):,} rows get another label from the ONNX model, because its input is "
+            "rounded to float32; take input_type='float64' where the runtime has it.",
+            UserWarning,
+        )
 
 
 def _label_tensor(explanation: "Explanation", label: LabelKind) -> Any:

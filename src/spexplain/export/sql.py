@@ -28,6 +28,7 @@ def to_sql(
     label: LabelKind = "leaf",
     name: str = "cluster",
     view: str | Sequence[str] | None = None,
+    booleans: bool = False,
 ) -> str:
     """Return the tree as a CASE expression, a query or a view.
 
@@ -53,6 +54,9 @@ def to_sql(
         Name of the new column in a query or view.
     view : str or sequence of str, optional
         Name of a view over `table` to create.
+    booleans : bool, default=False
+        Also give one column per label that says whether a row has it, such as ``cluster_vip``; needs a
+        `table`.
 
     Returns
     -------
@@ -75,20 +79,68 @@ def to_sql(
     """
     check_choice("dialect", dialect, DIALECTS)
     spelling = DIALECTS[dialect]
-    columns = _columns(explanation, spelling)
-    labels = [spelling.literal(each) for each in explanation.leaf_labels(label)]
-    case = _nested if _n_cases(explanation.tree) <= _NESTED_DEPTH else _flat
     if table is None:
         if view is not None:
             raise ValueError(f"view={view!r} needs a table to look at: pass table as well.")
-        return "\n".join(case(explanation, spelling, columns, labels))
-    _check_new_column(explanation, spelling, name)
-    lines = ["  " + line for line in case(explanation, spelling, columns, labels)]
-    lines[-1] += f" AS {spelling.identifier(name, 'name')}"
-    query = ["SELECT *,", *lines, f"FROM {_path(spelling, table, 'table')};"]
+        if booleans:
+            raise ValueError("booleans=True gives several columns: pass the table as well.")
+        return "\n".join(_case(explanation, spelling, label))
+    source = _path(spelling, table, "table")
+    query = query_of(explanation, source, spelling, label=label, name=name, booleans=booleans)
     if view is not None:
-        query.insert(0, f"CREATE VIEW {_path(spelling, view, 'view')} AS")
+        query = f"CREATE VIEW {_path(spelling, view, 'view')} AS\n{query}"
+    return query + ";"
+
+
+def query_of(
+    explanation: "Explanation",
+    source: str,
+    dialect: Dialect,
+    *,
+    label: LabelKind,
+    name: str,
+    booleans: bool,
+) -> str:
+    """Return a query that labels the rows of `source`, which is written as the database reads it."""
+    _check_new_column(explanation, dialect, name)
+    lines = ["  " + line for line in _case(explanation, dialect, label)]
+    new = dialect.identifier(name, "name")
+    lines[-1] += f" AS {new}"
+    query = ["SELECT *,", *lines, f"FROM {source}"]
+    if booleans:
+        flags = boolean_columns(explanation, dialect, label, name)
+        tests = [
+            f"  {new} = {literal} AS {dialect.identifier(column, 'name')}"
+            for column, literal in flags.items()
+        ]
+        inner = ["  " + line for line in query]
+        query = ["SELECT *,", ",\n".join(tests), "FROM (", *inner, ") AS labelled"]
     return "\n".join(query)
+
+
+def boolean_columns(
+    explanation: "Explanation", dialect: Dialect, label: LabelKind, name: str
+) -> dict[str, str]:
+    """Return the columns that say of every label whether a row has it, and the label as the database writes it."""
+    found: dict[str, str] = {}
+    for each in dict.fromkeys(explanation.leaf_labels(label)):
+        column = f"{name}_{each}"
+        _check_new_column(explanation, dialect, column)
+        known = {other.lower() if dialect.folds_case else other for other in found}
+        if (column.lower() if dialect.folds_case else column) in known:
+            raise ValueError(
+                f"Two labels would give the column {column!r}, which {dialect.title} has once; rename one."
+            )
+        found[column] = dialect.literal(each)
+    return found
+
+
+def _case(explanation: "Explanation", dialect: Dialect, label: LabelKind) -> list[str]:
+    """Return the lines of an expression that gives every row its label."""
+    columns = _columns(explanation, dialect)
+    labels = [dialect.literal(each) for each in explanation.leaf_labels(label)]
+    write = _nested if _n_cases(explanation.tree) <= _NESTED_DEPTH else _flat
+    return write(explanation, dialect, columns, labels)
 
 
 def _columns(explanation: "Explanation", dialect: Dialect) -> dict[int, str]:
