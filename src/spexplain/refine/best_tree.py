@@ -19,7 +19,7 @@ from spexplain.refine.local import improve, retested
 from spexplain.refine.routes import Routes, exchanged, tree_of, with_subtree
 from spexplain.refine.rows import SortedRows
 from spexplain.refine.scores import LARGEST, GoalName, LeafScore
-from spexplain.refine.solver import Budget, Solved, Solver
+from spexplain.refine.solver import BinnedSolver, Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.tree import Test, Tree
 
@@ -27,6 +27,9 @@ START_NAMES = ("spex", "emn", "cart", "agreement")
 _N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
 _N_RETURNS = 8  # clusters without a leaf that are looked after at a time
 _EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
+_SKETCHED_ROWS = 3000
+_WIDTHS = (24, 3, 2)  # first cuts that are followed in a sketch, by depth
+_N_SKETCHES = 4
 _NODE_WORK = 2e7  # visits of sorted places that one of them may take
 
 
@@ -272,6 +275,53 @@ class Improver:
             score, test = orders.best_gap(best[:, side], cuts[:, side])
             if test is not None:
                 yield Insertion(score, node, test, side == 0)
+
+    def sketched(
+        self, tree: Tree, n_leaves: int, widths: Sequence[int] = _WIDTHS, n_kept: int = _N_SKETCHES
+    ) -> list[Tree]:
+        """Return good trees of a few leaves, soon found in bins of some rows; best first.
+
+        Parameters
+        ----------
+        tree : Tree
+            A known tree: how high its agreement is decides what better ones look like.
+        n_leaves : int
+            Leaves of the trees.
+        widths : sequence of int
+            How many first cuts are followed: see `BinnedSolver`.
+        n_kept : int
+            Most trees that are returned.
+        """
+        routes = Routes(tree, self.orders.columns)
+        clustered = np.flatnonzero(self.codes >= 0)
+        n_rows = min(len(clustered), _SKETCHED_ROWS)
+        rows = clustered[np.linspace(0, len(clustered) - 1, n_rows).astype(np.int64)]
+        orders = SortedRows(self.orders.columns[:, rows])
+        score = LeafScore.of(
+            self.goal, self.codes[rows], None if self.amounts is None else self.amounts[rows]
+        )
+        score = replace(score, factor=self._score_now(routes).factor)
+        least = -(-self.min_samples_leaf * n_rows // len(clustered))
+        solver = BinnedSolver(orders.columns, score, least, self.budget, widths=widths)
+        depth = n_leaves - 1 if self.max_depth is None else self.max_depth
+        solver.solve(orders.now, 0, n_rows, n_leaves, depth)
+        best = sorted(solver.seen, key=lambda solved: -solved.value)[:n_kept]
+        ground = Improver(
+            orders,
+            self.codes[rows],
+            goal=self.goal,
+            min_samples_leaf=least,
+            max_depth=self.max_depth,
+            amounts=None if self.amounts is None else self.amounts[rows],
+            keep_clusters=self.keep_clusters,
+            budget=self.budget,
+        )
+        found = [
+            ground.resolved(ground.refined(tree_of(each.tree, tree.n_features)[0])[0])
+            for each in best
+            if each.tree is not None
+        ]
+        return [each for each, _ in sorted(found, key=lambda pair: pair[1], reverse=True)]
 
     def resolved(self, tree: Tree, most: int = _EXACT_LEAVES) -> tuple[Tree, Any]:
         """Return the tree with the best subtrees of few leaves there are, as far as the budget goes."""
