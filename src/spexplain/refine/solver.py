@@ -359,9 +359,7 @@ class BinnedSolver(Solver):
             scores, cut = self._halves(orders, start, stop)
             if cut[0] >= 0:
                 test = self._test(np.append(features[cut[0]], cut[1:]))
-                found.offer(
-                    2, float(scores[1]), Subtree(NEW, test, (Subtree(NEW), Subtree(NEW)))
-                )
+                found.offer(2, float(scores[1]), Subtree(NEW, test, (Subtree(NEW), Subtree(NEW))))
         if most < 3:
             return found
         pairs = _Pairs(self, orders, start, stop, features)
@@ -370,10 +368,10 @@ class BinnedSolver(Solver):
         if most > 4 or (most == 4 and depth > 2):
             width = self.widths[min(level, len(self.widths) - 1)]
             kept = pairs.useful(self.n_features)
-            for cut in pairs.ranked()[:width]:
+            for first in pairs.ranked()[:width]:
                 if self.budget.is_over():
                     break
-                self._join(found, pairs, cut, kept, depth - 1, level + 1)
+                self._join(found, pairs, first, kept, depth - 1, level + 1)
         return found
 
     def _join(
