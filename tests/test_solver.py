@@ -8,10 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loose_trees import table
+from spexplain.refine.best_tree import Improver, grown_by_agreement
 from spexplain.refine.routes import tree_of
 from spexplain.refine.rows import SortedRows
 from spexplain.refine.scores import GOALS, LARGEST, LeafScore
-from spexplain.refine.solver import Budget, Solver
+from spexplain.refine.solver import BinnedSolver, Budget, Solver
 
 
 def leaf_value(score, goal, codes, weights, rows):
@@ -120,3 +121,61 @@ def test_bounds_and_scores_of_tables(goal):
     ]
     assert score.of_table(score.table(leaves, 4)).tolist() == pytest.approx(by_hand)
     assert score.bound(score.totals, 4) >= sum(by_hand)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    goal=st.sampled_from(GOALS),
+    size=st.sampled_from([(2, 1), (3, 2), (4, 2)]),
+    least=st.integers(1, 3),
+    is_weighted=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_bins_of_single_values_miss_nothing(seed, goal, size, least, is_weighted):
+    X, codes = table(seed, n_rows=40, n_features=3, n_values=6)
+    random = np.random.default_rng(seed)
+    weights = random.integers(1, 4, len(X)) if is_weighted else None
+    score = LeafScore.of(goal, codes, weights)
+    if goal == "agreement":
+        object.__setattr__(score, "factor", 0.1 + 0.6 * random.random())
+    orders = SortedRows(np.ascontiguousarray(X.T))
+    binned = BinnedSolver(orders.columns, score, least)
+    found = binned.solve(orders.sorted, 0, len(X), *size)
+    assert found.value == pytest.approx(solved(X, score, *size, least).value)
+    if found.tree is not None:
+        leaves = tree_of(found.tree, X.shape[1])[0].apply(X)
+        assert np.bincount(leaves).min() >= least
+        values = score.of_table(score.table(leaves, leaves.max() + 1))
+        assert values.sum() == pytest.approx(found.value)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("seed", range(3))
+def test_binned_trees_are_what_they_say_and_no_better_than_the_best(goal, seed):
+    X, codes = table(seed, n_rows=80, n_features=4, n_values=40, n_clusters=5)
+    score = LeafScore.of(goal, codes)
+    orders = SortedRows(np.ascontiguousarray(X.T))
+    binned = BinnedSolver(orders.columns, score, 2, n_bins=8, widths=(6, 2), n_features=3)
+    for n_leaves, found in enumerate(binned.profile(orders.sorted, 0, len(X), 6, 3), start=1):
+        leaves = tree_of(found.tree, X.shape[1])[0].apply(X)
+        assert leaves.max() + 1 == n_leaves
+        assert np.bincount(leaves).min() >= 2
+        assert score.of_table(score.table(leaves, n_leaves)).sum() == pytest.approx(found.value)
+    best = solved(X, score, 5, 3, 2)
+    assert binned.solve(orders.sorted, 0, len(X), 5, 3).value <= best.value + 1e-9
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_sketches_have_the_size_and_depth_that_are_asked_for(goal):
+    X, codes = table(5, n_rows=300, n_features=5, n_values=60, n_clusters=6)
+    ground = Improver(
+        SortedRows(np.ascontiguousarray(X.T)), codes, goal=goal, max_depth=3, min_samples_leaf=4
+    )
+    start = grown_by_agreement(ground, 6)
+    for number in range(2):
+        sketches = ground.sketched(start, 6, number)
+        assert sketches
+        for tree in sketches:
+            assert tree.n_leaves == 6
+            assert tree.depth <= 3
+            assert np.bincount(tree.apply(X)).min() >= 4

@@ -45,6 +45,7 @@ _TINY = 200_000  # up to this many, so do exact solutions of subtrees
 _PASSES = 2
 # Visits of sorted places that exact solutions may take where no time is given: about a second.
 _WORK = 1e8
+_EXACT_LEAVES = 4  # of trees that are solved before anything else is tried
 _PROVED_LEAVES = 8  # of trees that are solved as a whole
 
 
@@ -307,24 +308,64 @@ class BestTree(Explainer):
         """Return the best tree found from all starts."""
         with sorted_table(X, None, self.n_jobs) as orders:
             ground = self._ground(orders, labels, amounts)
-            candidates = list(self._refined_starts(X, ground, n_leaves))
-            if self._exchanges_all(X, n_leaves):
-                solves = X.size * n_leaves <= _TINY
-                candidates = [self._searched(ground, each, solves=solves) for each in candidates]
-            at = candidates.index(_best_of(candidates))
-            if self.exchange != "none":
-                candidates[at] = self._searched(ground, candidates[at])
-            candidates += self._restarts(ground, _best_of(candidates), n_leaves)
-            best = _best_of(candidates)
-            tree, value = self._proved(ground, best.tree, n_leaves)
-            if value > best.value and n_leaves > 4 and not self._is_over():
-                solved = _Candidate("exact", tree, value, value, value, 0.0)
-                solved = self._searched(ground, solved)
-                tree, candidates = solved.tree, [*candidates, solved]
+            candidates, tree = self._candidates(X, ground, n_leaves)
             self._n_for_all = self._leaves_needed(ground, tree)
             objective = spex(cliques(labels, amounts))
             self.starts_ = [self._record(each, ground, X, objective) for each in candidates]
         return tree
+
+    def _candidates(
+        self, X: Matrix, ground: Improver, n_leaves: int
+    ) -> tuple[list[_Candidate], Tree]:
+        """Return what all starts came to, and the best tree."""
+        names = self._starts(X, n_leaves)
+        if self.starts is None and n_leaves <= _EXACT_LEAVES:
+            candidates = list(self._refined_starts(X, ground, n_leaves, names[:1]))
+            tree, value = self._proved(ground, candidates[0].tree, n_leaves)
+            if ground.is_best(value, self._bound):
+                return [candidates[0]._replace(tree=tree, value=value)], tree
+            names = names[1:]
+            candidates[0] = candidates[0]._replace(tree=tree, value=value)
+        else:
+            candidates = []
+        candidates += self._refined_starts(X, ground, n_leaves, names)
+        if self._exchanges_all(X, n_leaves):
+            solves = X.size * n_leaves <= _TINY
+            candidates = [self._searched(ground, each, solves=solves) for each in candidates]
+        if self.starts is None and self.exchange != "none":
+            candidates += self._sketches(ground, _best_of(candidates), n_leaves)
+        at = candidates.index(_best_of(candidates))
+        if self.exchange != "none":
+            candidates[at] = self._searched(ground, candidates[at])
+        candidates += self._restarts(ground, _best_of(candidates), n_leaves)
+        best = _best_of(candidates)
+        tree, value = self._proved(ground, best.tree, n_leaves)
+        if value > best.value and n_leaves > _EXACT_LEAVES and not self._is_over():
+            solved = _Candidate("exact", tree, value, value, value, 0.0)
+            solved = self._searched(ground, solved)
+            tree, candidates = solved.tree, [*candidates, solved]
+        return candidates, tree
+
+    def _sketches(self, ground: Improver, best: _Candidate, n_leaves: int) -> Iterator[_Candidate]:
+        """Give trees that begin as sketches, as long as these make better trees."""
+        if not _EXACT_LEAVES < n_leaves <= _PROVED_LEAVES:
+            return
+        patience = 1 if self.time_budget is None else 3
+        number, idle, value = 0, 0, best.value
+        while idle < patience and not self._is_over():
+            begin = time.perf_counter()
+            with self._stage("sketch"):
+                found = ground.sketched(best.tree, n_leaves, number)
+                trees = [ground.refined(each, self.refine_passes) for each in found]
+            idle, number = idle + 1, number + 1
+            for tree, refined in trees:
+                if refined > value or (refined == value and idle == 1 == number):
+                    seconds = time.perf_counter() - begin
+                    candidate = _Candidate("sketch", tree, refined, refined, refined, seconds)
+                    if self.time_budget is not None:
+                        candidate = self._searched(ground, candidate)
+                    yield candidate
+                    idle, value = 0, candidate.value
 
     def _proved(self, ground: Improver, tree: Tree, n_leaves: int) -> tuple[Tree, Any]:
         """Return the best tree, and set what no tree exceeds, as far as that can be proved."""
@@ -414,10 +455,12 @@ class BestTree(Explainer):
         is_small = X.size * n_leaves <= _SMALL
         return START_NAMES if self.goal == "agreement" or is_small else ("cart", "spex")
 
-    def _refined_starts(self, X: Matrix, ground: Improver, n_leaves: int) -> Iterator[_Candidate]:
+    def _refined_starts(
+        self, X: Matrix, ground: Improver, n_leaves: int, names: Sequence[str]
+    ) -> Iterator[_Candidate]:
         """Give every start, grown and refined; the first one even if time is short."""
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
-        for number, start in enumerate(self._starts(X, n_leaves)):
+        for number, start in enumerate(names):
             if number and self._is_over():
                 return
             with self._stage(start):

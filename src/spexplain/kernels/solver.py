@@ -592,3 +592,220 @@ def best_peels(
             other = max(other, room[j])
             if wanted[j] and room[j] > top:
                 top = room[j]
+
+
+@jit
+def put_in_bins(
+    orders: Array, start: int, stop: int, bins: Array, borders: Array, n_bins: Array
+) -> None:
+    """Put the rows of a node into bins of about as many rows, order by order; one a value where these are few.
+
+    Parameters
+    ----------
+    orders, start, stop : the node.
+    bins : uint8 (n_places, n_orders)
+        Written: bin of every row, rows as they stand in the first order.
+    borders : int64 (n_orders, most + 1)
+        Written: place where each bin begins, and the end of the last.
+    n_bins : int64 (n_orders,)
+        Written: how many bins there are.
+    """
+    most, n_rows = borders.shape[1] - 1, stop - start
+    local = np.zeros(np.max(orders[0, start:stop] >> 1) + 1, np.int32)
+    for p in range(start, stop):
+        local[orders[0, p] >> 1] = p - start
+    for o in range(len(orders)):
+        n_values = 1
+        for p in range(start + 1, stop):
+            n_values += orders[o, p] & 1
+        b = 0
+        borders[o, 0] = start
+        for p in range(start, stop):
+            entry = orders[o, p]
+            wide = n_values <= most or (p - start) * most >= (b + 1) * n_rows
+            if p > start and entry & 1 and wide and b + 1 < most:
+                b += 1
+                borders[o, b] = p
+            bins[local[entry >> 1], o] = b
+        borders[o, b + 1] = stop
+        n_bins[o] = b + 1
+
+
+@jit
+def scan_bins(
+    all_amounts: Array,
+    all_rows: Array,
+    amounts: Array,
+    rows: Array,
+    sign: float,
+    n_bins: Array,
+    totals: Array,
+    n_rows: int,
+    degrees: Array,
+    kind: int,
+    factor: float,
+    least: int,
+    found: Array,
+    cut: Array,
+    room: Array,
+) -> None:
+    """Find the best cut between bins of one side of a node: of `amounts`, or of all without them (`sign` -1)."""
+    n_clusters = len(totals)
+    found[0] = leaf_score(totals, degrees, kind, factor)
+    best = -np.inf
+    cut[0], cut[1] = -1, -1
+    ceiling = 0.0
+    if kind == 0:
+        second = 0.0
+        for j in range(n_clusters):
+            if totals[j] > ceiling:
+                second, ceiling = ceiling, totals[j]
+            else:
+                second = max(second, totals[j])
+        ceiling += second
+    for o in range(len(n_bins)):
+        if kind == 0 and best >= ceiling:
+            break
+        for j in range(n_clusters):
+            room[j] = 0.0
+        n = 0
+        for b in range(n_bins[o] - 1):
+            here = rows[o, b] if sign > 0 else all_rows[o, b] - rows[o, b]
+            if here == 0:
+                continue
+            n += here
+            if n == n_rows:
+                break
+            if sign > 0:
+                for j in range(n_clusters):
+                    room[j] += amounts[o, b, j]
+            else:
+                for j in range(n_clusters):
+                    room[j] += all_amounts[o, b, j] - amounts[o, b, j]
+            if n < least or n_rows - n < least:
+                continue
+            value = 0.0
+            if kind == 0:
+                top, other = 0.0, 0.0
+                for j in range(n_clusters):
+                    top = max(top, room[j])
+                    other = max(other, totals[j] - room[j])
+                value = top + other
+            elif kind == 1:
+                a, c, inner = 0.0, 0.0, 0.0
+                for j in range(n_clusters):
+                    x = room[j]
+                    y = totals[j] - x
+                    a += x
+                    c += y
+                    inner += x * (x - 1) + y * (y - 1)
+                value = 0.5 * inner - factor * 0.5 * (a * (a - 1) + c * (c - 1))
+            else:
+                own, rest, inside, outside = 0.0, 0.0, 0.0, 0.0
+                for j in range(n_clusters):
+                    x = room[j]
+                    y = totals[j] - x
+                    inside += x * (x - 1)
+                    outside += y * (y - 1)
+                    own += x * degrees[j]
+                    rest += y * degrees[j]
+                value = (inside / own if own > 0 else 0.0) + (outside / rest if rest > 0 else 0.0)
+            if value > best + _ROUNDING * abs(value):
+                best = value
+                cut[0], cut[1] = o, b
+    found[1] = best
+
+
+@jit
+def binned_first_cuts(
+    orders: Array,
+    start: int,
+    stop: int,
+    codes: Array,
+    amounts: Array,
+    degrees: Array,
+    kind: int,
+    factor: float,
+    least: int,
+    borders: Array,
+    values: Array,
+    cuts: Array,
+) -> None:
+    """Find the best second cuts for every first cut of a node, all between bins.
+
+    O(rows × orders²) for the counts, and O((orders × bins)² × clusters) for the cuts.
+
+    Parameters
+    ----------
+    orders, start, stop, codes, amounts, degrees, kind, factor, least
+        As in `best_halves`.
+    borders : int64 (n_orders, n_bins + 1)
+        Written: where the bins of each order begin.
+    values : float64 (n_orders, n_bins, 2, 2)
+        Written for the cut after each bin, and for both sides: the score as one leaf and as the best
+        two; -inf where there is none.
+    cuts : int64 (n_orders, n_bins, 2, 2)
+        Written: order and last bin before the second cut on either side; -1 without.
+    """
+    n_orders, most, n_clusters = len(orders), values.shape[1], len(degrees)
+    n_rows = stop - start
+    bins, n_bins = np.zeros((n_rows, n_orders), np.uint8), np.zeros(n_orders, np.int64)
+    put_in_bins(orders, start, stop, bins, borders, n_bins)
+    local = np.zeros(len(codes), np.int32)
+    totals = np.zeros((2, n_clusters))
+    all_amounts, all_rows = (
+        np.zeros((n_orders, most, n_clusters)),
+        np.zeros((n_orders, most), np.int64),
+    )
+    for p in range(start, stop):
+        row = orders[0, p] >> 1
+        local[row] = p - start
+        j, w = codes[row], amounts[row]
+        totals[1, j] += w
+        for o in range(n_orders):
+            b = bins[p - start, o]
+            all_amounts[o, b, j] += w
+            all_rows[o, b] += 1
+    everything = totals[1].copy()
+    left_amounts, left_rows = np.zeros_like(all_amounts), np.zeros_like(all_rows)
+    room = np.zeros(n_clusters)
+    values[:] = -np.inf
+    cuts[:] = -1
+    for first in range(n_orders):
+        left_amounts[:] = 0.0
+        left_rows[:] = 0
+        totals[0] = 0.0
+        n_left = 0
+        for b in range(n_bins[first] - 1):
+            for p in range(borders[first, b], borders[first, b + 1]):
+                row = orders[first, p] >> 1
+                j, w = codes[row], amounts[row]
+                totals[0, j] += w
+                at = local[row]
+                for o in range(n_orders):
+                    other = bins[at, o]
+                    left_amounts[o, other, j] += w
+                    left_rows[o, other] += 1
+            n_left = borders[first, b + 1] - start
+            if n_left < least or n_rows - n_left < least:
+                continue
+            for j in range(n_clusters):
+                totals[1, j] = everything[j] - totals[0, j]
+            for s in range(2):
+                scan_bins(
+                    all_amounts,
+                    all_rows,
+                    left_amounts,
+                    left_rows,
+                    1.0 if s == 0 else -1.0,
+                    n_bins,
+                    totals[s],
+                    n_left if s == 0 else n_rows - n_left,
+                    degrees,
+                    kind,
+                    factor,
+                    least,
+                    values[first, b, s],
+                    cuts[first, b, s],
+                    room,
+                )

@@ -19,7 +19,7 @@ from spexplain.refine.local import improve, retested
 from spexplain.refine.routes import Routes, exchanged, tree_of, with_subtree
 from spexplain.refine.rows import SortedRows
 from spexplain.refine.scores import LARGEST, GoalName, LeafScore
-from spexplain.refine.solver import Budget, Solved, Solver
+from spexplain.refine.solver import BinnedSolver, Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.tree import Test, Tree
 
@@ -27,6 +27,11 @@ START_NAMES = ("spex", "emn", "cart", "agreement")
 _N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
 _N_RETURNS = 8  # clusters without a leaf that are looked after at a time
 _EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
+_SKETCHED_ROWS = 3000
+_SKETCHED_FEATURES = 24
+_SKETCH_WORK = 5e7
+_WIDTHS = (12, 2, 1)  # first cuts that are followed in a sketch, by depth
+_N_SKETCHES = 6
 _NODE_WORK = 2e7  # visits of sorted places that one of them may take
 
 
@@ -272,6 +277,70 @@ class Improver:
             score, test = orders.best_gap(best[:, side], cuts[:, side])
             if test is not None:
                 yield Insertion(score, node, test, side == 0)
+
+    def is_best(self, value: Any, bound: float) -> bool:
+        """Whether nothing better than a value can be hoped for: it reaches the bound, and no cluster is lost."""
+        kept, own = value if isinstance(value, tuple) else (None, value)
+        if self.keep_clusters and kept != np.count_nonzero(self.score.totals):
+            return False
+        margin = 1e-12 if self.goal == "agreement" else self.score.unit
+        return bool(bound < float(own) + margin)
+
+    def sketched(self, tree: Tree, n_leaves: int, number: int = 0) -> list[Tree]:
+        """Return good trees of a few leaves, soon found in bins of some rows; best first.
+
+        Parameters
+        ----------
+        tree : Tree
+            A known tree: how high its agreement is decides what better ones look like.
+        n_leaves : int
+            Leaves of the trees.
+        number : int
+            Sketches of higher numbers look at other rows, finer bins and more first cuts.
+        """
+        routes = Routes(tree, self.orders.columns)
+        clustered = np.flatnonzero(self.codes >= 0)
+        step = max(1, len(clustered) // _SKETCHED_ROWS)
+        rows = clustered[number % step :: step]
+        amounts = None if self.amounts is None else self.amounts[rows]
+        orders = SortedRows(np.ascontiguousarray(self.orders.columns[:, rows]))
+        score = LeafScore.of(self.goal, self.codes[rows], amounts)
+        score = replace(score, factor=self._score_now(routes).factor)
+        least = -(-self.min_samples_leaf // step)
+        share = Budget(min(self.budget.work, _SKETCH_WORK), self.budget.deadline)
+        granted = share.work
+        solver = BinnedSolver(
+            orders.columns,
+            score,
+            least,
+            share if number == 0 else self.budget,
+            n_bins=16 * (1 + number % 3),
+            widths=[width * (1 + number) for width in _WIDTHS],
+            n_features=_SKETCHED_FEATURES * (1 + number),
+        )
+        depth = n_leaves - 1 if self.max_depth is None else self.max_depth
+        solver.solve(orders.now, 0, len(rows), n_leaves, depth)
+        best = sorted(solver.seen, key=lambda solved: -solved.value)[: _N_SKETCHES * (1 + number)]
+        ground = Improver(
+            orders,
+            self.codes[rows],
+            goal=self.goal,
+            min_samples_leaf=least,
+            max_depth=self.max_depth,
+            amounts=amounts,
+            keep_clusters=self.keep_clusters,
+            budget=share if number == 0 else self.budget,
+        )
+        found: list[tuple[Tree, Any]] = []
+        for each in best:
+            if each.tree is not None and not self.budget.is_over():
+                sketch = ground.refined(tree_of(each.tree, tree.n_features)[0])[0]
+                found.append(ground.resolved(sketch))
+        if number == 0 and granted < np.inf:
+            self.budget.spend(granted - share.work)
+        found.sort(key=lambda pair: pair[1], reverse=True)
+        different = {str(value): each for each, value in reversed(found)}
+        return list(different.values())[::-1]
 
     def resolved(self, tree: Tree, most: int = _EXACT_LEAVES) -> tuple[Tree, Any]:
         """Return the tree with the best subtrees of few leaves there are, as far as the budget goes."""

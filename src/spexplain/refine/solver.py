@@ -7,6 +7,7 @@ not be looked at where the rows between cannot make up for what is missing.
 """
 
 import time
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -272,6 +273,223 @@ class Solver:
             if per_order[int(order)] <= _N_TRIED // 4:  # neighbours are alike
                 found.append((int(order), int(place)))
         return found[:_N_TRIED]
+
+
+class Profile(list[Solved]):
+    """The best trees found of one leaf, of two, and so on."""
+
+    def offer(self, n_leaves: int, value: float, tree: Subtree | None) -> None:
+        """Keep a tree if it is better than the one of its size that is known."""
+        known = self[n_leaves - 1]
+        if tree is not None and value > known.value + 1e-11 * abs(value):
+            self[n_leaves - 1] = Solved(value, np.inf, tree)
+
+
+class BinnedSolver(Solver):
+    """Good trees of nodes of a table, soon: first cuts are looked at between bins only, and only the best of them.
+
+    A table of all pairs of cuts between bins gives the best trees of up to four leaves. Larger ones
+    are joined from the sides of some first cuts, those with the best trees of four leaves. Nothing is
+    proved.
+
+    Parameters
+    ----------
+    columns, score, min_samples_leaf, budget
+        As in `Solver`.
+    n_bins : int
+        Most bins of a column in a node.
+    widths : sequence of int
+        First cuts that are followed in the node itself, in its sides, and so on; the last number
+        holds for all below.
+    n_features : int
+        Columns that the sides of first cuts are searched in: those that helped most before.
+    """
+
+    def __init__(
+        self,
+        columns: Matrix,
+        score: LeafScore,
+        min_samples_leaf: int = 1,
+        budget: Budget | None = None,
+        *,
+        n_bins: int = 16,
+        widths: Sequence[int] = (24, 4, 2),
+        n_features: int = 24,
+    ) -> None:
+        super().__init__(columns, score, min_samples_leaf, budget)
+        self.n_bins, self.widths, self.n_features = n_bins, widths, n_features
+        self.seen: list[Solved] = []  # the best tree of each first cut that was followed
+
+    def solve(
+        self,
+        orders: Array,
+        start: int,
+        stop: int,
+        n_leaves: int,
+        depth: int,
+        known: float = -np.inf,
+    ) -> Solved:
+        """Return the best tree found of a node."""
+        profile = self.profile(orders, start, stop, n_leaves, depth)
+        found = profile[-1]
+        if self.score.kind == LARGEST:
+            found = max(profile, key=lambda each: each.value)
+        return found if found.value > known else Solved(-np.inf, np.inf, None)
+
+    def profile(
+        self,
+        orders: Array,
+        start: int,
+        stop: int,
+        most: int,
+        depth: int,
+        level: int = 0,
+        features: Ints | None = None,
+    ) -> Profile:
+        """Return the best trees found of up to so many leaves.
+
+        `features` says which columns the orders are of; by default all.
+        """
+        most = max(1, min(most, 2 ** min(depth, 30), stop - start))
+        found = Profile([Solved(-np.inf, np.inf, None)] * most)
+        leaf = self._leaf(orders, start, stop)
+        found.offer(1, leaf.value, leaf.tree)
+        features = np.arange(len(orders)) if features is None else features
+        if most == 2:
+            scores, cut = self._halves(orders, start, stop)
+            if cut[0] >= 0:
+                test = self._test(np.append(features[cut[0]], cut[1:]))
+                found.offer(2, float(scores[1]), Subtree(NEW, test, (Subtree(NEW), Subtree(NEW))))
+        if most < 3:
+            return found
+        pairs = _Pairs(self, orders, start, stop, features)
+        for n_leaves in range(2, min(most, 4) + 1):
+            found.offer(n_leaves, *pairs.best(n_leaves))
+        if most > 4 or (most == 4 and depth > 2):
+            width = self.widths[min(level, len(self.widths) - 1)]
+            kept = pairs.useful(self.n_features)
+            for first in pairs.ranked()[:width]:
+                if self.budget.is_over():
+                    break
+                self._join(found, pairs, first, kept, depth - 1, level + 1)
+        return found
+
+    def _join(
+        self,
+        found: Profile,
+        pairs: "_Pairs",
+        cut: tuple[int, int],
+        kept: Ints,
+        depth: int,
+        level: int,
+    ) -> None:
+        """Offer the trees that begin with a cut, and go on with some of the columns."""
+        from spexplain.kernels.refine import part_orders
+
+        most, middle = len(found), int(pairs.borders[cut[0], cut[1] + 1]) - pairs.start
+        goes_left = np.zeros(len(self.score.codes), dtype=np.bool_)
+        goes_left[pairs.orders[cut[0], pairs.start : pairs.start + middle] >> 1] = True
+        parted = pairs.orders[kept, pairs.start : pairs.stop]
+        part_orders(parted, 0, parted.shape[1], goes_left)
+        sides = [
+            self.profile(parted, first, last, most - 1, depth, level, pairs.features[kept])
+            for first, last in ((0, middle), (middle, parted.shape[1]))
+        ]
+        test = pairs.test(cut)
+        for a, left in enumerate(sides[0], start=1):
+            for b, right in enumerate(sides[1][: most - a], start=1):
+                if left.tree is not None and right.tree is not None:
+                    tree = Subtree(NEW, test, (left.tree, right.tree))
+                    found.offer(a + b, left.value + right.value, tree)
+                    if level == 1 and a + b == most:
+                        self.seen.append(Solved(left.value + right.value, np.inf, tree))
+
+
+class _Pairs:
+    """The best second cuts for all first cuts of a node, between bins."""
+
+    def __init__(
+        self, solver: BinnedSolver, orders: Array, start: int, stop: int, features: Ints
+    ) -> None:
+        from spexplain.kernels.solver import binned_first_cuts
+
+        self.solver, self.orders, self.start, self.stop = solver, orders, start, stop
+        self.features = features
+        score, shape = solver.score, (len(orders), min(solver.n_bins, stop - start), 2, 2)
+        self.borders = np.zeros((shape[0], shape[1] + 1), dtype=np.int64)
+        self.values, self.cuts = np.empty(shape), np.empty(shape, dtype=np.int64)
+        binned_first_cuts(
+            orders,
+            start,
+            stop,
+            score.codes,
+            score.amounts,
+            score.degrees,
+            score.kind,
+            score.factor,
+            solver.least,
+            self.borders,
+            self.values,
+            self.cuts,
+        )
+        pairs_of_bins = (shape[0] * shape[1]) ** 2 * score.n_clusters / 4
+        solver.budget.spend(shape[0] ** 2 * (stop - start) + pairs_of_bins)
+
+    def test(self, cut: tuple[int, int] | Ints) -> Test:
+        """Return the test of a cut, given by order and the bin before it."""
+        order, place = int(cut[0]), int(self.borders[int(cut[0]), int(cut[1]) + 1])
+        rows = self.orders[order, place - 1 : place + 1] >> 1
+        return self.solver._test(np.array([self.features[order], *rows]))
+
+    def best(self, n_leaves: int) -> tuple[float, Subtree | None]:
+        """Return the best tree of two, three or four leaves and depth two."""
+        one, two = self.values[..., 0], self.values[..., 1]
+        ways = {
+            2: [(one[..., 0] + one[..., 1], (False, False))],
+            3: [
+                (two[..., 0] + one[..., 1], (True, False)),
+                (one[..., 0] + two[..., 1], (False, True)),
+            ],
+            4: [(two[..., 0] + two[..., 1], (True, True))],
+        }[n_leaves]
+        values, parts = max(ways, key=lambda way: way[0].max())
+        cut = np.unravel_index(int(np.argmax(values)), values.shape)
+        value = float(values[cut])
+        if value == -np.inf:
+            return value, None
+        sides = [
+            Subtree(NEW, self.test(self.cuts[cut][s]), (Subtree(NEW), Subtree(NEW)))
+            if parts[s]
+            else Subtree(NEW)
+            for s in range(2)
+        ]
+        return value, Subtree(NEW, self.test((int(cut[0]), int(cut[1]))), tuple(sides))
+
+    def ranked(self) -> list[tuple[int, int]]:
+        """Return first cuts, those with the best trees of few leaves first; neighbours, which are alike, later."""
+        both = self.values.max(axis=3).sum(axis=2)
+        order, place = np.unravel_index(np.argsort(-both, axis=None, kind="stable"), both.shape)
+        usable = both[order, place] > -np.inf
+        near: dict[tuple[int, int], None] = {}
+        late: list[tuple[int, int]] = []
+        for o, b in zip(order[usable].tolist(), place[usable].tolist(), strict=True):
+            if (o, b - 1) in near or (o, b + 1) in near:
+                late.append((o, b))
+            else:
+                near[o, b] = None
+        return [*near, *late]
+
+    def useful(self, most: int) -> Ints:
+        """Return the orders that begin the best trees, or are the best second cuts most often."""
+        n_orders = len(self.orders)
+        if n_orders <= most:
+            return np.arange(n_orders)
+        both = self.values.max(axis=3).sum(axis=2).max(axis=1)
+        firsts = np.argsort(-both, kind="stable")[: most // 2]
+        seconds = self.cuts[..., 0].ravel()
+        often = np.bincount(seconds[seconds >= 0], minlength=n_orders).astype(np.float64)
+        often[firsts] = -1.0
+        return np.sort(np.append(firsts, np.argsort(-often, kind="stable")[: most - len(firsts)]))
 
 
 class _Heap:
