@@ -1,7 +1,7 @@
 """Best rules by trying all of them: every region of every column, every pair of regions, every pair of words."""
 
 from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
@@ -49,14 +49,16 @@ def best_value(
         [rows for rows in regions(X[:, place], column) if not rows.all()]
         for place, column in enumerate(columns)
     ]
-    found = [measure(rows, inside, outside, name) for rows in sum(each, [])]
+    found = [measure(rows, inside, outside, name) for rows in chain(*each)]
     if n_conditions == 2:
         for one, other in combinations(each, 2):
             found += [measure(a & b, inside, outside, name) for a, b in product(one, other)]
     return max(found, default=0.0)
 
 
-def best_words(has: Bools, inside: Floats, outside: Floats, n_words: int, name: str = "f1") -> float:
+def best_words(
+    has: Bools, inside: Floats, outside: Floats, n_words: int, name: str = "f1"
+) -> float:
     """Return the measure of the best rule of one or two words that some row which counts does not meet."""
     words = list(has.T)
     rules = words + [~word for word in words]

@@ -75,23 +75,23 @@ def to_sql(
     """
     check_choice("dialect", dialect, DIALECTS)
     spelling = DIALECTS[dialect]
-    columns = _columns(explanation, spelling)
+    columns = quoted_columns(explanation, spelling)
     labels = [spelling.literal(each) for each in explanation.leaf_labels(label)]
     case = _nested if _n_cases(explanation.tree) <= _NESTED_DEPTH else _flat
     if table is None:
         if view is not None:
             raise ValueError(f"view={view!r} needs a table to look at: pass table as well.")
         return "\n".join(case(explanation, spelling, columns, labels))
-    _check_new_column(explanation, spelling, name)
+    check_new_column(explanation, spelling, name)
     lines = ["  " + line for line in case(explanation, spelling, columns, labels)]
     lines[-1] += f" AS {spelling.identifier(name, 'name')}"
-    query = ["SELECT *,", *lines, f"FROM {_path(spelling, table, 'table')};"]
+    query = ["SELECT *,", *lines, f"FROM {path_sql(spelling, table, 'table')};"]
     if view is not None:
-        query.insert(0, f"CREATE VIEW {_path(spelling, view, 'view')} AS")
+        query.insert(0, f"CREATE VIEW {path_sql(spelling, view, 'view')} AS")
     return "\n".join(query)
 
 
-def _columns(explanation: "Explanation", dialect: Dialect) -> dict[int, str]:
+def quoted_columns(explanation: Any, dialect: Dialect) -> dict[int, str]:
     """Return the quoted names of the tested columns; refuse names that mean two columns."""
     names, used = _names(explanation), explanation.used
     owners: dict[str, int] = {}
@@ -106,12 +106,12 @@ def _columns(explanation: "Explanation", dialect: Dialect) -> dict[int, str]:
     return {column: dialect.identifier(names[column], "feature_names") for column in used}
 
 
-def _names(explanation: "Explanation") -> list[str]:
+def _names(explanation: Any) -> list[str]:
     """Return what the columns are called in the database: numbers stay themselves."""
     return [str(each) for each in explanation.keys]
 
 
-def _check_new_column(explanation: "Explanation", dialect: Dialect, name: Any) -> None:
+def check_new_column(explanation: Any, dialect: Dialect, name: Any) -> None:
     """Refuse a new column that would hide one of the table."""
     if not isinstance(name, str):
         raise ValueError(f"name={name!r} must be a string.")
@@ -120,7 +120,7 @@ def _check_new_column(explanation: "Explanation", dialect: Dialect, name: Any) -
         raise ValueError(f"name={name!r} is already a column of the table; choose another name.")
 
 
-def _path(dialect: Dialect, path: Any, argument: str) -> str:
+def path_sql(dialect: Dialect, path: Any, argument: str) -> str:
     """Return a table's quoted name with its schema, if it has one."""
     parts = path.split(".") if isinstance(path, str) else path
     if (
@@ -156,10 +156,10 @@ def _nested(
             test = tree.test(node)
             x, column = columns[test.feature], explanation.fields[test.feature]
             if _refuses_missing(explanation) and test.feature not in asked:
-                is_missing, _ = _condition(dialect, x, Region(()), column)
+                is_missing, _ = condition_sql(dialect, x, Region(()), column)
                 lines.append(f"{indent}  WHEN {is_missing} THEN NULL")
             asked |= {test.feature}
-            condition, _ = _condition(dialect, x, test.region(), column)
+            condition, _ = condition_sql(dialect, x, test.region(), column)
             left, node = int(tree.left[node]), int(tree.right[node])
             if tree.feature[left] == LEAF:
                 lines.append(f"{indent}  WHEN {condition} THEN {label(left)}")
@@ -183,7 +183,7 @@ def _flat(
         texts = []
         for feature, region in box.items():
             wanted = region._replace(missing=False) if _refuses_missing(explanation) else region
-            text, has_or = _condition(
+            text, has_or = condition_sql(
                 dialect, columns[feature], wanted, explanation.fields[feature]
             )
             texts.append(f"({text})" if has_or and len(box) > 1 else text)
@@ -198,7 +198,7 @@ def _refuses_missing(explanation: "Explanation") -> bool:
     return explanation.parameters.get("missing") == "error"
 
 
-def _condition(dialect: Dialect, x: str, region: Region, column: Column) -> tuple[str, bool]:
+def condition_sql(dialect: Dialect, x: str, region: Region, column: Column) -> tuple[str, bool]:
     """Return a condition that is true in a region and nowhere else, and whether it is joined by OR."""
     if region.is_all:
         return _ALWAYS, False

@@ -56,6 +56,10 @@ class Space(ABC):
         """Return the rows that a rule covers."""
 
     @abstractmethod
+    def simplified(self, clauses: Clauses, task: Task) -> Clauses:
+        """Return a rule that is said in fewer words and covers the same rows that count."""
+
+    @abstractmethod
     def to_rule(self, clauses: Clauses) -> Rule:
         """Return a rule in values of the table."""
 
@@ -108,7 +112,10 @@ def best_rule(
             kept = kept if pair is None else _best_of([pair, *kept], width)
         if kept and kept[0].value > best.value + _SAME:
             best = kept[0]
-    return best._replace(is_optimal=max_conditions <= (2 if exact and is_proved else 1))
+    return best._replace(
+        clauses=space.simplified(best.clauses, task),
+        is_optimal=max_conditions <= (2 if exact and is_proved else 1),
+    )
 
 
 def _best_of(found: Sequence[Found], width: int) -> list[Found]:

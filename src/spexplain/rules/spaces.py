@@ -74,9 +74,7 @@ class _Best(NamedTuple):
     region: Any  # first and last value and missing, or values
 
 
-def best_region(
-    kind: int, tp: Floats, fp: Floats, task: Task, barred: int | None = None
-) -> _Best:
+def best_region(kind: int, tp: Floats, fp: Floats, task: Task, barred: int | None = None) -> _Best:
     """Return the best region of one column, from the sums over its values; the last is that of missing ones.
 
     The plain twin of the loops in `kernels.rules`. One value can be barred from it.
@@ -85,8 +83,11 @@ def best_region(
     while True:
         up, down, _ = task.gains(value)
         gains = up * tp + down * fp
-        if barred is not None:  # no region with it gains anything
-            gains[barred] = -1.0 - np.maximum(gains, 0.0).sum()
+        # No region across a loss greater than all gains pays; much greater ones would cost digits.
+        most = -1.0 - np.maximum(gains, 0.0).sum()
+        gains = np.maximum(gains, most)
+        if barred is not None:
+            gains[barred] = most
         if kind == _SET:
             found: Any = tuple(np.flatnonzero(gains > 0).tolist())
             inside = gains > 0
@@ -109,6 +110,11 @@ def best_region(
         if better <= value:
             return _Best(value, region)
         value, region = better, found
+
+
+def _summed(codes: Array, weights: Floats, length: int) -> Floats:
+    """Return the sums of weights by code."""
+    return np.bincount(codes, weights, length).astype(np.float64, copy=False)
 
 
 class Regions(Space):
@@ -181,8 +187,7 @@ class Regions(Space):
     def _sums(self, place: int, rows: Ints, task: Task) -> tuple[Floats, Floats]:
         """Return the weights of rows by value of a column."""
         codes, length = self.codes[place][rows], int(self.sizes[place]) + 1
-        tp = np.bincount(codes, task.inside[rows], length)
-        return tp, np.bincount(codes, task.outside[rows], length)
+        return _summed(codes, task.inside[rows], length), _summed(codes, task.outside[rows], length)
 
     def _best_values(self, rows: Ints, task: Task) -> Floats:
         """Return the best value of every column alone, over some rows."""
@@ -213,7 +218,7 @@ class Regions(Space):
             rows = rows[self.rows(clauses)[rows]]
         values = self._best_values(rows, task)[places]
         whole = float(task.value(task.inside[rows].sum(), task.outside[rows].sum()))
-        found = []
+        found: list[Found] = []
         for place in places[np.argsort(-values, kind="stable")].tolist():
             sums = self._sums(place, rows, task)
             best = best_region(int(self.kinds[place]), *sums, task)
@@ -295,6 +300,23 @@ class Regions(Space):
                         best[0], found = each.value, each
         return found, len(chosen) == len(places)
 
+    def simplified(self, clauses: Clauses, task: Task) -> Clauses:
+        """Return a rule with the same rows whose intervals have no end more than they need."""
+        counts = task.rows
+        covered = self.rows(clauses)[counts]
+        for at in range(len(clauses) - 1, -1, -1):  # what was found last matters least
+            ((number, region),) = clauses[at]
+            place = self._place[number]
+            if self.kinds[place] == _SET or region[1] < region[0] or len(clauses) == 1:
+                continue
+            first, last, missing = region
+            for wider in ((0, last, missing), (first, int(self.sizes[place]) - 1, missing)):
+                other = (*clauses[:at], ((number, wider),), *clauses[at + 1 :])
+                if wider != clauses[at][0][1] and np.array_equal(self.rows(other)[counts], covered):
+                    clauses = other
+                    break
+        return clauses
+
     def _completed(self, first: Literal, task: Task, without: frozenset[int]) -> Found | None:
         """Return the pair of a first condition and the best second one."""
         best = self.extensions(((first,),), task, 1, without)
@@ -375,8 +397,8 @@ class _Pairs:
         space, task, rows = self.space, self.task, self.rows
         n_a, n_b = int(space.sizes[one]) + 1, int(space.sizes[other]) + 1
         cell = space.codes[one][rows].astype(np.int64) * n_b + space.codes[other][rows]
-        tp = np.bincount(cell, task.inside[rows], n_a * n_b).reshape(n_a, n_b)
-        fp = np.bincount(cell, task.outside[rows], n_a * n_b).reshape(n_a, n_b)
+        tp = _summed(cell, task.inside[rows], n_a * n_b).reshape(n_a, n_b)
+        fp = _summed(cell, task.outside[rows], n_a * n_b).reshape(n_a, n_b)
         order = np.argsort(-tp.sum(axis=1), kind="stable")
         order = order[tp.sum(axis=1)[order] > 0]  # others never help
         marks = np.zeros(n_a, dtype=np.bool_)
@@ -517,6 +539,10 @@ class Words(Space):
                 for each in self.extensions(((first,),), task, 1, without):
                     if each.value > (best.value if best else value) + _TINY:
                         best = each
+
+    def simplified(self, clauses: Clauses, task: Task) -> Clauses:
+        """Return the rule as it is."""
+        return clauses
 
     def to_rule(self, clauses: Clauses) -> Rule:
         """Return a rule in values of the table."""

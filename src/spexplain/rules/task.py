@@ -11,6 +11,8 @@ MeasureName: TypeAlias = Literal["f1", "f2", "f0.5", "balanced"]
 # How much more recall counts than precision; none: the mean of both clusters' recalls.
 MEASURES: dict[MeasureName, float | None] = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5, "balanced": None}
 
+_LOSS = 1e6  # what a barred row weighs, in weights of all rows together
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -44,8 +46,9 @@ class Task:
         cls,
         inside: Floats,
         outside: Floats,
-        measure: MeasureName = "f1",
+        measure: MeasureName | float = "f1",
         covered: Bools | None = None,
+        barred: Bools | None = None,
     ) -> Self:
         """Return the task of a cluster.
 
@@ -53,13 +56,15 @@ class Task:
         ----------
         inside, outside : array of float, shape (n_rows,)
             What each row weighs in the cluster, and outside of it.
-        measure : {"f1", "f2", "f0.5", "balanced"}, default="f1"
-            What is maximised.
+        measure : {"f1", "f2", "f0.5", "balanced"} or float, default="f1"
+            What is maximised; a number says how much more recall counts than precision.
         covered : array of bool, shape (n_rows,), optional
             Rows that other rules of the cluster cover already: a new rule neither wins nor loses by them.
+        barred : array of bool, shape (n_rows,), optional
+            Rows by which a rule loses more than it can win.
         """
         total, others = float(inside.sum()), float(outside.sum())
-        beta = MEASURES[measure]
+        beta = MEASURES[measure] if isinstance(measure, str) else measure
         if beta is None:
             form = np.array([0.5 / total, -0.5 / (others or 1.0), 0.5, 0.0, 0.0, 1.0])
         else:
@@ -69,12 +74,19 @@ class Task:
             form[2] += form[0] * tp + form[1] * fp
             form[5] += form[3] * tp + form[4] * fp
             inside, outside = np.where(covered, 0.0, inside), np.where(covered, 0.0, outside)
+        if barred is not None:
+            outside = np.where(barred, _LOSS * (total + others), outside)
         return cls(np.ascontiguousarray(inside), np.ascontiguousarray(outside), form)
 
     @property
     def rows(self) -> Ints:
         """The rows that count."""
         return np.flatnonzero((self.inside > 0) | (self.outside > 0))
+
+    @property
+    def everything(self) -> float:
+        """The measure of a rule that covers all rows."""
+        return float(self.value(self.inside.sum(), self.outside.sum()))
 
     @property
     def nothing(self) -> float:

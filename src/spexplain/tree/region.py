@@ -156,7 +156,7 @@ def any_of_text(region: Region, columns: Sequence[Column]) -> str:
     'contains any of "ice", "puck"'
     """
     are_words = all(column.kind == "word" for column in columns)
-    if len(columns) > 1 and are_words and region.intervals == ((0, inf),):
+    if len(columns) > 1 and are_words and list(region.intervals) == [(0.0, inf)]:
         return f"contains any of {', '.join(_quoted_word(column) for column in columns)}"
     return " or ".join(region.text(column) for column in columns)
 
