@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from spexplain.estimators.classifier import ClusterClassifier
     from spexplain.estimators.raw_units import raw_units
+    from spexplain.estimators.rules import ClusterRules
     from spexplain.explanation import from_json
     from spexplain.references import KernelKMeans, KMedians
     from spexplain.tree import Tree
@@ -41,6 +42,7 @@ _HOMES = {
     "BestTree": "estimators",
     "CART": "estimators",
     "ClusterClassifier": "estimators.classifier",
+    "ClusterRules": "estimators.rules",
     "EMN": "estimators",
     "ExGreedy": "estimators",
     "ExKMC": "estimators",
@@ -66,6 +68,7 @@ __all__ = [
     "IMM",
     "BestTree",
     "ClusterClassifier",
+    "ClusterRules",
     "ExGreedy",
     "ExKMC",
     "ExShallow",

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
 from spexplain.aliases import Array, EngineName, Floats, Ints, Matrix, NoisePolicy
-from spexplain.arguments import check_choice, check_integer, check_number, is_integer
+from spexplain.arguments import check_choice, check_integer, check_number
 from spexplain.engines import Engine, resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
+from spexplain.estimators.reading import TableReader
 from spexplain.estimators.scorers import comparing_metric
 from spexplain.estimators.weights import (
     ALL_ROWS,
@@ -27,7 +28,6 @@ from spexplain.estimators.weights import (
 )
 from spexplain.exceptions import (
     ClusterCountWarning,
-    ColumnWarning,
     LeafCountWarning,
     warn_caller,
 )
@@ -43,20 +43,11 @@ from spexplain.memory import check_memory
 from spexplain.objectives import Objective, with_extra
 from spexplain.references.named import cluster, takes_entries
 from spexplain.show.html import html_repr
-from spexplain.table.base import Rows, Table
-from spexplain.table.columns import (
-    column_names,
-    column_numbers,
-    is_frame,
-    is_text_vectorizer,
-    names_of,
-)
+from spexplain.table.base import Table
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse
-from spexplain.table.read import read_rows, read_table
 from spexplain.table.reference import NOISE, Reference
 from spexplain.table.rounding import rounded, settled
-from spexplain.table.suspects import suspicious_columns
 from spexplain.table.views import SearchColumns, SearchedTree, written_out
 from spexplain.tree import Tree
 
@@ -87,7 +78,7 @@ class Shared(TypedDict, total=False):
     verbose: int
 
 
-class Explainer(FittedModel, ClusterMixin, BaseEstimator):
+class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     """Explain a clustering with a small tree; a subclass says which graph and formula by `_objective`.
 
     The docstrings of all estimators repeat what stands here about the parameters and attributes that
@@ -174,7 +165,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
     _takes_weights_on_device: ClassVar[bool] = False
     # Whether labels alone decide, so that of sparse tables only the entries are looked at.
     _needs_labels_only: ClassVar[bool] = False
-    _words_for_features: ClassVar[tuple[str, ...]] = ()
     # Whether sets of categories are searched; other methods know categories one by one.
     _searches_sets: ClassVar[bool] = True
     reference: Any  # how to compute it; a parameter of the methods that need one
@@ -233,11 +223,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_clone__(self) -> Any:
-        copied: Any = super().__sklearn_clone__()
-        copied.feature_names = self.feature_names  # a vectorizer without its words has no names
-        return copied
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -421,21 +406,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         valued = revalued(same, written_out(views.matrix), on_views(objective, views))
         return replace(tree, size=valued.size, score=valued.score, value=valued.value)
 
-    def _read(self, X: Any) -> tuple[Table, tuple[str | int, ...] | None]:
-        """Return the table, and the names of its columns if there are any."""
-        self.__dict__.pop("_given_names", None)
-        table = read_table(X, self)
-        names = names_of(self.feature_names, table.shape[1])
-        if names is None:
-            return table, _column_names(X)
-        self._given_names = names
-        return table.named(names, are_words=is_text_vectorizer(self.feature_names)), names
-
-    def _settings(self) -> dict[str, Any]:
-        """Return the parameters for the record, which has the names of columns anyway."""
-        settings: dict[str, Any] = self.get_params(deep=False)
-        return {name: each for name, each in settings.items() if name != "feature_names"}
-
     def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
         """Return the cluster that each node stands for while it is a leaf: its commonest.
 
@@ -443,9 +413,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
         centre between two rows may be on another side of them.
         """
         return majority_codes(explanation.node_counts)
-
-    def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
-        return read_rows(X, self, whole=whole)
 
     def _check_caller(self) -> None:
         metric = comparing_metric()
@@ -456,14 +423,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
                 f"ClusterClassifier({name}(...)), which predicts clusters, or leave scoring=None, which takes the "
                 "share of rows whose leaf stands for their cluster."
             )
-
-    def _column_numbers(self) -> Ints:
-        """Return the columns that cuts may use, in increasing order."""
-        # KernelIMM takes some words here that say which features it makes, not which columns it uses.
-        features: Any = self.features
-        is_word = isinstance(features, str) and features in self._words_for_features
-        names = vars(self).get("_given_names", getattr(self, "feature_names_in_", None))
-        return column_numbers(None if is_word else features, names, self.n_features_in_)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         """Return the tree over the columns that cuts may use."""
@@ -692,27 +651,6 @@ class Explainer(FittedModel, ClusterMixin, BaseEstimator):
                 found.append(Alternative(n_leaves + more, larger.step.fidelity))
         return found
 
-    def _searched_columns(self, table: Table, reference: Reference | None) -> Ints:
-        """Return the columns that cuts may use: those that were asked for, or all that explain something."""
-        columns = self._column_numbers()
-        return (
-            columns if self.features is not None else self._without_ids(table, columns, reference)
-        )
-
-    def _without_ids(self, table: Table, columns: Ints, reference: Reference | None) -> Ints:
-        """Return the columns without row numbers, names of rows and copies of the labels, and say so."""
-        codes = None if reference is None else reference.codes
-        suspects = suspicious_columns(table, codes)
-        kept = np.array([each for each in columns if each not in suspects], dtype=np.int64)
-        if not len(kept):  # nothing else would be left
-            return columns
-        for each, reason in suspects.items():
-            warn_caller(
-                f"Column {table.columns[each].name!r} is left out: {reason}; name it in features= to use it.",
-                ColumnWarning,
-            )
-        return kept
-
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:
             found = "1 leaf" if self.n_leaves_ == 1 else f"{self.n_leaves_} leaves"
@@ -840,18 +778,3 @@ def _check_size(n_leaves: int, n_clusters: int) -> None:
         f"Tables of {n_leaves:,} leaves by {n_clusters:,} clusters",
         "pass a smaller n_leaves, or labels (y) with fewer different values: so many are rarely clusters",
     )
-
-
-def _column_names(X: Any) -> tuple[str | int, ...] | None:
-    """Return the names of a table's columns if they are texts, or if they are whole numbers."""
-    if isinstance(X, Table):
-        return X.names
-    if is_frame(X):
-        names = column_names(X)
-    elif (columns := getattr(X, "columns", None)) is not None:
-        names = list(columns)
-    else:
-        return None
-    if all(isinstance(name, str) for name in names):
-        return tuple(str(name) for name in names)
-    return tuple(int(name) for name in names) if all(map(is_integer, names)) else None

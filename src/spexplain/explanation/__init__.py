@@ -8,13 +8,19 @@ from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
 from spexplain.explanation.path import PathStep
+from spexplain.explanation.rule_set import ClusterRule, LoadedRules, RuleSet, RulesModel, read_rules
 
 __all__ = [
+    "ClusterRule",
     "Explanation",
     "FittedModel",
     "LoadedModel",
+    "LoadedRules",
     "PathStep",
+    "RuleSet",
+    "RulesModel",
     "Training",
     "from_json",
     "read_explanation",
+    "read_rules",
 ]

@@ -8,11 +8,15 @@ import numpy as np
 from spexplain.explanation.explanation import Explanation
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.path import PathStep
+from spexplain.explanation.rule_set import LoadedRules, read_rules
+from spexplain.export.rules import FORMAT as RULES_FORMAT
 from spexplain.export.serialize import refusal, stored_model
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind
 from spexplain.table.read import read_rows
+
+_HEAD = 200  # characters in which a text says what it is
 
 
 class LoadedModel(FittedModel):
@@ -86,8 +90,8 @@ class LoadedModel(FittedModel):
         return html_repr(self.outline())
 
 
-def from_json(text: str | bytes) -> LoadedModel:
-    """Return the model that `to_json` wrote; anything else is refused in one sentence.
+def from_json(text: str | bytes) -> LoadedModel | LoadedRules:
+    """Return the model, or the rules, that `to_json` wrote; anything else is refused in one sentence.
 
     Nothing in the text is executed, and scikit-learn fits nothing.
 
@@ -98,7 +102,8 @@ def from_json(text: str | bytes) -> LoadedModel:
 
     Returns
     -------
-    model : LoadedModel
+    model : LoadedModel or LoadedRules
+        Rules per cluster, if `ClusterRules` wrote the text; else a tree.
 
     Examples
     --------
@@ -110,7 +115,17 @@ def from_json(text: str | bytes) -> LoadedModel:
     >>> from_json(to_json(Explanation(tree, ("width",)))).predict([[0.1], [0.2]])
     array([0, 1])
     """
+    if holds_rules(text):
+        return LoadedRules(read_rules(text))
     return LoadedModel(read_explanation(text))
+
+
+def holds_rules(text: str | bytes) -> bool:
+    """Whether a text says that it holds rules per cluster; whether it does is seen when it is read."""
+    mark = f'"format": "{RULES_FORMAT}"'
+    if isinstance(text, str):
+        return mark in text[:_HEAD]
+    return isinstance(text, bytes) and mark.encode() in text[:_HEAD]
 
 
 def read_explanation(text: str | bytes) -> Explanation:

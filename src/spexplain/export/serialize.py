@@ -1,7 +1,7 @@
 """An explanation as JSON: versioned, exact to the last bit, and read without trust."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
 from spexplain.facts.schema import plain
 from spexplain.tree import Column, Tree
-from spexplain.tree.column import KINDS, zone_info
+from spexplain.tree.column import KINDS, as_columns, zone_info
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
@@ -89,7 +89,7 @@ def to_json(explanation: "Explanation") -> str:
     True
     """
     tree, columns = explanation.tree, explanation.columns
-    _check_size(tree.n_features, tree.n_leaves)
+    check_size(tree.n_features, tree.n_leaves)
     is_named = columns is not None and all(isinstance(each, str) for each in columns)
     document = {
         "format": FORMAT,
@@ -97,20 +97,23 @@ def to_json(explanation: "Explanation") -> str:
         "written_by": explanation.version,
         "estimator": explanation.method,
         "feature_names": list(explanation.names) if is_named else None,
-        "columns": _columns(explanation),
+        "columns": described_columns(explanation),
         "reference": _reference(explanation),
         "tree": tree.to_dict(),
     }
     training = _training(explanation, is_named)
     if any(value is not None for value in training.values()):
         document["training"] = training
+    about = f"A model of {tree.n_features} columns and {tree.n_leaves} leaves with all their categories is"
+    return json_lines(document, about)
+
+
+def json_lines(document: Mapping[str, Any], about: str) -> str:
+    """Return a document as JSON text, one line an entry; refuse one that is too large to be read back."""
     lines = (f"{json.dumps(key)}: {_dumped(value)}" for key, value in document.items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     if len(text) > MAX_CHARACTERS or _n_values(text) > _MAX_VALUES:
-        raise ValueError(
-            f"A model of {tree.n_features} columns and {tree.n_leaves} leaves with all their categories is too "
-            "large for JSON; leave out columns of very many categories."
-        )
+        raise ValueError(f"{about} too large for JSON; leave out columns of very many categories.")
     return text
 
 
@@ -118,7 +121,7 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _columns(explanation: "Explanation") -> list[dict[str, Any]] | None:
+def described_columns(explanation: Any) -> list[dict[str, Any]] | None:
     """Return what the columns hold; None where all hold numbers.
 
     Of columns that no test reads, the values are left out: they may be many, or nobody else's business.
@@ -234,7 +237,7 @@ def _number(x: float) -> Any:
 
 def stored_model(text: str | bytes) -> dict[str, Any]:
     """Return the parts of the record that `to_json` wrote; anything else is refused in one sentence."""
-    data = _parsed(text)
+    data = parsed(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise refusal(f'an object with "format": "{FORMAT}" is expected')
     if data.get("version") == _PLAIN_VERSION and not isinstance(data["version"], bool):
@@ -252,7 +255,7 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
         labels, purity = _leaves(data["reference"], tree.n_leaves)
         return {
             "tree": tree,
-            "columns": _names(data["feature_names"]),
+            "columns": names_from(data["feature_names"]),
             "described": _described(data["columns"], tree),
             "leaf_reference": labels,
             "leaf_purity": purity,
@@ -273,7 +276,7 @@ def _tree(data: Any) -> Tree:
         raise ValueError("tree must be an object")
     n_features, feature = data.get("n_features"), data.get("feature")
     if type(n_features) is int and isinstance(feature, list):
-        _check_size(n_features, (len(feature) + 1) // 2)
+        check_size(n_features, (len(feature) + 1) // 2)
     tree = Tree.from_dict(data)
     if tree.size.min() < 0:
         raise ValueError("size of this tree must not be negative")
@@ -284,14 +287,21 @@ def _described(data: Any, tree: Tree) -> tuple[Column, ...] | None:
     """Return what the columns hold; refuse tests of categories that no column has."""
     columns = None
     if data is not None:
-        if not isinstance(data, list) or len(data) != tree.n_features:
-            raise ValueError("columns must be null or a list with one object per column")
-        columns = tuple(_column(f"x{number}", entries) for number, entries in enumerate(data))
+        columns = read_columns(data, [f"x{number}" for number in range(tree.n_features)])
     for node, codes in tree.values.items():
         known = () if columns is None else columns[tree.feature[node]].categories
         if any(code >= len(known) for code in codes):
             raise ValueError("values of this tree must be codes of the categories of its columns")
     return columns
+
+
+def read_columns(data: Any, names: Sequence[str]) -> tuple[Column, ...]:
+    """Return what the columns hold; where nothing is said, numbers."""
+    if data is None:
+        return as_columns(names)
+    if not isinstance(data, list) or len(data) != len(names):
+        raise ValueError("columns must be null or a list with one object per column")
+    return tuple(_column(name, entries) for name, entries in zip(names, data, strict=True))
 
 
 def _column(name: str, entries: Any) -> Column:
@@ -374,7 +384,7 @@ def _read_clusters(data: Any) -> Any:
     if data is None:
         return None
     _check_keys(data, {"type", "labels"}, "clusters of training")
-    return _labels(data["type"], data["labels"], "clusters of training")
+    return labels_from(data["type"], data["labels"], "clusters of training")
 
 
 def _read_nodes(data: Any, tree: Tree, n_clusters: int) -> dict[str, Any]:
@@ -449,7 +459,8 @@ def _read_steps(name: str, data: Any, tree: Tree, whole: Tree) -> list[list[Any]
     return steps
 
 
-def _check_size(n_features: int, n_leaves: int) -> None:
+def check_size(n_features: int, n_leaves: int) -> None:
+    """Refuse what is too large for JSON."""
     if n_features > MAX_COLUMNS or n_leaves > MAX_LEAVES:
         raise ValueError(
             f"A tree of {n_features} columns and {n_leaves} leaves is too large for JSON "
@@ -457,7 +468,7 @@ def _check_size(n_features: int, n_leaves: int) -> None:
         )
 
 
-def _parsed(text: Any) -> Any:
+def parsed(text: Any) -> Any:
     """Return the JSON value of a text; strict where Python's parser is lenient."""
     if not isinstance(text, str | bytes):
         raise TypeError(f"text must be a string of JSON, got {type(text).__name__}.")
@@ -525,7 +536,8 @@ def _string(data: dict[str, Any], key: str) -> str:
     return str(data[key])
 
 
-def _names(names: Any) -> tuple[str, ...] | None:
+def names_from(names: Any) -> tuple[str, ...] | None:
+    """Return the names of columns, if there are any."""
     if names is not None and not isinstance(names, list):
         raise ValueError("feature_names must be a list of strings or null")
     if names is not None and not all(isinstance(each, str) for each in names):
@@ -540,7 +552,7 @@ def _leaves(reference: Any, n_leaves: int) -> tuple[Any, Any]:
     if not isinstance(reference, dict) or set(reference) != {"type", "labels", "purity"}:
         raise ValueError("reference must be null, or hold exactly type, labels and purity")
     purity = reference["purity"]
-    values = _labels(reference["type"], reference["labels"], "reference")
+    values = labels_from(reference["type"], reference["labels"], "reference")
     if purity is not None and not (
         isinstance(purity, list)
         and all(type(each) in (int, float) and 0 <= each <= 1 for each in purity)
@@ -551,7 +563,7 @@ def _leaves(reference: Any, n_leaves: int) -> tuple[Any, Any]:
     return values, None if purity is None else np.array(purity, dtype=np.float64)
 
 
-def _labels(kind: Any, labels: Any, name: str) -> Any:
+def labels_from(kind: Any, labels: Any, name: str) -> Any:
     """Return labels of one plain type as an array."""
     wanted = type_of_plain(kind) if isinstance(kind, str) else None
     if wanted is None:

@@ -85,10 +85,10 @@ def to_sql(
         if booleans:
             raise ValueError("booleans=True gives several columns: pass the table as well.")
         return "\n".join(_case(explanation, spelling, label))
-    source = _path(spelling, table, "table")
+    source = path_sql(spelling, table, "table")
     query = query_of(explanation, source, spelling, label=label, name=name, booleans=booleans)
     if view is not None:
-        query = f"CREATE VIEW {_path(spelling, view, 'view')} AS\n{query}"
+        query = f"CREATE VIEW {path_sql(spelling, view, 'view')} AS\n{query}"
     return query + ";"
 
 
@@ -102,7 +102,7 @@ def query_of(
     booleans: bool,
 ) -> str:
     """Return a query that labels the rows of `source`, which is written as the database reads it."""
-    _check_new_column(explanation, dialect, name)
+    check_new_column(explanation, dialect, name)
     lines = ["  " + line for line in _case(explanation, dialect, label)]
     new = dialect.identifier(name, "name")
     lines[-1] += f" AS {new}"
@@ -125,7 +125,7 @@ def boolean_columns(
     found: dict[str, str] = {}
     for each in dict.fromkeys(explanation.leaf_labels(label)):
         column = f"{name}_{each}"
-        _check_new_column(explanation, dialect, column)
+        check_new_column(explanation, dialect, column)
         known = {other.lower() if dialect.folds_case else other for other in found}
         if (column.lower() if dialect.folds_case else column) in known:
             raise ValueError(
@@ -137,13 +137,13 @@ def boolean_columns(
 
 def _case(explanation: "Explanation", dialect: Dialect, label: LabelKind) -> list[str]:
     """Return the lines of an expression that gives every row its label."""
-    columns = _columns(explanation, dialect)
+    columns = quoted_columns(explanation, dialect)
     labels = [dialect.literal(each) for each in explanation.leaf_labels(label)]
     write = _nested if _n_cases(explanation.tree) <= _NESTED_DEPTH else _flat
     return write(explanation, dialect, columns, labels)
 
 
-def _columns(explanation: "Explanation", dialect: Dialect) -> dict[int, str]:
+def quoted_columns(explanation: Any, dialect: Dialect) -> dict[int, str]:
     """Return the quoted names of the tested columns; refuse names that mean two columns."""
     names, used = _names(explanation), explanation.used
     owners: dict[str, int] = {}
@@ -158,12 +158,12 @@ def _columns(explanation: "Explanation", dialect: Dialect) -> dict[int, str]:
     return {column: dialect.identifier(names[column], "feature_names") for column in used}
 
 
-def _names(explanation: "Explanation") -> list[str]:
+def _names(explanation: Any) -> list[str]:
     """Return what the columns are called in the database: numbers stay themselves."""
     return [str(each) for each in explanation.keys]
 
 
-def _check_new_column(explanation: "Explanation", dialect: Dialect, name: Any) -> None:
+def check_new_column(explanation: Any, dialect: Dialect, name: Any) -> None:
     """Refuse a new column that would hide one of the table."""
     if not isinstance(name, str):
         raise ValueError(f"name={name!r} must be a string.")
@@ -172,7 +172,7 @@ def _check_new_column(explanation: "Explanation", dialect: Dialect, name: Any) -
         raise ValueError(f"name={name!r} is already a column of the table; choose another name.")
 
 
-def _path(dialect: Dialect, path: Any, argument: str) -> str:
+def path_sql(dialect: Dialect, path: Any, argument: str) -> str:
     """Return a table's quoted name with its schema, if it has one."""
     parts = path.split(".") if isinstance(path, str) else path
     if (
@@ -208,10 +208,10 @@ def _nested(
             test = tree.test(node)
             x, column = columns[test.feature], explanation.fields[test.feature]
             if _refuses_missing(explanation) and test.feature not in asked:
-                is_missing, _ = _condition(dialect, x, Region(()), column)
+                is_missing, _ = condition_sql(dialect, x, Region(()), column)
                 lines.append(f"{indent}  WHEN {is_missing} THEN NULL")
             asked |= {test.feature}
-            condition, _ = _condition(dialect, x, test.region(), column)
+            condition, _ = condition_sql(dialect, x, test.region(), column)
             left, node = int(tree.left[node]), int(tree.right[node])
             if tree.feature[left] == LEAF:
                 lines.append(f"{indent}  WHEN {condition} THEN {label(left)}")
@@ -235,7 +235,7 @@ def _flat(
         texts = []
         for feature, region in box.items():
             wanted = region._replace(missing=False) if _refuses_missing(explanation) else region
-            text, has_or = _condition(
+            text, has_or = condition_sql(
                 dialect, columns[feature], wanted, explanation.fields[feature]
             )
             texts.append(f"({text})" if has_or and len(box) > 1 else text)
@@ -250,7 +250,7 @@ def _refuses_missing(explanation: "Explanation") -> bool:
     return explanation.parameters.get("missing") == "error"
 
 
-def _condition(dialect: Dialect, x: str, region: Region, column: Column) -> tuple[str, bool]:
+def condition_sql(dialect: Dialect, x: str, region: Region, column: Column) -> tuple[str, bool]:
     """Return a condition that is true in a region and nowhere else, and whether it is joined by OR."""
     if region.is_all:
         return _ALWAYS, False

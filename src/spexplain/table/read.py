@@ -204,7 +204,7 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
         return HostTable(matrix)
     check_length(len(values), max(1, len(read)), _least_rows(model))
     _check_tested(values[:, [read.index(each) for each in used]], model)
-    return TestedRows(values, tuple(read), explanation.tree.n_features)
+    return TestedRows(values, tuple(read), len(fields))
 
 
 def _lazy_rows(X: Any, model: Any) -> Rows:

@@ -1,6 +1,6 @@
 """Which values of one column pass: intervals of numbers, and whether missing values do; and that in words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import floor, inf
 from typing import NamedTuple, TypeAlias
 
@@ -130,7 +130,7 @@ def _interval_text(low: float, high: float, column: Column) -> str:
 
 def _word_text(low: float, high: float, column: Column) -> str:
     """Return in words how often a document has a word, or how much it weighs there."""
-    word = '"' + column.name.replace('"', '\\"') + '"'
+    word = _quoted_word(column)
     if (low, high) in ((0, inf), (-inf, 0)):
         return f"contains {word}" if low == 0 else f"no {word}"
     is_count = all(end == floor(end) and end >= 0 for end in (low, high) if abs(end) < inf)
@@ -142,6 +142,27 @@ def _word_text(low: float, high: float, column: Column) -> str:
         return f"{word} at least {_times(low + 1)}"
     often = "exactly" if high == low + 1 else f"{column.say(low + 1)} to"
     return f"{word} {often} {_times(high)}"
+
+
+def any_of_text(region: Region, columns: Sequence[Column]) -> str:
+    """Return in words that the value of one of some columns lies in a region.
+
+    Examples
+    --------
+    >>> from spexplain.tree import Column, Region
+    >>> from spexplain.tree.region import any_of_text
+    >>> contained = Region(((0.0, float("inf")),), missing=False)
+    >>> any_of_text(contained, [Column("ice", "word"), Column("puck", "word")])
+    'contains any of "ice", "puck"'
+    """
+    are_words = all(column.kind == "word" for column in columns)
+    if len(columns) > 1 and are_words and list(region.intervals) == [(0.0, inf)]:
+        return f"contains any of {', '.join(_quoted_word(column) for column in columns)}"
+    return " or ".join(region.text(column) for column in columns)
+
+
+def _quoted_word(column: Column) -> str:
+    return '"' + column.name.replace('"', '\\"') + '"'
 
 
 def _times(count: float) -> str:

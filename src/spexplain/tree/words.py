@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from spexplain.tree import LEAF, Column, Tree
 from spexplain.tree.boxes import Box, leaf_boxes
 
-__all__ = ["joined_text", "leaf_rules", "rule_text", "tree_text"]
+__all__ = ["joined_by_and", "joined_by_or", "joined_text", "leaf_rules", "rule_text", "tree_text"]
 
 
 def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
@@ -19,12 +19,14 @@ def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
     >>> rule_text(box, ["age", "pay"])
     '(4 < age ≤ 6 or age > 9) and 2 < pay ≤ 3'
     """
-    several = len(box) > 1  # "or" binds less than "and"
-    texts = [(region.text(columns[feature]), region) for feature, region in box.items()]
-    return (
-        " and ".join(f"({text})" if several and _has_or(text) else text for text, _ in texts)
-        or "all rows"
-    )
+    return joined_by_and([region.text(columns[feature]) for feature, region in box.items()])
+
+
+def joined_by_and(conditions: Sequence[str]) -> str:
+    """Return conditions in one line, all of which must hold."""
+    several = len(conditions) > 1  # "or" binds less than "and"
+    texts = (f"({text})" if several and _has_or(text) else text for text in conditions)
+    return " and ".join(texts) or "all rows"
 
 
 def joined_text(boxes: Sequence[Box], columns: Sequence[Column | str]) -> str:
@@ -38,15 +40,17 @@ def joined_text(boxes: Sequence[Box], columns: Sequence[Column | str]) -> str:
     >>> joined_text([{0: young, 1: rich}, {1: Region(((2.0, 3.0),))}], ["age", "pay"])
     '(0 < age ≤ 6 and pay > 9) or 2 < pay ≤ 3'
     """
-    if not boxes:
-        return "no rows"
-    texts = [rule_text(box, columns) for box in boxes]
-    if len(boxes) == 1:
-        return texts[0]
-    return " or ".join(
-        f"({text})" if len(box) > 1 or _has_or(text) else text
-        for box, text in zip(boxes, texts, strict=True)
+    return joined_by_or([rule_text(box, columns) for box in boxes], [len(box) for box in boxes])
+
+
+def joined_by_or(rules: Sequence[str], sizes: Sequence[int]) -> str:
+    """Return rules of so many conditions in one line, one of which must hold."""
+    several = len(rules) > 1
+    texts = (
+        f"({text})" if several and (size > 1 or _has_or(text)) else text
+        for text, size in zip(rules, sizes, strict=True)
     )
+    return " or ".join(texts) or "no rows"
 
 
 def _has_or(text: str) -> bool:

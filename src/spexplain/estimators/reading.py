@@ -1,0 +1,97 @@
+"""How estimators read tables: names, kinds, and the columns that an explanation may use."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spexplain.aliases import Ints
+from spexplain.arguments import is_integer
+from spexplain.exceptions import ColumnWarning, warn_caller
+from spexplain.table.base import Rows, Table
+from spexplain.table.columns import (
+    column_names,
+    column_numbers,
+    is_frame,
+    is_text_vectorizer,
+    names_of,
+)
+from spexplain.table.read import read_rows, read_table
+from spexplain.table.reference import Reference
+from spexplain.table.suspects import suspicious_columns
+
+
+class TableReader:
+    """The part of an estimator that reads its table, by the parameters `features` and `feature_names`."""
+
+    _words_for_features: ClassVar[tuple[str, ...]] = ()
+    features: Sequence[int | str] | None
+    feature_names: Any
+    n_features_in_: int
+
+    def __sklearn_clone__(self) -> Any:
+        copied: Any = super().__sklearn_clone__()  # type: ignore[misc]
+        copied.feature_names = self.feature_names  # a vectorizer without its words has no names
+        return copied
+
+    def _read(self, X: Any) -> tuple[Table, tuple[str | int, ...] | None]:
+        """Return the table, and the names of its columns if there are any."""
+        self.__dict__.pop("_given_names", None)
+        table = read_table(X, self)
+        names = names_of(self.feature_names, table.shape[1])
+        if names is None:
+            return table, _column_names(X)
+        self._given_names = names
+        return table.named(names, are_words=is_text_vectorizer(self.feature_names)), names
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the parameters for the record, which has the names of columns anyway."""
+        settings: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return {name: each for name, each in settings.items() if name != "feature_names"}
+
+    def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
+        return read_rows(X, self, whole=whole)
+
+    def _column_numbers(self) -> Ints:
+        """Return the columns that cuts may use, in increasing order."""
+        # KernelIMM takes some words here that say which features it makes, not which columns it uses.
+        features: Any = self.features
+        is_word = isinstance(features, str) and features in self._words_for_features
+        names = vars(self).get("_given_names", getattr(self, "feature_names_in_", None))
+        return column_numbers(None if is_word else features, names, self.n_features_in_)
+
+    def _searched_columns(self, table: Table, reference: Reference | None) -> Ints:
+        """Return the columns that cuts may use: those that were asked for, or all that explain something."""
+        columns = self._column_numbers()
+        return (
+            columns if self.features is not None else self._without_ids(table, columns, reference)
+        )
+
+    def _without_ids(self, table: Table, columns: Ints, reference: Reference | None) -> Ints:
+        """Return the columns without row numbers, names of rows and copies of the labels, and say so."""
+        codes = None if reference is None else reference.codes
+        suspects = suspicious_columns(table, codes)
+        kept = np.array([each for each in columns if each not in suspects], dtype=np.int64)
+        if not len(kept):  # nothing else would be left
+            return columns
+        for each, reason in suspects.items():
+            warn_caller(
+                f"Column {table.columns[each].name!r} is left out: {reason}; name it in features= to use it.",
+                ColumnWarning,
+            )
+        return kept
+
+
+def _column_names(X: Any) -> tuple[str | int, ...] | None:
+    """Return the names of a table's columns if they are texts, or if they are whole numbers."""
+    if isinstance(X, Table):
+        return X.names
+    if is_frame(X):
+        names = column_names(X)
+    elif (columns := getattr(X, "columns", None)) is not None:
+        names = list(columns)
+    else:
+        return None
+    if all(isinstance(name, str) for name in names):
+        return tuple(str(name) for name in names)
+    return tuple(int(name) for name in names) if all(map(is_integer, names)) else None

@@ -1,0 +1,443 @@
+"""Rules per cluster, without a tree."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
+from spexplain.arguments import check_choice, check_integer
+from spexplain.estimators.progress import messages, stage
+from spexplain.estimators.reading import TableReader
+from spexplain.explanation.rule_set import ClusterRule, RuleSet, RulesModel
+from spexplain.rules import MEASURES, Found, MeasureName, Space, Task, best_rule, space_of
+from spexplain.table.base import Table
+from spexplain.table.reference import Reference, labels_of_codes
+from spexplain.threads import Threads, count_threads
+
+_WIDTH = 8  # rules that are kept at each length
+_WIDTH_OF_OTHERS = 3  # likewise of alternatives
+_PRECISE = (0.5, 0.25)  # how much recall counts for the first of several rules
+_WORTH_SAYING = (
+    0.1  # share of the way from no condition to a perfect rule that an alternative must make
+)
+_MOST_MOVED = 30  # clusters up to which every place in the order is tried
+_SAME = 1e-12
+
+
+class ClusterRules(TableReader, RulesModel, BaseEstimator):
+    """Find for every cluster the best rule of a few conditions; rules stand alone, there is no tree.
+
+    A rule is a conjunction: intervals of numbers and dates, sets of categories, with missing values in or
+    out. Columns of words (see `feature_names`) are asked whether a document contains them; several words can
+    be joined by "any of". Rules of one and of two conditions are the best there are; longer ones are found
+    from the best shorter ones, each condition re-optimised beside the others until nothing improves.
+
+    Parameters
+    ----------
+    max_conditions : int, default=3
+        Most conditions of a rule; an interval or a set of values is one, and every word is.
+    n_rules : int, default=1
+        Most rules per cluster, one of which must hold. A further rule is added only if it improves the measure.
+    n_alternatives : int, default=2
+        Further rules for every cluster that use none of the columns of those before; those that are hardly
+        better than no condition are left out.
+    measure : {"f1", "f2", "f0.5", "balanced"}, default="f1"
+        What a rule maximises: the harmonic mean of precision and recall, the same with recall or precision
+        counting more, or the mean of the recalls of the cluster and of all other rows.
+    overlap : bool, default=True
+        Whether rules of different clusters may hold for the same training rows. If not, clusters that have the
+        better rules choose first.
+    features : list of int or str, optional
+        Columns that rules may use, by number or name; by default all but ids and copies of the labels.
+    feature_names : list of str, or fitted vectorizer, optional
+        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        scikit-learn's `CountVectorizer`, whose columns are words.
+    noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
+        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that do not count, or a cluster
+        like others. Or the labels that mean such rows.
+    missing : {"allow", "error"}, default="allow"
+        What to do with missing values: conditions may take them in, or they are refused.
+    n_jobs : int, optional
+        Threads; None means 1, -1 all processors. The rules do not depend on it.
+    verbose : int, default=0
+        1 shows one line per stage with its time, by the logger "spexplain".
+
+    Attributes
+    ----------
+    explanation_ : RuleSet
+        The record that all methods read.
+    classes_ : array of shape (k,)
+        The labels of the clusters.
+    order_ : list
+        The labels by precedence: where rules of several clusters hold, the first decides. It is the order of
+        the best predictions for the training rows, by the mean of the clusters' F1, that moving one cluster at
+        a time leads to.
+    labels_ : array of shape (n_samples,)
+        What the rules predict for the training rows.
+    macro_f1_ : float
+        Mean over the clusters of the F1 of these predictions.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : array of str
+        Names of these columns, if the table had string names.
+
+    Examples
+    --------
+    >>> from spexplain import ClusterRules, datasets
+    >>> iris = datasets.load("iris")
+    >>> rules = ClusterRules(max_conditions=2, n_alternatives=0).fit(iris.data, iris.target)
+    >>> print(rules.to_text(["sepal length", "sepal width", "petal length", "petal width"]))
+    0 (50 rows): petal length ≤ 2
+      precision 100%, recall 100%, F1 1.00; holds for 50 rows
+    1 (50 rows): 0.8 < petal width ≤ 1.6 and petal length ≤ 4.9
+      precision 100%, recall 94%, F1 0.97; holds for 47 rows
+    2 (50 rows): petal width > 1.6
+      precision 96%, recall 92%, F1 0.94; holds for 48 rows
+    <BLANKLINE>
+    5 rows meet no rule, 0 rows more than one; macro-F1 0.969.
+    """
+
+    def __init__(
+        self,
+        max_conditions: int = 3,
+        *,
+        n_rules: int = 1,
+        n_alternatives: int = 2,
+        measure: MeasureName = "f1",
+        overlap: bool = True,
+        features: Sequence[int | str] | None = None,
+        feature_names: Any = None,
+        noise: NoisePolicy = "ignore",
+        missing: Literal["allow", "error"] = "allow",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_conditions = max_conditions
+        self.n_rules = n_rules
+        self.n_alternatives = n_alternatives
+        self.measure = measure
+        self.overlap = overlap
+        self.features = features
+        self.feature_names = feature_names
+        self.noise = noise
+        self.missing = missing
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _takes_entries = True  # sparse tables stay sparse
+    _remote_engines: ClassVar[tuple[str, ...]] = ()
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "allow"
+        tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the rules.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The table in whose columns the rules speak.
+        y : array of shape (n_samples,) or (n_samples, n_clusters)
+            Labels of any type; or memberships, how much of each row belongs to every cluster.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight w counts as w rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if y is None:
+            raise ValueError(
+                "y must hold the label of every row: rules tell given clusters apart, they do not find any."
+            )
+        with messages(self.verbose):
+            table, names = self._read(X)
+            if table.engine is not None:
+                raise ValueError(
+                    f"ClusterRules works on tables in memory, but X is a {type(X).__module__.partition('.')[0]} "
+                    "table; pass a sample of it as a data frame or array."
+                )
+            weights = table.weights(sample_weight)
+            reference = table.reference(y, self.noise)
+            if weights is not None:
+                reference = reference.weighed(weights)
+            if reference.n_clusters < 2:
+                raise ValueError(
+                    f"The labels (y) need two clusters or more to tell apart, but have {reference.n_clusters}."
+                )
+            columns = self._searched_columns(table, reference)
+            with stage(type(self).__name__, "rules"):
+                found = self._searched(table, reference, weights, columns)
+            self._set_rules(found, table, names, reference, weights)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Find the rules and return what they predict for the rows, `labels_`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            The table in whose columns the rules speak.
+        y : array of shape (n_samples,) or (n_samples, n_clusters)
+            Labels or memberships, as in `fit`.
+        sample_weight : array of shape (n_samples,), optional
+            What rows count.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        return self.fit(X, y, sample_weight).labels_
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters out of range in one sentence."""
+        check_integer("max_conditions", self.max_conditions, 1)
+        check_integer("n_rules", self.n_rules, 1)
+        check_integer("n_alternatives", self.n_alternatives, 0)
+        check_choice("measure", self.measure, MEASURES)
+        check_choice("missing", self.missing, ("allow", "error"))
+        if not isinstance(self.overlap, bool | np.bool_):
+            raise ValueError(f"overlap={self.overlap!r} must be True or False.")
+        count_threads(self.n_jobs)
+
+    def _searched(
+        self, table: Table, reference: Reference, weights: Floats | None, columns: Ints
+    ) -> list[ClusterRule]:
+        """Return the rule of every cluster."""
+        amounts = reference.amounts(weights)
+        counts = np.flatnonzero(amounts.sum(axis=1) > 0)
+        if len(counts) < len(table):  # rows of no cluster and of no weight say nothing
+            table, reference, amounts = table.take(counts), reference.rows(counts), amounts[counts]
+        space = space_of(table, columns, reference.codes)
+        search = _Search(self, space, amounts)
+        codes = list(range(reference.n_clusters))
+        with Threads(count_threads(self.n_jobs)) as threads:
+            found = threads.map(search.best, codes)
+            if not self.overlap:
+                found = search.apart(found)
+            others = threads.map(lambda code: search.others(code, found[code]), codes)
+        return [
+            search.rule(code, one)._replace(
+                alternatives=tuple(search.rule(code, [other]) for other in more)
+            )
+            for code, (one, more) in enumerate(zip(found, others, strict=True))
+        ]
+
+    def _set_rules(
+        self,
+        clusters: list[ClusterRule],
+        table: Table,
+        names: tuple[str | int, ...] | None,
+        reference: Reference,
+        weights: Floats | None,
+    ) -> None:
+        """Set the fitted attributes."""
+        amounts = reference.amounts(weights)
+        used = sorted(
+            {c for each in clusters for one in (each, *each.alternatives) for c in one.used}
+        )
+        nothing = np.zeros((len(clusters), len(clusters)))
+        found = RuleSet(
+            table.settled_columns(used),
+            names,
+            reference.classes,
+            tuple(clusters),
+            tuple(range(len(clusters))),
+            nothing,
+            float(amounts.sum()),
+            0.0,
+            0.0,
+            0.0,
+            str(self.measure),
+            self._settings(),
+            weights is not None or reference.memberships is not None,
+        )
+        masks = np.stack(found.masks(table), axis=1)
+        mass = amounts.sum(axis=1)
+        n_rules = masks.sum(axis=1)
+        order, macro_f1 = best_order(masks, amounts, [each.f1 for each in clusters])
+        self.explanation_ = found = replace(
+            found,
+            order=order,
+            overlap=(masks * mass[:, None]).T @ masks.astype(np.float64),
+            uncovered=float(mass[n_rules == 0].sum()),
+            shared=float(mass[n_rules > 1].sum()),
+            macro_f1=macro_f1,
+        )
+        self.classes_ = found.classes
+        self.order_ = [found.labels[code] for code in order]
+        self.macro_f1_ = macro_f1
+        self.labels_ = labels_of_codes(found.classes, found.decided(list(masks.T)))
+
+
+class _Search:
+    """The searches of one fit."""
+
+    def __init__(self, estimator: ClusterRules, space: Space, amounts: Floats) -> None:
+        self.estimator, self.space, self.amounts = estimator, space, amounts
+        self.mass = amounts.sum(axis=1)
+
+    def _task(
+        self,
+        code: int,
+        covered: Bools | None = None,
+        taken: Bools | None = None,
+        beta: float | None = None,
+    ) -> Task:
+        inside = self.amounts[:, code]
+        barred = None if taken is None else taken & (self.mass > 0)
+        measure = self.estimator.measure if beta is None else beta
+        return Task.of(inside, self.mass - inside, measure, covered, barred)
+
+    def _found(self, task: Task, *, without: frozenset[int] = frozenset(), is_first: bool) -> Found:
+        return best_rule(
+            self.space,
+            task,
+            max_conditions=int(self.estimator.max_conditions),
+            width=_WIDTH if is_first else _WIDTH_OF_OTHERS,
+            without=without,
+            exact=is_first,
+        )
+
+    def best(self, code: int, taken: Bools | None = None) -> list[Found]:
+        """Return the rules of a cluster, one of which must hold."""
+        first = self._found(self._task(code, taken=taken), is_first=True)
+        if not first.clauses or self.estimator.n_rules == 1:
+            return [first] if first.clauses else []
+        # Of several rules each may be precise, and miss what the others find.
+        lists = [self._several(code, [first], taken, None)]
+        lists += [self._several(code, [], taken, beta) for beta in _PRECISE]
+        task = self._task(code, taken=taken)
+        return max(lists, key=lambda found: (task.covered(self._rows(found)), -len(found)))
+
+    def _several(
+        self, code: int, found: list[Found], taken: Bools | None, beta: float | None
+    ) -> list[Found]:
+        """Return rules that were found one after the other, then exchanged; the first ones are precise."""
+        task = self._task(code, taken=taken)
+        while len(found) < self.estimator.n_rules:
+            more = self._found(self._task(code, self._rows(found), taken, beta), is_first=not found)
+            value = task.covered(self._rows([*found, more]))
+            if not more.clauses or value <= task.covered(self._rows(found)) + _SAME:
+                break
+            found = [*found, more]
+        return self._exchanged(code, found, taken) if len(found) > 1 else found
+
+    def _rows(self, found: list[Found]) -> Bools:
+        covered = np.zeros(len(self.mass), dtype=np.bool_)
+        for each in found:
+            covered |= self.space.rows(each.clauses)
+        return covered
+
+    def _exchanged(self, code: int, found: list[Found], taken: Bools | None) -> list[Found]:
+        """Return the rules, each the best beside the others."""
+        value = self._task(code, taken=taken).covered(self._rows(found))
+        for _ in range(len(found)):
+            before = value
+            for place in range(len(found)):
+                others = found[:place] + found[place + 1 :]
+                other = self._found(self._task(code, self._rows(others), taken), is_first=False)
+                if other.clauses and other.value > value + _SAME:
+                    found[place], value = other, other.value
+            if value <= before + _SAME:
+                break
+        return [each._replace(is_optimal=False) for each in found]
+
+    def apart(self, found: list[list[Found]]) -> list[list[Found]]:
+        """Return rules that hold for no training row of another cluster's rule."""
+        value = [self._task(code).covered(self._rows(rules)) for code, rules in enumerate(found)]
+        taken = np.zeros(len(self.mass), dtype=np.bool_)
+        for code in sorted(range(len(found)), key=lambda each: (-value[each], each)):
+            if self._rows(found[code])[taken].any():
+                found[code] = self.best(code, taken)
+                if self._rows(found[code])[taken & (self.mass > 0)].any():
+                    found[code] = []  # nothing is left that is not taken
+            taken |= self._rows(found[code])
+        return found
+
+    def others(self, code: int, found: list[Found]) -> list[Found]:
+        """Return rules on other columns."""
+        used = {column for each in found for clause in each.clauses for column, _ in clause}
+        others: list[Found] = []
+        while found and len(others) < int(self.estimator.n_alternatives):
+            task = self._task(code)
+            other = self._found(task, without=frozenset(used), is_first=False)
+            least = task.everything + _WORTH_SAYING * (1 - task.everything)
+            if not other.clauses or other.value < least:
+                break
+            others.append(other)
+            used |= {column for clause in other.clauses for column, _ in clause}
+        return others
+
+    def rule(self, code: int, found: list[Found]) -> ClusterRule:
+        """Return the record of rules, one of which must hold."""
+        covered = self._rows(found)
+        inside = self.amounts[:, code]
+        return ClusterRule(
+            tuple(self.space.to_rule(each.clauses) for each in found),
+            float(self.mass[covered].sum()),
+            float(inside[covered].sum()),
+            float(inside.sum()),
+            len(found) == 1 == self.estimator.n_rules
+            and found[0].is_optimal
+            and bool(self.estimator.overlap),
+        )
+
+
+def best_order(
+    masks: Bools, amounts: Floats, values: Sequence[float]
+) -> tuple[tuple[int, ...], float]:
+    """Return in which order rules decide where several hold, and the mean F1 of the predictions.
+
+    From the order of the rules' own values on, one cluster at a time is moved to the place where the mean
+    F1 over the clusters is the highest, until no move improves it.
+
+    Parameters
+    ----------
+    masks : array of bool, shape (n_rows, k)
+        Which rules hold for which rows.
+    amounts : array of float, shape (n_rows, k)
+        What each row adds to every cluster.
+    values : sequence of float, length k
+        How good each rule is.
+    """
+    k = masks.shape[1]
+    # Rows that meet the same rules are told apart by nothing.
+    patterns, place = np.unique(np.packbits(masks, axis=1), axis=0, return_inverse=True)
+    holds = np.unpackbits(patterns, axis=1, count=k).astype(np.bool_)
+    cells = np.zeros((len(patterns), k))
+    np.add.at(cells, place.ravel(), amounts)
+    mass, totals = cells.sum(axis=1), amounts.sum(axis=0)
+
+    def macro_f1(order: Sequence[int]) -> float:
+        rank = np.empty(k, dtype=np.int64)
+        rank[list(order)] = np.arange(k)
+        winner = np.where(holds, rank, k).argmin(axis=1)
+        decided = holds[np.arange(len(holds)), winner]
+        own = cells[np.arange(len(cells)), winner] * decided
+        hits = np.bincount(winner, own, k)
+        covered = np.bincount(winner, mass * decided, k)
+        return float(np.mean(2 * hits / (covered + totals)))
+
+    order = sorted(range(k), key=lambda code: (-values[code], code))
+    best, is_better = macro_f1(order), True
+    while is_better:
+        is_better = False
+        for start in range(k):
+            ends = range(k) if k <= _MOST_MOVED else range(start + 1, min(start + 2, k))
+            for end in ends:
+                moved = order.copy()
+                moved.insert(end, moved.pop(start))
+                value = macro_f1(moved)
+                if value > best + _SAME:
+                    order, best, is_better = moved, value, True
+    return tuple(order), best

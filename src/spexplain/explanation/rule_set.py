@@ -1,0 +1,481 @@
+"""Rules per cluster: the record, and every method that answers from it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from spexplain._version import __version__
+from spexplain.aliases import Array, Floats
+from spexplain.export.dialects import DialectName
+from spexplain.export.rules import rules_to_json, rules_to_sql, stored_rules
+from spexplain.messages import counted, one_line
+from spexplain.table.base import Rows
+from spexplain.table.columns import FrameKind, as_frame
+from spexplain.table.places import look_up
+from spexplain.table.read import read_rows
+from spexplain.table.reference import labels_of_codes
+from spexplain.tree import Column
+from spexplain.tree.column import renamed
+from spexplain.tree.rule import Rule
+from spexplain.tree.words import joined_by_or
+
+
+class ClusterRule(NamedTuple):
+    """The rule of one cluster, or a short list of rules one of which must hold; and how well it does.
+
+    Weights are numbers of rows where rows have none. Rows of no cluster do not count.
+    """
+
+    rules: tuple[Rule, ...]  # empty: no rule tells the cluster apart
+    covered: float  # weight of the rows that it holds for
+    hits: float  # of those, the rows of the cluster
+    total: float  # weight of the cluster
+    is_optimal: bool = False  # whether no rule of so many conditions is better
+    alternatives: tuple["ClusterRule", ...] = ()  # on other columns, best first
+
+    @property
+    def precision(self) -> float:
+        """Share of the rows it holds for that are of the cluster."""
+        return self.hits / self.covered if self.covered else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the cluster's rows that it holds for."""
+        return self.hits / self.total if self.total else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        both = self.covered + self.total
+        return 2 * self.hits / both if both else 0.0
+
+    @property
+    def used(self) -> list[int]:
+        """The columns that are asked, in increasing order."""
+        return sorted({column for rule in self.rules for column in rule.used})
+
+    def text(self, columns: Sequence[Column | str]) -> str:
+        """Return it in one line."""
+        texts = [rule.text(columns) for rule in self.rules]
+        return (
+            joined_by_or(texts, [len(rule.conditions) for rule in self.rules])
+            if texts
+            else "no rule"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet:
+    """The rules of all clusters and what they do to the training rows.
+
+    Parameters
+    ----------
+    fields : sequence of Column
+        All columns of the table, under the names that rules say.
+    columns : tuple of str or int, optional
+        What the columns are called in the table; None: they have no names.
+    classes : array of shape (k,)
+        The labels of the clusters.
+    clusters : tuple of ClusterRule
+        The rule of each.
+    order : tuple of int
+        The clusters by precedence: where rules of several hold, the first decides.
+    overlap : array of float, shape (k, k)
+        Weight of the rows that two clusters' rules hold for.
+    total, uncovered, shared : float
+        Weight of all clustered rows, of those that no rule holds for, and of those that several do.
+    macro_f1 : float
+        Mean over the clusters of the F1 of what is predicted for the training rows.
+    measure : str
+        What was maximised.
+    parameters : mapping
+        The settings of the estimator.
+    is_weighted : bool
+        Whether rows have weights.
+    version : str
+        The version of spexplain that found them.
+    """
+
+    fields: Sequence[Column]
+    columns: tuple[str | int, ...] | None
+    classes: Array
+    clusters: tuple[ClusterRule, ...]
+    order: tuple[int, ...]
+    overlap: Floats
+    total: float
+    uncovered: float
+    shared: float
+    macro_f1: float
+    measure: str = "f1"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_weighted: bool = False
+    version: str = __version__
+    method: str = "ClusterRules"
+    grown: None = None  # what trees have
+
+    @cached_property
+    def used(self) -> list[int]:
+        """The columns that some rule asks, alternatives among them, in increasing order."""
+        every = (rule for each in self.clusters for rule in (each, *each.alternatives))
+        return sorted({column for rule in every for column in rule.used})
+
+    @property
+    def described(self) -> Sequence[Column]:
+        """What the columns hold."""
+        return self.fields
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every column, for people."""
+        return tuple(each.name for each in self.fields)
+
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """The name of every column as it stands in the table."""
+        return self.names if self.columns is None else self.columns
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether some rule asks about categories, dates or durations, which are not given as numbers."""
+        return any(self.fields[each].kind in ("category", "date", "duration") for each in self.used)
+
+    def named(self, feature_names: Sequence[str] | None) -> Self:
+        """Return the record under other names of the columns, if any are given."""
+        if feature_names is None:
+            return self
+        names = [str(name) for name in feature_names]
+        if len(names) != len(self.fields):
+            raise ValueError(
+                f"feature_names has {len(names)} entries, but the table has {len(self.fields)} columns."
+            )
+        return replace(self, fields=renamed(self.fields, names), columns=tuple(names))
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels of the clusters as Python values."""
+        return list(self.classes.tolist())
+
+    def code(self, cluster: Any) -> int:
+        """Return the number of a cluster; refuse a label that none has."""
+        for code, label in enumerate(self.labels):
+            if label == cluster or str(label) == str(cluster):
+                return code
+        known = ", ".join(one_line(str(label)) for label in self.labels[:12])
+        raise ValueError(f"There is no cluster {cluster!r}; the clusters are {known}.")
+
+    def masks(self, rows: Rows) -> list[Any]:
+        """Return which rows the rule of each cluster holds for, where the rows lie."""
+        return [self._mask(rows, each) for each in self.clusters]
+
+    def _mask(self, rows: Rows, cluster: ClusterRule) -> Any:
+        found: Any = None
+        for rule in cluster.rules:
+            tree, meets = rule.tree(self.fields)
+            holds = look_up(meets, rows.leaves(tree))
+            found = holds if found is None else found | holds
+        if found is None:
+            tree, meets = Rule(()).tree(self.fields)
+            found = look_up(np.zeros(1, dtype=np.bool_), rows.leaves(tree))
+        return found
+
+    def decided(self, masks: Sequence[Any]) -> Any:
+        """Return the cluster of every row, -1 for none: of rules that hold, the first in order decides."""
+        codes: Any = masks[0] * 0 - 1
+        for code in reversed(self.order):
+            codes = np.where(masks[code], code, codes)
+        return codes
+
+    def records(self, *, alternatives: bool = False) -> list[dict[str, Any]]:
+        """Return one record per cluster, and per alternative if asked for."""
+        found = []
+        for label, cluster in zip(self.labels, self.clusters, strict=True):
+            every = (cluster, *cluster.alternatives) if alternatives else (cluster,)
+            for number, rule in enumerate(every):
+                record = {"cluster": label, "rule": rule.text(self.fields)}
+                if alternatives:
+                    record["alternative"] = number
+                found.append(record | self._figures(rule))
+        return found
+
+    def _figures(self, rule: ClusterRule) -> dict[str, Any]:
+        share = rule.total / self.total if self.total else 0.0
+        return {
+            "rows": _plain(rule.covered),
+            "share": rule.covered / self.total if self.total else 0.0,
+            "precision": rule.precision,
+            "recall": rule.recall,
+            "f1": rule.f1,
+            "lift": rule.precision / share if share else 0.0,
+            "proved": rule.is_optimal,
+        }
+
+    def text(self, clusters: Sequence[int] | None = None) -> str:
+        """Return the rules in words, one paragraph per cluster."""
+        chosen = range(len(self.clusters)) if clusters is None else clusters
+        noun = "weight" if self.is_weighted else "rows"
+        parts = []
+        for code in chosen:
+            cluster, label = self.clusters[code], one_line(str(self.labels[code]))
+            lines = [f"{label} ({_plain(cluster.total):,} {noun}): {cluster.text(self.fields)}"]
+            if cluster.rules:
+                lines.append(f"  {_figures_text(cluster, noun)}")
+            for other in cluster.alternatives:
+                lines.append(f"  also: {other.text(self.fields)}")
+                lines.append(f"        {_figures_text(other, noun)}")
+            parts.append("\n".join(one_line_each(lines)))
+        return "\n".join([*parts, "", self.closing_text()])
+
+    def closing_text(self) -> str:
+        """Return in one line what the rules leave open."""
+        if self.is_weighted:
+            nothing, several = (
+                f"{_plain(each):,} of the weight" for each in (self.uncovered, self.shared)
+            )
+        else:
+            nothing, several = (counted(int(each), "row") for each in (self.uncovered, self.shared))
+        verb = "meets" if not self.is_weighted and self.uncovered == 1 else "meet"
+        return f"{nothing} {verb} no rule, {several} more than one; macro-F1 {self.macro_f1:.3f}."
+
+
+def one_line_each(lines: list[str]) -> Iterator[str]:
+    """Give lines without characters that could break or hide them."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        yield indent + one_line(line)
+
+
+def _figures_text(rule: ClusterRule, noun: str) -> str:
+    return (
+        f"precision {rule.precision:.0%}, recall {rule.recall:.0%}, F1 {rule.f1:.2f}; "
+        f"holds for {_plain(rule.covered):,} {noun}"
+    )
+
+
+def _plain(weight: float) -> int | float:
+    """Return a weight as a whole number where it is one."""
+    return int(weight) if float(weight).is_integer() else round(float(weight), 6)
+
+
+class RulesModel(ABC):
+    """The methods of a model that holds a `RuleSet`, whether it was fitted here or read from JSON."""
+
+    explanation_: RuleSet
+
+    @abstractmethod
+    def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
+        """Return rows as a table with the model's columns; refuse others in one sentence."""
+
+    def _fitted(self, feature_names: Sequence[str] | None = None) -> RuleSet:
+        found: RuleSet | None = vars(self).get("explanation_")
+        if found is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet: call fit first."
+            )
+        return found.named(feature_names)
+
+    def rules(
+        self,
+        feature_names: Sequence[str] | None = None,
+        *,
+        alternatives: bool = False,
+        output: FrameKind = "auto",
+    ) -> Any:
+        """Return one record per cluster: its rule in words, and how well it does.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+        alternatives : bool, default=False
+            Also the rules on other columns, numbered 1, 2, ... in the entry "alternative".
+        output : {"auto", "pandas", "polars", "records"}, default="auto"
+            A data frame, or a list of dicts; "auto" takes pandas if it is installed, else polars, else
+            a list.
+
+        Returns
+        -------
+        rules : DataFrame or list of dict
+            With the entries cluster, rule, rows (that it holds for), share, precision, recall, f1, lift, and
+            proved: whether no rule of so many conditions is better.
+        """
+        return as_frame(self._fitted(feature_names).records(alternatives=alternatives), output)
+
+    def matches(self, X: Any) -> Any:
+        """Return which rules hold for which rows.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows with the columns of the training table; those that no rule asks may be absent from a data
+            frame.
+
+        Returns
+        -------
+        matches : array of bool, shape (n_rows, n_clusters)
+            Clusters in the order of ``classes_``.
+        """
+        masks = self._fitted().masks(self._check_rows(X))
+        return np.stack(masks, axis=1)
+
+    def predict(self, X: Any) -> Any:
+        """Return the cluster of every row by the rules, in the caller's own label type.
+
+        Where rules of several clusters hold, the one that stands first in ``order_`` decides. Rows that
+        meet no rule get -1 among numbers, "-1" among texts, None among others.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            Rows with the columns of the training table.
+
+        Returns
+        -------
+        labels : array of shape (n_rows,)
+        """
+        found = self._fitted()
+        codes = found.decided(found.masks(self._check_rows(X)))
+        labels = labels_of_codes(found.classes, np.arange(-1, len(found.classes)))
+        return look_up(labels, codes + 1)
+
+    def to_text(self, feature_names: Sequence[str] | None = None) -> str:
+        """Return the rules in words, with precision, recall and F1, and what they leave open.
+
+        Parameters
+        ----------
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        text : str
+        """
+        return self._fitted(feature_names).text()
+
+    def to_sql(
+        self,
+        *,
+        dialect: DialectName = "duckdb",
+        table: str | Sequence[str] | None = None,
+        name: str = "cluster",
+        prefix: str = "is_",
+        view: str | Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> str:
+        """Return the rules as SQL: a boolean column for every cluster, and one with the cluster.
+
+        Missing values (NULL, or NaN) and categories never seen in training meet a condition only if it
+        says so. Rows that meet no rule have the cluster NULL.
+
+        Parameters
+        ----------
+        dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
+            The database.
+        table : str or sequence of str, optional
+            The table to label (dots separate its schema); given, a complete query is returned, else the
+            columns for a query of your own.
+        name : str, default="cluster"
+            Name of the column with the cluster.
+        prefix : str, default="is_"
+            What the names of the boolean columns begin with; the label follows.
+        view : str or sequence of str, optional
+            Name of a view over `table` to create.
+        feature_names : list of str, optional
+            Names of the columns in the database; by default those of the training table.
+
+        Returns
+        -------
+        sql : str
+        """
+        return rules_to_sql(
+            self._fitted(feature_names),
+            dialect=dialect,
+            table=table,
+            name=name,
+            prefix=prefix,
+            view=view,
+        )
+
+    def to_json(self) -> str:
+        """Return the rules as JSON text that `spexplain.from_json` reads.
+
+        Returns
+        -------
+        text : str
+        """
+        return rules_to_json(self._fitted())
+
+    def overlaps(self, *, output: FrameKind = "auto") -> Any:
+        """Return how many rows the rules of every two clusters hold for, or their weight.
+
+        Parameters
+        ----------
+        output : {"auto", "pandas", "polars", "records"}, default="auto"
+            As for `rules`.
+
+        Returns
+        -------
+        overlaps : DataFrame or list of dict
+            One record per cluster, with an entry for every cluster.
+        """
+        found = self._fitted()
+        records = [
+            {"cluster": label}
+            | {str(other): _plain(x) for other, x in zip(found.labels, row, strict=True)}
+            for label, row in zip(found.labels, found.overlap.tolist(), strict=True)
+        ]
+        return as_frame(records, output)
+
+
+class LoadedRules(RulesModel):
+    """Rules that were read, not fitted: they answer what needs no training rows.
+
+    Parameters
+    ----------
+    rule_set : RuleSet
+        The rules and what is known about them.
+
+    Attributes
+    ----------
+    explanation_ : RuleSet
+        The record that all methods read.
+    classes_ : array of shape (k,)
+        The labels of the clusters.
+    order_ : list
+        These by precedence.
+    n_features_in_ : int
+        Number of the columns that rows must have.
+    feature_names_in_ : array of str, shape (n_features,)
+        Only if the training table had names.
+    """
+
+    def __init__(self, rule_set: RuleSet) -> None:
+        self.explanation_ = rule_set
+        self.classes_ = rule_set.classes
+        self.order_ = [rule_set.labels[code] for code in rule_set.order]
+        self.n_features_in_ = len(rule_set.fields)
+        if rule_set.columns is not None:
+            self.feature_names_in_ = np.array(rule_set.columns, dtype=object)
+
+    def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
+        return read_rows(X, self, whole=whole)
+
+    def __repr__(self) -> str:
+        return f"LoadedRules({len(self.classes_)} clusters, {self.n_features_in_} columns)"
+
+
+def read_rules(text: str | bytes) -> RuleSet:
+    """Return the record that `to_json` of `ClusterRules` wrote; anything else is refused in one sentence."""
+    parts = stored_rules(text)
+    clusters = tuple(_cluster_rule(each) for each in parts.pop("clusters"))
+    return RuleSet(clusters=clusters, **parts)
+
+
+def _cluster_rule(parts: dict[str, Any]) -> ClusterRule:
+    others = tuple(_cluster_rule(each) for each in parts.pop("alternatives"))
+    return ClusterRule(**parts, alternatives=others)

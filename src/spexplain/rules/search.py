@@ -1,0 +1,147 @@
+"""The search: the best rules of one more condition, kept by the dozen; two conditions exactly; then exchanges.
+
+A rule is a tuple of clauses, all of which must hold; a clause is a tuple of literals, one of which must
+hold; a literal is a column and what is asked of it, in the numbers of a `Space`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from spexplain.aliases import Bools
+from spexplain.rules.task import Task
+from spexplain.tree.rule import Rule
+
+Literal: TypeAlias = tuple[int, Any]
+Clauses: TypeAlias = tuple[tuple[Literal, ...], ...]
+
+_SAME = 1e-12  # values that differ by less are equal
+
+
+class Found(NamedTuple):
+    """A rule and the measure it has."""
+
+    value: float
+    clauses: Clauses
+    is_optimal: bool = False  # whether no rule of the space is better
+
+    @property
+    def size(self) -> int:
+        """Number of its literals."""
+        return sum(map(len, self.clauses))
+
+    @property
+    def key(self) -> Any:
+        """What is equal for equal rules."""
+        return frozenset(frozenset(clause) for clause in self.clauses)
+
+
+class Space(ABC):
+    """All rules over the columns of a table."""
+
+    @abstractmethod
+    def extensions(
+        self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
+    ) -> list[Found]:
+        """Return the best rules that have one literal more, on columns that are not `without`."""
+
+    @abstractmethod
+    def best_pair(
+        self, task: Task, value: float, without: frozenset[int]
+    ) -> tuple[Found | None, bool]:
+        """Return the best rule of two literals if it is above a value, and whether none can be better."""
+
+    @abstractmethod
+    def rows(self, clauses: Clauses) -> Bools:
+        """Return the rows that a rule covers."""
+
+    @abstractmethod
+    def simplified(self, clauses: Clauses, task: Task) -> Clauses:
+        """Return a rule that is said in fewer words and covers the same rows that count."""
+
+    @abstractmethod
+    def to_rule(self, clauses: Clauses) -> Rule:
+        """Return a rule in values of the table."""
+
+
+def best_rule(
+    space: Space,
+    task: Task,
+    *,
+    max_conditions: int = 3,
+    width: int = 8,
+    without: frozenset[int] = frozenset(),
+    exact: bool = True,
+) -> Found:
+    """Return the best rule of at most so many conditions; of equal ones the shortest.
+
+    Rules of one and of two conditions are the best there are. Longer ones are searched from the best
+    shorter ones; then each condition in turn is replaced by the best there is beside the others, until
+    nothing improves.
+
+    Parameters
+    ----------
+    space : Space
+        What is searched.
+    task : Task
+        What is maximised.
+    max_conditions : int, default=3
+        Most literals.
+    width : int, default=8
+        How many rules are kept at each length.
+    without : frozenset of int
+        Columns that must not be used.
+    exact : bool, default=True
+        Whether pairs of conditions are searched exactly.
+    """
+    best = Found(task.nothing, (), is_optimal=max_conditions == 0)
+    kept: list[Found] = [best]
+    is_proved = True
+    for n_conditions in range(1, max_conditions + 1):
+        found = [
+            longer
+            for each in kept
+            for longer in space.extensions(each.clauses, task, width, without)
+        ]
+        kept = _best_of(found, width)
+        if n_conditions > 1:
+            kept = _best_of([_exchanged(space, each, task, without) for each in kept], width)
+        if n_conditions == 2 and exact:
+            value = max([best.value, *(each.value for each in kept)])
+            pair, is_proved = space.best_pair(task, value, without)
+            kept = kept if pair is None else _best_of([pair, *kept], width)
+        if kept and kept[0].value > best.value + _SAME:
+            best = kept[0]
+    return best._replace(
+        clauses=space.simplified(best.clauses, task),
+        is_optimal=max_conditions <= (2 if exact and is_proved else 1),
+    )
+
+
+def _best_of(found: Sequence[Found], width: int) -> list[Found]:
+    """Return the best rules, each once; of equal ones the shorter, then that of earlier columns."""
+    different = {each.key: each for each in reversed(found)}
+    order = sorted(different.values(), key=lambda each: (-each.value, each.size, each.clauses))
+    return order[:width]
+
+
+def _exchanged(space: Space, start: Found, task: Task, without: frozenset[int]) -> Found:
+    """Return a rule in which no single literal can be replaced by a better one."""
+    best, is_better = start, True
+    while is_better:
+        is_better = False
+        for rest in _shorter(best.clauses):
+            for other in space.extensions(rest, task, 1, without):
+                if other.value > best.value + _SAME:
+                    best, is_better = other, True
+            if is_better:
+                break
+    return best
+
+
+def _shorter(clauses: Clauses) -> Iterator[Clauses]:
+    """Give the rules that have one literal less."""
+    for place, clause in enumerate(clauses):
+        for left_out in range(len(clause)):
+            rest = clause[:left_out] + clause[left_out + 1 :]
+            yield clauses[:place] + ((rest,) if rest else ()) + clauses[place + 1 :]
