@@ -4,12 +4,14 @@ Import `Explanation`, the record, and `FittedModel`, the methods that estimators
 JSON share, from here.
 """
 
+from spexplain.explanation.check import Check
 from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
 from spexplain.explanation.path import PathStep
 
 __all__ = [
+    "Check",
     "Explanation",
     "FittedModel",
     "LoadedModel",
