@@ -217,6 +217,7 @@ def _known(explanation: Explanation) -> Known:
         None if labels is None else labels.tolist(),
         codes,
         explanation.leaf_purity,
+        int(sizes.sum()) * explanation.tree.n_features,
     )
 
 

@@ -154,6 +154,7 @@ class Known(NamedTuple):
     labels: list[Any] | None  # the cluster that every leaf stands for
     codes: Ints  # its number; -1 for leaves that stand for no cluster
     purity: Floats | None  # share of a leaf's training rows that belong to it
+    n_cuts: int  # cuts that the search for a test chose from, about
 
 
 @dataclass(frozen=True)
@@ -740,8 +741,12 @@ def _fidelity(
         if then is None or now is None:
             continue
         rows, right = _hits(tally, known, each["leaves"])
-        p = share_p_value(round(then * each["rows_then"]), each["rows_then"], right, rows)
-        if p < alpha and then - now > _RIGHT_CHANGE / 2:
+        # The tree was chosen to be right on its training rows: of N cuts, the best is right by chance for
+        # about log N rows that it is not made for.
+        chosen = log(max(known.n_cuts, 2))
+        n_right_then = max(round(then * each["rows_then"] - chosen), 0)
+        p = share_p_value(n_right_then, each["rows_then"], right, rows)
+        if p < alpha and then - now > _RIGHT_CHANGE / 2 and right / rows < n_right_then / each["rows_then"]:
             level: Level = "alarm" if then - now > _RIGHT_CHANGE else "notice"
             text = f"Segment {each['name']}: {percent(now)} of its rows are right; it was {percent(then)}."
             found.append(_Found("fidelity", level, text, segment=each["segment"]))
