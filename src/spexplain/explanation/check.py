@@ -264,7 +264,11 @@ def tally_of(X: Any, y: Any, plan: Plan) -> Tally:
 
 
 def count_cells(
-    cells: Mapping[int, Cells], codes: Ints | None, plan: Plan, n_rows: int, extra: Sequence[str] = ()
+    cells: Mapping[int, Cells],
+    codes: Ints | None,
+    plan: Plan,
+    n_rows: int,
+    extra: Sequence[str] = (),
 ) -> Tally:
     """Return the counts of rows whose columns have been read, by the numbers of the columns."""
     tally = plan.empty()

@@ -24,9 +24,9 @@ from spexplain.export.serialize import ProfileName, to_json
 from spexplain.export.sklearn_tree import to_sklearn
 from spexplain.export.sql import to_sql
 from spexplain.facts import Summary, feature_importances, runner_ups, summarize
-from spexplain.facts.drift import MAX_PSI
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
+from spexplain.facts.drift import MAX_PSI
 from spexplain.facts.schema import ContrastFacts, RowExplanation, SegmentFacts
 from spexplain.facts.segments import (
     Clusters,

@@ -373,9 +373,7 @@ def _column(name: str, entries: Any) -> Column:
     return column
 
 
-def _read_seen(
-    data: Any, described: tuple[Column, ...] | None, n_features: int
-) -> Profile | None:
+def _read_seen(data: Any, described: tuple[Column, ...] | None, n_features: int) -> Profile | None:
     """Return what the training rows had in the columns; refuse what no table can have had."""
     if data is None:
         return None

@@ -110,7 +110,7 @@ class ColumnFacts(TypedDict):
     shares_now: list[float]
 
 
-class SegmentFacts(TypedDict):
+class SegmentChange(TypedDict):
     """One cluster or leaf, then and now."""
 
     segment: Label
@@ -140,8 +140,8 @@ class CheckFacts(TypedDict):
     findings: list[FindingFacts]
     columns: list[ColumnFacts]
     segment_psi: float | None
-    segments: list[SegmentFacts]
-    leaves: list[SegmentFacts]
+    segments: list[SegmentChange]
+    leaves: list[SegmentChange]
     fidelity_then: float | None
     fidelity_now: float | None
 
@@ -181,9 +181,7 @@ def psi(then: Sequence[int] | Array, now: Sequence[int] | Array) -> float:
 
 
 def _psi_parts(then: Array, now: Array) -> Floats:
-    before, after = (
-        (counts + 0.5) / (counts.sum() + 0.5 * len(counts)) for counts in (then, now)
-    )
+    before, after = ((counts + 0.5) / (counts.sum() + 0.5 * len(counts)) for counts in (then, now))
     parts: Floats = (after - before) * np.log(after / before)
     return parts
 
@@ -282,7 +280,10 @@ def compare(
         facts, differences = _column(column, max_psi, alpha)
         columns.append(facts)
         found += differences
-    leaves, segments, drift, right = [], [], None, (None, None)
+    leaves: list[SegmentChange] = []
+    segments: list[SegmentChange] = []
+    drift: float | None = None
+    right: tuple[float | None, float | None] = (None, None)
     if tally.has_leaves and tally.leaves.sum() and known.sizes.sum():
         leaves = _segments(tally, known, [[each] for each in range(len(known.sizes))], None)
         segments = leaves
@@ -366,7 +367,9 @@ def _likely_name(column: Column, tally: Tally) -> str | None:
         if psi(then, now) < _ALIKE:
             alike.append(name)
     if near and folded[near[0]] in alike:
-        return f"{one_line(folded[near[0]])} is called nearly the same and has such values: renamed?"
+        return (
+            f"{one_line(folded[near[0]])} is called nearly the same and has such values: renamed?"
+        )
     if near:
         return f"{one_line(folded[near[0]])} is called nearly the same: renamed?"
     if alike:
@@ -398,9 +401,7 @@ def _binned(seen: ColumnProfile, now: ColumnTally) -> tuple[Array, Array, list[s
     return then[common], after[common], names
 
 
-def _column(
-    now: ColumnTally, max_psi: float, alpha: float
-) -> tuple[ColumnFacts, list[_Found]]:
+def _column(now: ColumnTally, max_psi: float, alpha: float) -> tuple[ColumnFacts, list[_Found]]:
     """Return one column then and now, and what is different."""
     seen, column = now.watched.seen, now.watched.column
     is_category = column.kind == "category"
@@ -436,17 +437,15 @@ def _column(
     _find_missing(seen, now, name, find, alpha)
     then, after, bins = _binned(seen, now)
     if then.sum() and after.sum() and len(bins) > 1:
-        facts["psi"], facts["p_value"] = psi(then, after), p_value(then, after)
-        facts["bins"] = bins
+        moved, p = psi(then, after), p_value(then, after)
+        facts["psi"], facts["p_value"], facts["bins"] = moved, p, bins
         facts["shares_then"] = (then / then.sum()).tolist()
         facts["shares_now"] = (after / after.sum()).tolist()
-        is_real = facts["p_value"] < alpha
-        if is_real and facts["psi"] > max_psi:
-            text = f"{name} is distributed differently: PSI {about2(facts['psi'])}, limit {max_psi:g}."
-            find("drift", "alarm", text)
-        elif is_real and facts["psi"] > _ALIKE:
-            text = f"{name} has moved a little: PSI {about2(facts['psi'])}, limit {max_psi:g}."
-            find("drift", "notice", text)
+        told = f"PSI {about2(moved)}, limit {max_psi:g}."
+        if p < alpha and moved > max_psi:
+            find("drift", "alarm", f"{name} is distributed differently: {told}")
+        elif p < alpha and moved > _ALIKE:
+            find("drift", "notice", f"{name} has moved a little: {told}")
     if is_category:
         _find_lost(seen, now, name, find, alpha)
     elif seen.quantiles:
@@ -480,7 +479,9 @@ def _find_odd(now: ColumnTally, name: str, find: Any, alpha: float) -> None:
     rows = f"{counted(now.n_odd, 'row')} ({percent(now.n_odd / now.n_rows)})"
     if column.kind != "category":
         if now.n_odd > n_given / 2:
-            text = f"{name} holds no {_noun(column)} any more: {rows} have values such as {examples}."
+            text = (
+                f"{name} holds no {_noun(column)} any more: {rows} have values such as {examples}."
+            )
             find("kind-changed", "alarm", text)
         else:
             text = f"{name} has values in {rows} that are no {_noun(column)}: {examples}."
@@ -515,9 +516,7 @@ def _renamed_category(now: ColumnTally) -> str:
     for name, count in now.odd.most_common(_N_NAMED):
         folded = {_folded(str(column.categories[code])): code for code, _ in gone}
         near = get_close_matches(_folded(name), folded, n=1, cutoff=0.7)
-        same = [
-            code for code, share in gone if abs(count / n_given / share - 1) < _SAME_SHARE
-        ]
+        same = [code for code, share in gone if abs(count / n_given / share - 1) < _SAME_SHARE]
         for code in [*(folded[each] for each in near), *same][:1]:
             old = quoted_value(column.categories[code])
             return f" {old} is gone: renamed to {_quoted(name)}?"
@@ -569,14 +568,13 @@ def _find_lost(seen: ColumnProfile, now: ColumnTally, name: str, find: Any, alph
     if gone:
         categories = now.watched.column.categories
         told = listed(
-            (f"{quoted_value(categories[code])} ({percent(seen.counts[code] / n_then)})" for code in gone)
+            f"{quoted_value(categories[code])} ({percent(seen.counts[code] / n_then)})"
+            for code in gone
         )
         find("lost-category", "alarm", f"{name} has no row any more with {told}.")
 
 
-def _find_beyond(
-    seen: ColumnProfile, now: ColumnTally, name: str, find: Any, alpha: float
-) -> None:
+def _find_beyond(seen: ColumnProfile, now: ColumnTally, name: str, find: Any, alpha: float) -> None:
     """Find values outside the range that was seen."""
     column = now.watched.column
     for count, side, bound, extreme in (
@@ -597,9 +595,7 @@ def _find_beyond(
         find("out-of-range", "alarm" if is_large else "notice", text)
 
 
-def _unit_jump(
-    seen: ColumnProfile, now: ColumnTally, max_psi: float, alpha: float
-) -> str | None:
+def _unit_jump(seen: ColumnProfile, now: ColumnTally, max_psi: float, alpha: float) -> str | None:
     """Return by what all values were multiplied, if they were, and what that may mean."""
     then = np.array(seen.counts, dtype=np.int64)
     values, counts = now.sketch.points()
@@ -629,7 +625,9 @@ def _unit_jump(
         return None
     _, factor, shift, question = best
     column = now.watched.column
-    medians = f"median {brief_text(column, seen.quantiles[10])} then, {brief_text(column, after[4])} now"
+    medians = (
+        f"median {brief_text(column, seen.quantiles[10])} then, {brief_text(column, after[4])} now"
+    )
     if shift:
         return f"seems to be in another unit ({medians}): {question}"
     return f"is about {_factor_text(factor)} what it was ({medians}){f': {question}' if question else '.'}"
@@ -650,7 +648,7 @@ def _binned_points(values: Floats, counts: Ints, borders: Sequence[float]) -> In
 
 def _segments(
     tally: Tally, known: Known, groups: list[list[int]], labels: list[Any] | None
-) -> list[SegmentFacts]:
+) -> list[SegmentChange]:
     """Return segments then and now."""
     then = np.array([known.sizes[leaves].sum() for leaves in groups], dtype=np.int64)
     now = np.array([tally.leaves[leaves].sum() for leaves in groups], dtype=np.int64)
@@ -659,7 +657,7 @@ def _segments(
     for place, leaves in enumerate(groups):
         name = f"leaf {leaves[0]}" if labels is None else one_line(str(labels[place]))
         found.append(
-            SegmentFacts(
+            SegmentChange(
                 segment=leaves[0] if labels is None else plain_label(labels[place]),
                 name=name,
                 leaves=leaves,
@@ -697,7 +695,7 @@ def _right_now(tally: Tally, known: Known, leaves: list[int]) -> float | None:
 
 
 def _segment_findings(
-    segments: list[SegmentFacts], max_psi: float, alpha: float
+    segments: list[SegmentChange], max_psi: float, alpha: float
 ) -> tuple[float, list[_Found]]:
     """Return how much all segments moved, and those that vanished, doubled or halved."""
     then = np.array([each["rows_then"] for each in segments])
@@ -726,7 +724,7 @@ def _segment_findings(
 
 
 def _fidelity(
-    tally: Tally, known: Known, segments: list[SegmentFacts], alpha: float
+    tally: Tally, known: Known, segments: list[SegmentChange], alpha: float
 ) -> tuple[tuple[float | None, float | None], list[_Found]]:
     """Return the share of rows right then and now, and segments in which it fell."""
     if tally.labels is None or known.labels is None or known.purity is None:
@@ -746,7 +744,11 @@ def _fidelity(
         chosen = log(max(known.n_cuts, 2))
         n_right_then = max(round(then * each["rows_then"] - chosen), 0)
         p = share_p_value(n_right_then, each["rows_then"], right, rows)
-        if p < alpha and then - now > _RIGHT_CHANGE / 2 and right / rows < n_right_then / each["rows_then"]:
+        if (
+            p < alpha
+            and then - now > _RIGHT_CHANGE / 2
+            and right / rows < n_right_then / each["rows_then"]
+        ):
             level: Level = "alarm" if then - now > _RIGHT_CHANGE else "notice"
             text = f"Segment {each['name']}: {percent(now)} of its rows are right; it was {percent(then)}."
             found.append(_Found("fidelity", level, text, segment=each["segment"]))
@@ -764,11 +766,7 @@ def check_text(facts: CheckFacts) -> str:
 def headline(facts: CheckFacts) -> str:
     """Return the outcome in one sentence."""
     levels = [each["level"] for each in facts["findings"]]
-    told = [
-        counted(levels.count(level), level)
-        for level in get_args(Level)
-        if level in levels
-    ]
+    told = [counted(levels.count(level), level) for level in get_args(Level) if level in levels]
     outcome = "passed" if facts["passed"] else "failed"
     return (
         f"Check {outcome}: {counted(facts['rows_now'], 'row')} against {facts['method']}, which saw "

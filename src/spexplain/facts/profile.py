@@ -69,7 +69,10 @@ class ColumnProfile:
         Of long parts only samples are known: then counts are those of the sample, to which every part
         gives the same share of its rows.
         """
-        n_rows, n_missing = sum(each.n_rows for each in parts), sum(each.n_missing for each in parts)
+        n_rows, n_missing = (
+            sum(each.n_rows for each in parts),
+            sum(each.n_missing for each in parts),
+        )
         if column.kind == "category":
             counts = np.sum([each.codes for each in parts], axis=0)
             return cls(n_rows, n_missing, tuple(counts.tolist()), (), numbers_rows)

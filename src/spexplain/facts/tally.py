@@ -231,7 +231,9 @@ class Tally:
     @classmethod
     def of(cls, watched: Iterable[Watched], n_leaves: int, n_clusters: int | None = None) -> Self:
         """Return counts of no rows."""
-        labels = None if n_clusters is None else np.zeros((n_leaves, n_clusters + 1), dtype=np.int64)
+        labels = (
+            None if n_clusters is None else np.zeros((n_leaves, n_clusters + 1), dtype=np.int64)
+        )
         columns = {each.column.name: ColumnTally.of(each) for each in watched}
         return cls(columns, np.zeros(n_leaves, dtype=np.int64), labels)
 

@@ -201,7 +201,7 @@ class Table(Rows):
 
     def ask_columns(self, columns: Sequence[int], function: Callable[[Matrix], Any]) -> list[Any]:
         """Return what a function says of the values of some columns, once for every part of the table."""
-        values = self.training_rows()[:, list(columns)]
+        values: Any = self.training_rows()[:, list(columns)]
         return [function(values.toarray() if is_sparse(values) else values)]
 
     def column_numbers(self, features: Any) -> Ints:

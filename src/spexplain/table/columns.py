@@ -253,7 +253,9 @@ def encode_rows(X: Any, columns: Sequence[tuple[int, Column]], *, by_name: bool)
 class Cells(NamedTuple):
     """A column of new rows, read as training had it; nothing is refused."""
 
-    values: Floats  # NaN where there is no value, or none that could be read, or a category never seen
+    values: (
+        Floats  # NaN where there is no value, or none that could be read, or a category never seen
+    )
     is_missing: Bools
     odd: dict[str, int]  # what could not be read or was never seen, with its rows
     kind: Kind | None = None  # what the column holds by its type

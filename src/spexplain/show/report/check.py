@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from spexplain._version import __version__
-from spexplain.facts.drift import CheckFacts, ColumnFacts, SegmentFacts, about2
+from spexplain.facts.drift import CheckFacts, ColumnFacts, SegmentChange, about2
 from spexplain.facts.text import percent
 from spexplain.messages import counted, listed, one_line
 from spexplain.show.report.render import Tile, environment, palette, policy, trusted
@@ -72,19 +72,31 @@ def _tiles(facts: CheckFacts) -> list[Tile]:
         Tile("Rows", f"{facts['rows_now']:,}", f"{facts['rows_then']:,} in training"),
     ]
     if facts["rows_unscored"]:
-        tiles.append(Tile("Without a label", f"{facts['rows_unscored']:,}", "rows with a value that cannot be read"))
+        tiles.append(
+            Tile(
+                "Without a label",
+                f"{facts['rows_unscored']:,}",
+                "rows with a value that cannot be read",
+            )
+        )
     if facts["segment_psi"] is not None:
         hint = f"of the segments; limit {facts['max_psi']:g}"
         tiles.append(Tile("PSI", about2(facts["segment_psi"]), hint))
     moved = [each for each in facts["columns"] if (each["psi"] or 0) > facts["max_psi"]]
-    tiles.append(Tile("Columns", f"{len(facts['columns'])}", f"{len(moved)} above a PSI of {facts['max_psi']:g}"))
+    tiles.append(
+        Tile(
+            "Columns",
+            f"{len(facts['columns'])}",
+            f"{len(moved)} above a PSI of {facts['max_psi']:g}",
+        )
+    )
     if facts["fidelity_now"] is not None and facts["fidelity_then"] is not None:
         hint = f"of the rows right; {percent(facts['fidelity_then'])} in training"
         tiles.append(Tile("Fidelity", percent(facts["fidelity_now"]), hint))
     return tiles
 
 
-def _segment_row(segment: SegmentFacts, all_segments: list[SegmentFacts]) -> dict[str, Any]:
+def _segment_row(segment: SegmentChange, all_segments: list[SegmentChange]) -> dict[str, Any]:
     most = max(max(each["share_then"], each["share_now"]) for each in all_segments) or 1.0
     return {
         "name": segment["name"],
@@ -133,10 +145,9 @@ def _column_card(column: ColumnFacts, alarming: set[str | None]) -> dict[str, An
     pairs = zip(column["bins"], column["shares_then"], column["shares_now"], strict=True)
     told = "; ".join(f"{name}: {percent(then)}, {percent(now)}" for name, then, now in pairs)
     bins = column["bins"]
+    span = f"from {bins[0]} to {bins[-1]}" if len(bins) > 1 else ""
     if column["kind"] == "category":
         span = listed(bins, 8)
-    else:
-        span = f"from {bins[0]} to {bins[-1]}" if len(bins) > 1 else ""
     facts = [("Missing", _share(column["missing_then"]), _share(column["missing_now"]))]
     if column["kind"] != "category":
         facts.append(("Least", _value(column["low_then"]), _value(column["low_now"])))
@@ -147,7 +158,9 @@ def _column_card(column: ColumnFacts, alarming: set[str | None]) -> dict[str, An
         ("New values", column["new_categories"]),
     ):
         if counts:
-            facts.append((name, _NOTHING, listed((f"{key} ({n:,})" for key, n in counts.items()), 4)))
+            facts.append(
+                (name, _NOTHING, listed((f"{key} ({n:,})" for key, n in counts.items()), 4))
+            )
     return {
         "name": one_line(column["column"]),
         "psi": "" if column["psi"] is None else f"PSI {about2(column['psi'])}",
