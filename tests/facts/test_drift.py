@@ -1,5 +1,7 @@
 """Differences between then and now: each is found, and chance is not taken for one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest

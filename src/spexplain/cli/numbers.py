@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _CURRENCY = r"\p{Sc}"  # the signs of all currencies
 _SPACES = "[\\s\u00a0\u202f]"
-_THOUSANDS = (",", ".", " ", "'")  # that are suggested
+_THOUSANDS = (",", None, ".", " ", "'")  # that are suggested, and where a decimal comma is
 _ENOUGH = 0.9  # share of cells that an option must read to be suggested
 
 
@@ -102,12 +102,10 @@ def _tries(reading: ReadingOptions) -> Iterator[tuple[str, ReadingOptions]]:
         base = replace(reading, currency=reading.currency or currency)
         if currency:
             yield sign, base
-        if reading.thousands is None:
-            for each in _THOUSANDS:
-                if each == "," and has_decimal_comma(reading):
-                    continue
+        for each in _THOUSANDS if reading.thousands is None else (None,):
+            if each is None:
+                if not has_decimal_comma(reading):
+                    yield f"{sign} --decimal-comma".strip(), replace(base, decimal_comma=True)
+            elif each != "," or not has_decimal_comma(reading):
                 quoted = f'"{each}"' if each == "'" else f"'{each}'"
                 yield f"{sign} --thousands {quoted}".strip(), replace(base, thousands=each)
-        if not has_decimal_comma(reading):
-            tried = replace(base, decimal_comma=True)
-            yield f"{sign} --decimal-comma".strip(), tried

@@ -50,7 +50,7 @@ class Check:
     >>> model.check(spent + 1).passed
     True
     >>> print(model.check(100 * spent).findings[0]["text"])
-    spent is about 100× what it was (median 21.49 then, 2147 now): cents, or percent?
+    spent is about 100× what it was (median about 21 then, 2200 now): cents, or percent?
     """
 
     facts: CheckFacts

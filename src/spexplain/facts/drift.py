@@ -238,7 +238,7 @@ def beyond_p_value(count: int, n_then: int, n_now: int) -> float:
     Examples
     --------
     >>> from spexplain.facts.drift import beyond_p_value
-    >>> beyond_p_value(1, 50, 50), beyond_p_value(20, 50, 50) < 1e-6
+    >>> round(beyond_p_value(1, 50, 50), 6), beyond_p_value(20, 50, 50) < 1e-6
     (0.5, True)
     """
     if not count:
@@ -625,9 +625,9 @@ def _unit_jump(seen: ColumnProfile, now: ColumnTally, max_psi: float, alpha: flo
         return None
     _, factor, shift, question = best
     column = now.watched.column
-    medians = (
-        f"median {brief_text(column, seen.quantiles[10])} then, {brief_text(column, after[4])} now"
-    )
+    # The median of the new rows is known to one percent.
+    middle = [brief_text(column, float(f"{x:.2g}")) for x in (seen.quantiles[10], after[4])]
+    medians = f"median about {middle[0]} then, {middle[1]} now"
     if shift:
         return f"seems to be in another unit ({medians}): {question}"
     return f"is about {_factor_text(factor)} what it was ({medians}){f': {question}' if question else '.'}"
