@@ -421,7 +421,7 @@ def _hint_at_numbers(text: "pl.Series", name: str, file: TableFile, terminal: Te
     odd = cells.filter(read_numbers(cells, file.reading).is_null())
     if not len(odd):
         return
-    option = option_that_reads(odd, file.reading) if file.is_text else None
+    option = option_that_reads(odd, file.reading)
     if option is not None:
         terminal.note(
             f"Column {name} is taken as text, for numbers such as {odd[0]!r}; {option} reads them as numbers."

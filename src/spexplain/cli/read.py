@@ -127,12 +127,13 @@ class TableFile:
         """Return the table with texts as numbers, in columns where all are numbers by the options."""
         import polars as pl
 
-        if not (self.is_text and (self.reading.currency or self.reading.thousands)):
+        reading = self.reading
+        if not (reading.currency or reading.thousands or (reading.decimal_comma and not self.is_text)):
             return frame
         made = []
         for column in frame:
             if column.dtype == pl.String:
-                numbers = read_numbers(column.alias(""), self.reading).alias(column.name)
+                numbers = read_numbers(column.alias(""), reading).alias(column.name)
                 is_number = numbers.null_count() == column.null_count() < len(column)
                 made.append(numbers if is_number else column)
             else:

@@ -171,7 +171,7 @@ class ScoredFile:
                 else part
                 for part in parts
             ]
-            if column.kind in ("number", "whole", "flag") and self.file.is_text:
+            if column.kind in ("number", "whole", "flag"):
                 option = option_that_reads(pl.Series(values), self.file.reading)
                 cures += [f"{option} reads such numbers"] if option else []
         verb = "has" if self.n_unscored == 1 else "have"
