@@ -32,6 +32,10 @@ class WeightWarning(UserWarning):
     """Weights of rows were given, but the clusterer of the reference does not take any."""
 
 
+class ProfileWarning(UserWarning):
+    """What the training rows were like cannot be told any more, so new rows are not compared with it."""
+
+
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn in the name of the first line outside this package, from however deep inside."""
     level, frame = 1, sys._getframe()

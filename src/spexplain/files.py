@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
-TableFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl"]
+TableFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "xlsx"]
 
 # The format that the ending of a file's name says.
 FORMATS: dict[str, TableFormat] = {
@@ -20,6 +20,7 @@ FORMATS: dict[str, TableFormat] = {
     ".ipc": "arrow",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
 }
 # Endings under which tables are found, but not written: they may mean other things too.
 READ_ONLY_FORMATS: dict[str, TableFormat] = {".txt": "csv", ".tab": "tsv"}

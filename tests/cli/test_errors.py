@@ -27,8 +27,8 @@ def sentence(result, status=1):
         ("t.csv", b"a,b,y\n", (), "has column names but no rows"),
         ("t.csv", b"a,a,y\n1,2,0\n", (), "has several columns called a; rename them"),
         ("t.csv", b"1,1,y\n2,3,0\n", (), "called 1; if the first line is a row, pass --no-header"),
-        ("t.csv", b"a;b;y\n1;2;0\n", (), "pass --delimiter ';'"),
-        ("t.csv", b"a\tb\ty\n1\t2\t0\n", (), "separated by a tab; pass --delimiter tab"),
+        ("t.csv", b"a;b;y\n1;2;0\n1;2\n", (), "pass --delimiter ';'"),
+        ("t.csv", b"a\tb\ty\n1\t2\t0\n1\n", (), "separated by a tab; pass --delimiter tab"),
         ("t.tsv", b"a,b,y\n1,2,0\n", (), "pass --delimiter ','"),
         ("t.csv", b"a,y\n,0\n,1\n", (), "has no column to explain clusters with"),
         ("t.csv", b"a,Y\n1,0\n", (), "has no column y; did you mean Y?"),
@@ -38,7 +38,10 @@ def sentence(result, status=1):
         ("t.csv", b"a,y\n1,u\n2,v\n3,w\n", ("--noise", "uu"), "no row has the label uu; did you mean u?"),
         ("t.csv", b"a,y\n1,0\n2,0\n", (), "has one value only"),
         ("t.csv", b"a,y\n1,2\n3\n4,5,6\n", (), "some rows have more cells"),
-        ("t.csv", b"a,y\n1,\xe9\n2,b\n", (), "it is not UTF-8 text"),
+        ("t.csv", b"a,y\n1,\xe9\n2,b\n", ("--encoding", "utf-8"), "could not be read as utf-8 (invalid cont"),
+        ("t.csv", "a,y\n1,u\n2,v\n".encode("utf-16-le")[:-1], (), "could not be read as utf-16-le (truncated data)"),
+        ("t.csv", b"a\0b,y\n1,u\n2,v\n", (), "has NUL characters in its first line"),
+        ("t.csv.gz", b"\x1f\x8b\x08\0", (), "could not be read: Compressed file ended"),
         ("t.csv", b"a,y\n1,0\ninf,1\n", (), "Infinite values in a (1 row); replace them"),
         ("t.csv", b"a,y\n1,0\n,1\n", ("--missing", "error"), "Missing values in a (1 row); leave out --missing error"),
         ("t.csv", b"a,y\n1,0\n,1\n", ("--ignore", "b"), "--ignore: there is no column b"),
@@ -53,7 +56,8 @@ def sentence(result, status=1):
         ("t.arrow", b"nothing of the kind", (), "could not be read as Arrow"),
         ("t.jsonl", b"{a: 1}\n", (), "could not be read as JSON lines"),
         ("t.csv.gz", b"no gzip", (), "could not be read: Not a gzipped file"),
-        ("t.xlsx", b"PK", (), "pass --input-format, one of csv, tsv, parquet, arrow, jsonl"),
+        ("t.xlsx", b"PK", (), "could not be read as Excel: it is damaged, or no .xlsx"),
+        ("t.doc", b"", (), "pass --input-format, one of csv, tsv, parquet, arrow, jsonl, xlsx"),
         ("t.json", b"[]", (), "for JSON, one object per line"),
     ],
 )  # fmt: skip
@@ -102,7 +106,10 @@ def test_cells_that_keep_a_column_from_being_numbers(run, tmp_path):
         (("-k", "three"), "-k"),
         (("-k", "3", "-m", "spex"), "spex"),
         (("-k", "3", "--dialect", "oracle", "--sql", "-"), "oracle"),
-        (("-k", "3", "--delimiter", "ab"), "--delimiter must be one character"),
+        (("-k", "3", "--delimiter", "ab"), "--delimiter must be one character or tab, not 'ab'"),
+        (("-k", "3", "--thousands", "ab"), "--thousands must be one character, not 'ab'"),
+        (("-k", "3", "--encoding", "klingon"), "--encoding klingon is not known"),
+        (("-k", "3", "--encoding", "rot13"), "--encoding rot13 is no encoding of text"),
         (("-k", "3", "--json", "-", "--sql", "-"), "--sql and --json both write to -"),
         (("-k", "3", "--json", "-", "--format", "json"), "both write to standard output"),
         (("-k", "3", "--nonsense"), "nonsense"),
@@ -139,7 +146,7 @@ def test_models(run, files, tmp_path):
     said = sentence(run("predict", tmp_path / "ok.json", files["csv"], "--keep", "specie"))
     assert "--keep: there is no column specie; did you mean species?" in said
     assert "how to write labels" in sentence(
-        run("predict", tmp_path / "ok.json", files["csv"], "-o", tmp_path / "out.xlsx")
+        run("predict", tmp_path / "ok.json", files["csv"], "-o", tmp_path / "out.docx")
     )
 
 

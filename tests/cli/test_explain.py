@@ -267,7 +267,7 @@ def test_dates_of_text_files(run, tmp_path):
             result = run("explain", path, *arguments, name, "--sql", "-")
             assert result.exit_code == 0, result.stderr
             assert test in result.stdout
-            assert "Column thousands is taken as text, for the commas" in result.stderr
+            assert "Column thousands is taken as text, for numbers such as '1,1" in result.stderr
         result = run("explain", path, *arguments, "us,thousands", "--format", "json", "-q")
         kinds = {
             each["kind"]

@@ -38,6 +38,7 @@ def test_python(interval_model):
     check("predict.py.txt", to_python(interval_model, label="reference"))
 
 
-def test_models_of_the_first_version_are_still_read(interval_model):
-    text = (GOLDEN / "model-1.json").read_text(encoding="utf-8")
+@pytest.mark.parametrize("version", [1, 2])
+def test_models_of_older_versions_are_still_read(interval_model, version):
+    text = (GOLDEN / f"model-{version}.json").read_text(encoding="utf-8")
     assert from_json(text).tree_ == interval_model.tree

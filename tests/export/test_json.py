@@ -127,7 +127,7 @@ def test_no_pickle_no_nan_only_ascii(text):
     assert text.isascii()
     assert "NaN" not in text
     assert "Infinity" not in text
-    assert json.loads(text)["version"] == 2
+    assert json.loads(text)["version"] == 3
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_no_pickle_no_nan_only_ascii(text):
         ("[]", 'an object with "format"'),
         ("null", 'an object with "format"'),
         ('{"format": "spexplain.tree"}', 'an object with "format"'),
-        ('{"format": "spexplain.model", "version": 3}', "format version 3"),
+        ('{"format": "spexplain.model", "version": 4}', "format version 4"),
         ('{"format": "spexplain.model", "version": true}', "format version True"),
         ('{"format": "spexplain.model", "version": 1}', "missing or unknown entries: 'estimator'"),
         ('{"a": NaN}', "NaN is no JSON number"),

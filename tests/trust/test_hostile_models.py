@@ -75,7 +75,7 @@ def test_trees(good, name):
 
 
 ENTRIES = {
-    "an unknown version": {"version": 3},
+    "an unknown version": {"version": 4},
     "a version that is a float": {"version": 1.5},
     "a version that is a list": {"version": [1]},
     "an entry too many": {"__class__": "os.system"},
@@ -126,7 +126,7 @@ def test_numbers(good, number):
 
 def test_keys_that_occur_twice(good):
     text = json.dumps(good)
-    refusal(text.replace('"version": 2', '"version": 2, "version": 2', 1))
+    refusal(text.replace('"version": 3', '"version": 3, "version": 3', 1))
     refusal(text.replace('"left":', '"left": [1, -1, -1], "left":', 1))
 
 
@@ -142,7 +142,7 @@ import resource, sys, time
 from spexplain import from_json
 from spexplain.export import serialize
 
-head = '{"format": "spexplain.model", "version": 2, "feature_names": ['
+head = '{"format": "spexplain.model", "version": 3, "feature_names": ['
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 for filling in sys.argv[1:]:
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from spexplain._version import __version__
+from spexplain.cli.check import check
 from spexplain.cli.compare import compare
 from spexplain.cli.errors import Commands
 from spexplain.cli.explain import explain
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.",
+    epilog="Exit status: 0 success, 1 failure, 2 wrong usage, 3 failed check, 130 interrupted.",
 )
 
 
@@ -53,7 +54,7 @@ def demo() -> None:
     main()
 
 
-for _command in (explain, predict, compare, demo, paper, warmup):
+for _command in (explain, predict, check, compare, demo, paper, warmup):
     app.command()(grouped(_command))
 
 

@@ -11,16 +11,19 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats
 from spexplain.cli.errors import UserError
+from spexplain.cli.numbers import option_that_reads, read_numbers
 from spexplain.cli.options import ClusteringOptions, ColumnOptions
 from spexplain.cli.read import TableFile, is_number
 from spexplain.cli.terminal import Terminal
 from spexplain.export.spreadsheets import disarmed
 from spexplain.messages import closest, counted, listed
+from spexplain.table.columns import Cells, cells_of
+from spexplain.tree import Column
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from spexplain.tree import Column
+    from spexplain.tree import Kind
 
 _EXACT = 2**53  # whole numbers up to here are exact as floats
 _MANY_LABELS = 50
@@ -30,7 +33,6 @@ _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _ISO_MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
 _ISO_INSTANT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$"
 _ISO_CLOCK = r"^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$"
-_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
 _TRUTHS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0}
 
 
@@ -101,6 +103,8 @@ def read_table(
         )
     if not len(frame):
         raise UserError(f"{file.name} has column names but no rows.")
+    for note in file.notes:
+        terminal.note(note)
     _note_missing_header(file, names, terminal)
     given = None if label is None else _labels(_nameless(frame, label), label, clustering, terminal)
     weights = None if weight is None else _weights(_nameless(frame, weight), weight)
@@ -294,7 +298,7 @@ def _usable(frame: "pl.DataFrame", file: TableFile, terminal: Terminal) -> "pl.D
         if dtype == pl.String:
             dates = iso_dates(column) if file.is_text or file.format == "jsonl" else None
             if dates is None:
-                _hint_at_numbers(column, name, terminal)
+                _hint_at_numbers(column, name, file, terminal)
             column = column if dates is None else dates
         elif dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128):
             column = column.cast(pl.Float64)
@@ -411,18 +415,18 @@ def _clocks(text: "pl.Series") -> "pl.Series":
     return _first_read(text, pl.Time, ("%H:%M:%S%.f", "%H:%M"))
 
 
-def _hint_at_numbers(text: "pl.Series", name: str, terminal: Terminal) -> None:
+def _hint_at_numbers(text: "pl.Series", name: str, file: TableFile, terminal: Terminal) -> None:
     """Point out text columns that are nearly numbers."""
-    import polars as pl
-
     cells = text.drop_nulls().head(10_000)
-    odd = cells.filter(cells.cast(pl.Float64, strict=False).is_null())
-    if len(odd) and odd.str.contains(_THOUSANDS).all():
+    odd = cells.filter(read_numbers(cells, file.reading).is_null())
+    if not len(odd):
+        return
+    option = option_that_reads(odd, file.reading)
+    if option is not None:
         terminal.note(
-            f"Column {name} is taken as text, for the commas in numbers such as {odd[0]}; write them without "
-            "commas to have tests such as ≤."
+            f"Column {name} is taken as text, for numbers such as {odd[0]!r}; {option} reads them as numbers."
         )
-    elif 0 < len(odd) <= len(cells) // 2:
+    elif len(odd) <= len(cells) // 2:
         terminal.note(
             f"Column {name} would be numbers but for cells such as {odd[0]!r}; if they mean missing values, "
             f"pass --null {odd[0]!r}."
@@ -472,8 +476,8 @@ def source_column(column: "Column", schema: "pl.Schema") -> str | None:
     return next(found, None)
 
 
-def cell_values(cells: "pl.Series", column: "Column", file: TableFile) -> Floats:
-    """Return the cells of a file as the numbers that a tree tests; what cannot be read is NaN.
+def cells_of_file(cells: "pl.Series", column: "Column", file: TableFile) -> Cells:
+    """Return the cells of a file as a model reads them; what cannot be read is counted, not refused.
 
     Parameters
     ----------
@@ -486,17 +490,36 @@ def cell_values(cells: "pl.Series", column: "Column", file: TableFile) -> Floats
     """
     import polars as pl
 
-    from spexplain.table.columns import encode_rows
-
+    if cells.dtype.is_float():
+        cells = cells.fill_nan(None)
+    is_text = cells.dtype in (pl.String, pl.Categorical, pl.Enum)
     if column.kind == "category":
-        return _codes(cells.cast(pl.String), column)
-    if cells.dtype in (pl.Categorical, pl.Enum):
-        cells = cells.cast(pl.String)
-    if cells.dtype == pl.String:
-        cells = _read_cells(cells.str.strip_chars(), column, file)
-    typed = pl.DataFrame({column.name: cells})
-    values = encode_rows(typed, [(0, column)], by_name=True)[:, 0]
-    return np.asarray(values, dtype=np.float64)
+        values = _codes(cells.cast(pl.String), column)
+    elif is_text:
+        text = cells.cast(pl.String)
+        read = pl.DataFrame({"": _read_cells(text.str.strip_chars(), column, file)})
+        values = cells_of(read, "", column).values
+    else:
+        return cells_of(pl.DataFrame({"": cells}), "", column)
+    is_missing = cells.is_null().to_numpy()
+    is_odd = np.isnan(values) & ~is_missing
+    odd = {}
+    if is_odd.any():
+        texts = pl.DataFrame({"odd": cells.filter(pl.Series(is_odd)).cast(pl.String)})
+        odd = dict(texts.group_by("odd", maintain_order=True).len().iter_rows())
+    kind = None if file.is_text else "category" if is_text else cells_kind(cells.dtype)
+    return Cells(values, is_missing, odd, kind)
+
+
+def cells_kind(dtype: Any) -> "Kind":
+    """Return what a column of a typed file holds."""
+    return cells_of(_empty(dtype), "", Column("")).kind or "number"
+
+
+def _empty(dtype: Any) -> "pl.DataFrame":
+    import polars as pl
+
+    return pl.DataFrame({"": pl.Series([], dtype=dtype)})
 
 
 def _codes(texts: "pl.Series", column: "Column") -> Floats:
@@ -524,7 +547,5 @@ def _read_cells(text: "pl.Series", column: "Column", file: TableFile) -> "pl.Ser
     truth = text.str.to_lowercase().replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
     if column.kind == "boolean":
         return truth
-    if file.reading.decimal_comma:
-        text = text.str.replace(",", ".", literal=True)
-    numbers = text.cast(pl.Float64, strict=False)
+    numbers = read_numbers(text, file.reading)
     return numbers.zip_with(numbers.is_not_null(), truth)

@@ -26,7 +26,7 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="The table: CSV, TSV, Parquet, Arrow or JSON lines, also gzipped; - is standard input.",
+        help="The table: CSV, TSV, Parquet, Arrow, JSON lines or Excel, also gzipped; - is standard input.",
     ),
 ]
 
@@ -40,6 +40,7 @@ _reading = partial(_option, panel="Reading")
 _columns = partial(_option, panel="Columns")
 _clusters = partial(_option, panel="What to explain")
 _tree = partial(_option, panel="The tree")
+_limits = partial(_option, panel="Limits of the check")
 _files = partial(_option, panel="Files to write")
 _messages = partial(_option, panel="Messages")
 _answers = partial(_option, panel="What is said")
@@ -81,7 +82,7 @@ class ReadingOptions:
         _reading(
             "--input-format",
             metavar="NAME",
-            help="csv, tsv, parquet, arrow or jsonl, instead of what the file's name says; standard input is CSV.",
+            help="csv, tsv, parquet, arrow, jsonl or xlsx, not what the file's name says; standard input is CSV.",
         ),
     ] = None
     delimiter: Annotated[
@@ -89,7 +90,7 @@ class ReadingOptions:
         _reading(
             "--delimiter",
             metavar="CHAR",
-            help="Between the cells of a CSV file, by default a comma.",
+            help="Between the cells of a CSV file; by default what its first line has, else a comma.",
         ),
     ] = None
     null: Annotated[
@@ -97,7 +98,8 @@ class ReadingOptions:
         _reading(
             "--null",
             metavar="WORDS",
-            help="Cells of a CSV file that mean a missing value, such as 'NA,?'.",
+            help="Cells of a text file that mean a missing value, such as 'NA,?'; by default NA, N/A, NaN, NULL and "
+            "empty ones.",
         ),
     ] = None
     no_header: Annotated[
@@ -108,9 +110,36 @@ class ReadingOptions:
         ),
     ] = False
     decimal_comma: Annotated[
+        bool | None,
+        _reading(
+            "--decimal-comma/--decimal-point",
+            help="Numbers of a CSV file are written as 1,5, or as 1.5; by default as its first rows are.",
+        ),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        _reading(
+            "--thousands",
+            metavar="CHAR",
+            help="Between groups of three digits, such as the comma of 1,234.50; a point means decimal commas.",
+        ),
+    ] = None
+    currency: Annotated[
         bool,
-        _reading("--decimal-comma", help="Numbers of a CSV file are written as 1,5."),
+        _reading("--currency", help="Numbers may have a currency, such as $1.50, 3 € or EUR 7."),
     ] = False
+    encoding: Annotated[
+        str | None,
+        _reading(
+            "--encoding",
+            metavar="NAME",
+            help="Of a text file, such as latin-1; by default what its first bytes say, else UTF-8.",
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        _reading("--sheet", metavar="NAME", help="Of an Excel file, by default the first."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -337,9 +366,43 @@ class FileOptions:
             "--output",
             "-o",
             metavar="FILE",
-            help="Leaf and cluster of every row: CSV, TSV, Parquet, Arrow or JSON lines.",
+            help="Leaf and cluster of every row: CSV, TSV, Parquet, Arrow, JSON lines or Excel.",
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What makes a check fail."""
+
+    max_psi: Annotated[
+        float,
+        _limits(
+            "--max-psi",
+            min=0.0,
+            metavar="X",
+            show_default=True,
+            help="Population stability index above which a column, or the segments, have drifted.",
+        ),
+    ] = 0.2
+    fail_on: Annotated[
+        list[str] | None,
+        _limits(
+            "--fail-on",
+            metavar="A,B,...",
+            help="What makes the check fail: alarm (the default), any, none, or kinds of findings such as "
+            "new-category, missing-values or drift.",
+        ),
+    ] = None
+
+    def checked(self) -> tuple[float, tuple[str, ...]]:
+        """Return the limits; refuse kinds of findings that there are not."""
+        from spexplain.explanation.check import checked_limits
+
+        try:
+            return checked_limits(self.max_psi, self.fail_on or "alarm")
+        except ValueError as error:
+            usage_error(str(error).replace("fail_on=", "--fail-on ", 1))
 
 
 Force = Annotated[bool, _files("--force", "-f", help="Overwrite files that exist.")]

@@ -1,19 +1,19 @@
 """Reading tables from files, at once or batch by batch; what is wrong with a file is said in one sentence."""
 
-import gzip
-import shutil
+import errno
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 import numpy as np
 
 from spexplain.cli.errors import UserError, usage_error
+from spexplain.cli.numbers import has_decimal_comma, read_numbers
 from spexplain.cli.options import ReadingOptions
+from spexplain.cli.sources import copied, in_utf8, sheet_as_csv, sniffed, unzipped
 from spexplain.files import FORMATS, READ_ONLY_FORMATS, TableFormat
 from spexplain.memory import check_memory
 from spexplain.messages import closest, listed, one_line
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 _TITLES = {
-    "csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "arrow": "Arrow", "jsonl": "JSON lines"
+    "csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "arrow": "Arrow", "jsonl": "JSON lines", "xlsx": "Excel",
 }  # fmt: skip
+# Cells that mean a missing value unless --null says which do; empty ones always do.
+_NULL_WORDS = ["NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"]
 # Types are guessed from so many rows; where a later row does not fit, from all of them.
 _N_GUESSED = 10_000
 _LONGEST_HEADER = 1 << 24  # bytes
@@ -42,17 +44,20 @@ class TableFile:
     name : str
         What the user calls it.
     path : Path
-        The file itself, or a temporary copy of standard input or of what was gzipped.
+        The file itself, or a temporary copy of standard input, or of what polars does not read.
     format : str
         How it is written.
     reading : ReadingOptions
-        Options for CSV.
+        Options for CSV, with what the file itself says.
+    notes : tuple of str
+        What was found out about the file, and the user should know.
     """
 
     name: str
     path: Path
     format: TableFormat
     reading: ReadingOptions
+    notes: tuple[str, ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -64,7 +69,7 @@ class TableFile:
         """The character between cells of a CSV file."""
         given = self.reading.delimiter
         default = "\t" if self.format == "tsv" else ","
-        if given is None and self.format == "csv" and self.reading.decimal_comma:
+        if given is None and self.format == "csv" and has_decimal_comma(self.reading):
             default = ";"
         return {"\\t": "\t", "tab": "\t", None: default}.get(given, given or default)
 
@@ -86,7 +91,7 @@ class TableFile:
             separator=self.separator,
             has_header=not self.reading.no_header,
             null_values=self._null_words,
-            decimal_comma=self.reading.decimal_comma,
+            decimal_comma=has_decimal_comma(self.reading),
             glob=False,
             **options,
         )
@@ -96,9 +101,9 @@ class TableFile:
         return frame
 
     @property
-    def _null_words(self) -> list[str] | None:
+    def _null_words(self) -> list[str]:
         words = self.reading.null
-        return None if words is None else [each.strip() for each in words.split(",")]
+        return _NULL_WORDS if words is None else [each.strip() for each in words.split(",")]
 
     def read(self, columns: list[str] | None = None) -> "pl.DataFrame":
         """Return the table, or some columns of it."""
@@ -112,11 +117,30 @@ class TableFile:
 
         with user_errors(self):
             try:
-                return collected(_N_GUESSED)
+                return self._with_numbers(collected(_N_GUESSED))
             except pl.exceptions.ComputeError:
                 if not (self.is_text or self.format == "jsonl"):
                     raise
-                return collected(None)
+                return self._with_numbers(collected(None))
+
+    def _with_numbers(self, frame: "pl.DataFrame") -> "pl.DataFrame":
+        """Return the table with texts as numbers, in columns where all are numbers by the options."""
+        import polars as pl
+
+        reading = self.reading
+        if not (
+            reading.currency or reading.thousands or (reading.decimal_comma and not self.is_text)
+        ):
+            return frame
+        made = []
+        for column in frame:
+            if column.dtype == pl.String:
+                numbers = read_numbers(column.alias(""), reading).alias(column.name)
+                is_number = numbers.null_count() == column.null_count() < len(column)
+                made.append(numbers if is_number else column)
+            else:
+                made.append(column)
+        return pl.DataFrame(made)
 
     def schema(self, numbers: set[str]) -> "pl.Schema":
         """Return names and types of the columns; cells of CSV files are text, `numbers` floats."""
@@ -212,6 +236,11 @@ class TableFile:
         )
         cells = ["" if cell is None else str(cell) for cell in first.row(0)]
         cells[0] = cells[0].removeprefix("\ufeff")
+        if any("\0" in cell for cell in cells):
+            raise UserError(
+                f"{self.name} has NUL characters in its first line: it is damaged, or in another encoding, which "
+                "--encoding names (such as utf-16)."
+            )
         return cells
 
     def _check_delimiter(self, names: list[str]) -> None:
@@ -285,34 +314,34 @@ def _last_row_end(block: bytes, quoted: bool) -> int:
 
 @contextmanager
 def opened(data: str, reading: ReadingOptions) -> Iterator[TableFile]:
-    """Yield a table; standard input and gzip are copied to a temporary file of constant memory."""
-    given = reading.delimiter
-    if given not in (None, "tab", "\\t") and len(given) != 1:
-        usage_error(f"--delimiter must be one character or tab, not {given!r}.")
-    if data == "-":
-        with _copied(sys.stdin.buffer) as path:
-            yield TableFile("standard input", path, reading.input_format or "csv", reading)
-        return
-    path = Path(data)
-    _check_file(path)
-    is_zipped = path.suffix.lower() == ".gz"
-    format = reading.input_format or _format_of(path.with_suffix("") if is_zipped else path)
-    if not is_zipped:
-        yield TableFile(data, path, format, reading)
-        return
-    with gzip.open(path) as file, _copied(file, name=data) as copy:  # type: ignore[arg-type]
-        yield TableFile(data, copy, format, reading)
-
-
-@contextmanager
-def _copied(stream: BinaryIO, name: str = "standard input") -> Iterator[Path]:
-    with tempfile.NamedTemporaryFile(prefix="spexplain-") as file:
-        try:
-            shutil.copyfileobj(stream, file, 1 << 20)
-        except (gzip.BadGzipFile, EOFError, OSError) as error:
-            raise UserError(f"{name} could not be read: {error}.") from None
-        file.flush()
-        yield Path(file.name)
+    """Yield a table; what polars cannot scan is copied to a temporary file of constant memory."""
+    for option, given in (("--delimiter", reading.delimiter), ("--thousands", reading.thousands)):
+        if given not in (None, "tab", "\\t") and len(given) != 1:
+            usage_error(
+                f"{option} must be one character{' or tab' * ('d' in option[:3])}, not {given!r}."
+            )
+    notes: list[str] = []
+    with ExitStack() as stack:
+        if data == "-":
+            name, path = (
+                "standard input",
+                stack.enter_context(copied(sys.stdin.buffer, "standard input")),
+            )
+            format, is_zipped = reading.input_format or "csv", False
+        else:
+            name, path = data, Path(data)
+            _check_file(path)
+            is_zipped = path.suffix.lower() == ".gz"
+            format = reading.input_format or _format_of(path.with_suffix("") if is_zipped else path)
+        path = stack.enter_context(unzipped(path, name, is_named=is_zipped))
+        if format == "xlsx":
+            path = stack.enter_context(sheet_as_csv(path, name, reading))
+            format, reading = "csv", replace(reading, delimiter=",", decimal_comma=False)
+        elif format in ("csv", "tsv", "jsonl"):
+            path = stack.enter_context(in_utf8(path, name, reading.encoding, notes))
+        if format == "csv":
+            reading = sniffed(path, name, reading, notes)
+        yield TableFile(name, path, format, reading, tuple(notes))
 
 
 def _check_file(path: Path) -> None:
@@ -357,8 +386,10 @@ def user_errors(source: TableFile) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         message = str(error)
+        if "os error 32" in message:  # not the file: whoever reads our output has left
+            raise BrokenPipeError(errno.EPIPE, "broken pipe") from None
         if "utf-8" in message or "utf8" in message:
-            why = "it is not UTF-8 text; convert it, for example with iconv -f latin1 -t utf-8"
+            why = "it is not UTF-8 text; --encoding names another encoding, such as latin-1"
         elif "more fields than" in message:
             why = "some rows have more cells than the first line"
         else:

@@ -14,6 +14,7 @@ import numpy as np
 
 from spexplain.cli.errors import UserError, usage_error
 from spexplain.cli.options import STDOUT
+from spexplain.cli.sources import write_sheet
 from spexplain.export.spreadsheets import FORMULA, disarmed
 from spexplain.files import FORMATS, PendingFile, TableFormat
 
@@ -170,7 +171,10 @@ def leaf_clusters(labels: Any) -> "pl.Series":
 
 def sink(frame: "pl.LazyFrame", file: BinaryIO, format: TableFormat) -> None:
     """Write a table as it is computed, in constant memory."""
-    if format in ("csv", "tsv"):
+    if format == "xlsx":
+        whole = frame.collect()
+        write_sheet(iter([whole]), whole.columns, file)
+    elif format in ("csv", "tsv"):
         separator = "\t" if format == "tsv" else ","
         without_formulas(frame).sink_csv(file, separator=separator)
     elif format == "jsonl":
@@ -210,6 +214,9 @@ def write_batches(
     format: TableFormat,
 ) -> None:
     """Write batches to a file, each before the next is asked for."""
+    if format == "xlsx":
+        write_sheet(batches, schema.names(), file)
+        return
     if format in ("parquet", "arrow"):
         _sink_batches(batches, schema, file, format)
         return

@@ -4,6 +4,7 @@ Import `Explanation`, the record, and `FittedModel`, the methods that estimators
 JSON share, from here.
 """
 
+from spexplain.explanation.check import Check
 from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
@@ -11,6 +12,7 @@ from spexplain.explanation.path import PathStep
 from spexplain.explanation.rule_set import ClusterRule, LoadedRules, RuleSet, RulesModel, read_rules
 
 __all__ = [
+    "Check",
     "ClusterRule",
     "Explanation",
     "FittedModel",

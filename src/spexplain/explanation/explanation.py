@@ -11,9 +11,11 @@ from scipy import sparse
 
 from spexplain._version import __version__
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.exceptions import quoted
+from spexplain.exceptions import ProfileWarning, quoted, warn_caller
 from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
+from spexplain.facts.profile import Profile, profile_of
+from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, look_up
@@ -125,6 +127,9 @@ class Explanation:
         Whether tests were changed after growth, so that this is no part of `grown`.
     training : Training, optional
         What needs the training rows.
+    profile : Profile, optional
+        What the training rows had in the tested columns, where it was stored; by default it is
+        computed when asked for.
 
     Examples
     --------
@@ -156,6 +161,12 @@ class Explanation:
     training: Training | None = None
     described: tuple[Column, ...] | None = None
     node_weights: Array | None = None
+    profile: Profile | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Pickles leave the rows out, but not what they were like.
+        is_near = self.training is not None and isinstance(self.training.table, HostTable)
+        return vars(self) | ({"profile": self.seen} if is_near else {})
 
     def __post_init__(self) -> None:
         tree = self.tree
@@ -377,6 +388,37 @@ class Explanation:
     def used(self) -> list[int]:
         """The columns that some test reads, in increasing order."""
         return sorted({int(feature) for feature in self.tree.feature if feature != LEAF})
+
+    @property
+    def tested(self) -> list[int]:
+        """The columns that some test reads, or some test of the tree as it was grown."""
+        grown = () if self.grown is None else self.grown.used
+        return sorted({*self.used, *grown})
+
+    @cached_property
+    def seen(self) -> Profile | None:
+        """What the training rows had in the tested columns; None where nobody knows it any more."""
+        return self.profiled(self.tested)
+
+    def profiled(self, columns: Sequence[int]) -> Profile | None:
+        """Return what the training rows had in some columns, as far as that is known."""
+        if self.profile is not None:
+            return self.profile.over(columns)
+        table = None if self.training is None else self.training.table
+        if table is None:
+            return None
+        try:
+            return profile_of(table, self.fields, columns)
+        except Exception as error:
+            # A table that has changed, or partitions of workers that are gone: the tree is as good as before.
+            if not isinstance(error, ValueError) and table.engine != "dask":
+                raise
+            warn_caller(
+                "What the training rows were like is not known any more, so new rows cannot be compared with it "
+                f"({one_line(str(error)) or type(error).__name__})",
+                ProfileWarning,
+            )
+            return None
 
     @cached_property
     def leaf_ids(self) -> dict[int, int]:

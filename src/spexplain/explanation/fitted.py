@@ -13,6 +13,7 @@ from scipy import sparse
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_weights
+from spexplain.explanation.check import Check, check_rows
 from spexplain.explanation.explanation import Explanation
 from spexplain.explanation.path import PathStep
 from spexplain.export.dbt import dbt_files
@@ -21,12 +22,13 @@ from spexplain.export.expressions import to_polars, to_pyspark
 from spexplain.export.labels import LabelKind
 from spexplain.export.onnx_graph import InputType, to_onnx
 from spexplain.export.python_source import to_python
-from spexplain.export.serialize import to_json
+from spexplain.export.serialize import ProfileName, to_json
 from spexplain.export.sklearn_tree import to_sklearn
 from spexplain.export.sql import to_sql
 from spexplain.facts import Summary, feature_importances, runner_ups, summarize
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
+from spexplain.facts.drift import MAX_PSI
 from spexplain.facts.schema import (
     ContrastFacts,
     RowExplanation,
@@ -315,6 +317,40 @@ class FittedModel(ABC):
                 "leaves named after them."
             )
         return look_up(explanation.leaf_reference, self.predict(X))  # type: ignore[no-any-return]
+
+    def check(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        max_psi: float = MAX_PSI,
+        fail_on: str | Sequence[str] = "alarm",
+    ) -> Check:
+        """Return how new rows differ from those that the model was fitted to.
+
+        Looked at are columns that are gone, renamed or of another kind, values out of the range that was
+        seen, units that changed, new categories, missing values, the distributions of the tested columns
+        (population stability index), and the shares of the segments. A difference is an alarm if it is
+        larger than chance explains for these numbers of rows, and large enough to matter.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            The rows: NumPy, any data frame, sparse, or a Dask collection, of which only counts travel.
+        y : array of shape (n_rows,), optional
+            Labels of the rows, to see whether the segments are still right.
+        max_psi : float, default=0.2
+            Population stability index above which a column, or the segments, have drifted.
+        fail_on : str or list of str, default="alarm"
+            What makes the check fail: "alarm", "any", "none", or kinds of findings such as
+            "new-category".
+
+        Returns
+        -------
+        check : Check
+            Its `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
+        """
+        return check_rows(self._fitted(), X, y, max_psi=max_psi, fail_on=fail_on)
 
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "auto"
@@ -1094,14 +1130,20 @@ class FittedModel(ABC):
         """
         return to_pyspark(self._fitted(feature_names), label=label, name=name)
 
-    def to_json(self) -> str:
+    def to_json(self, *, profile: ProfileName = "tested") -> str:
         """Return the model as JSON text that `spexplain.from_json` reads: exact floats, no pickle.
+
+        Parameters
+        ----------
+        profile : {"tested", "all", "none"}, default="tested"
+            Columns of which the model remembers what the training rows had, for `check`: range,
+            quantiles, share of missing values, categories with their counts. It never holds rows.
 
         Returns
         -------
         text : str
         """
-        return to_json(self._fitted())
+        return to_json(self._fitted(), profile=profile)
 
     def to_python(
         self, *, label: LabelKind = "leaf", feature_names: Sequence[str] | None = None

@@ -3,13 +3,22 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import inf, isfinite, isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from spexplain.arguments import check_choice
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
+from spexplain.facts.profile import (
+    MAX_CATEGORIES,
+    QUANTILE_SHARES,
+    ColumnProfile,
+    Profile,
+    borders_of,
+)
 from spexplain.facts.schema import plain
 from spexplain.tree import Column, Tree
 from spexplain.tree.column import KINDS, as_columns, zone_info
@@ -17,9 +26,11 @@ from spexplain.tree.column import KINDS, as_columns, zone_info
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
+ProfileName: TypeAlias = Literal["tested", "all", "none"]
 FORMAT = "spexplain.model"
-VERSION = 2
-_PLAIN_VERSION = 1  # of models whose columns all hold numbers, which are still read
+VERSION = 3
+# Entries that models of older versions lack, which are still read: what columns hold, what was seen.
+_ADDED: dict[int, tuple[str, ...]] = {1: ("columns", "seen"), 2: ("seen",)}
 # Far beyond any tree that explains something; what is larger is a mistake or an attack.
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
@@ -44,6 +55,7 @@ _KEYS = {
     "columns",
     "reference",
     "tree",
+    "seen",
 }
 # Entries of a column; those that are not there have their default.
 _COLUMN_KEYS = ("kind", "categories", "zone", "has_missing")
@@ -59,12 +71,13 @@ _TRAINING_KEYS = {
     "refined",
     "grown",
 }
+_SEEN_KEYS = ("rows", "missing", "counts", "quantiles", "numbers_rows")  # of a column
 _NODE_KEYS = {"codes", "counts", "noise"}
 _QUOTE, _SEPARATORS = ord('"'), [ord(each) for each in ",[{"]
 _LONGEST_INTEGER = 20  # digits and sign of an int64
 
 
-def to_json(explanation: "Explanation") -> str:
+def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> str:
     """Return the explanation as JSON text, one line an entry.
 
     Parameters
@@ -72,6 +85,9 @@ def to_json(explanation: "Explanation") -> str:
     explanation : Explanation
         What is exported. Reference labels must be strings, integers (int64), finite floats or
         booleans.
+    profile : {"tested", "all", "none"}, default="tested"
+        Columns of which the model remembers what the training rows had: range, quantiles, share of
+        missing values, categories with their counts. Never rows.
 
     Returns
     -------
@@ -88,8 +104,10 @@ def to_json(explanation: "Explanation") -> str:
     >>> from_json(to_json(Explanation(tree, ("width",)))).tree_ == tree
     True
     """
+    check_choice("profile", profile, get_args(ProfileName))
     tree, columns = explanation.tree, explanation.columns
     check_size(tree.n_features, tree.n_leaves)
+    seen = _profile(explanation, profile)
     is_named = columns is not None and all(isinstance(each, str) for each in columns)
     document = {
         "format": FORMAT,
@@ -97,9 +115,10 @@ def to_json(explanation: "Explanation") -> str:
         "written_by": explanation.version,
         "estimator": explanation.method,
         "feature_names": list(explanation.names) if is_named else None,
-        "columns": described_columns(explanation),
+        "columns": described_columns(explanation, () if seen is None else seen.columns),
         "reference": _reference(explanation),
         "tree": tree.to_dict(),
+        "seen": None if seen is None else _seen(seen),
     }
     training = _training(explanation, is_named)
     if any(value is not None for value in training.values()):
@@ -121,15 +140,46 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def described_columns(explanation: Any) -> list[dict[str, Any]] | None:
+def _profile(explanation: "Explanation", name: ProfileName) -> Profile | None:
+    """Return what is stored of the training rows."""
+    if name == "none":
+        return None
+    if name == "tested":  # a model that was read keeps what it has
+        return explanation.seen if explanation.profile is None else explanation.profile
+    few = {
+        each
+        for each, column in enumerate(explanation.fields)
+        if len(column.categories) <= MAX_CATEGORIES
+    }
+    return explanation.profiled(sorted(few | set(explanation.tested)))
+
+
+def _seen(profile: Profile) -> dict[str, Any]:
+    """Return what was seen as JSON has it."""
+    columns = {
+        str(number): {
+            "rows": each.n_rows,
+            "missing": each.n_missing,
+            "counts": list(each.counts),
+            "quantiles": list(each.quantiles),
+            "numbers_rows": each.numbers_rows,
+        }
+        for number, each in profile.columns.items()
+    }
+    return {"rows": profile.n_rows, "columns": columns}
+
+
+def described_columns(
+    explanation: Any, remembered: Iterable[int] = ()
+) -> list[dict[str, Any]] | None:
     """Return what the columns hold; None where all hold numbers.
 
-    Of columns that no test reads, the values are left out: they may be many, or nobody else's business.
+    Of columns that no test reads, and of which nothing is remembered, the values are left out: they may
+    be many, or nobody else's business.
     """
     if explanation.described is None:
         return None
-    grown = explanation.grown
-    tested = {*explanation.used, *(() if grown is None else grown.used)}
+    tested = {*explanation.tested, *remembered}
     default, found = Column(""), []
     for number, field in enumerate(explanation.fields):
         column = field if number in tested else replace(field, categories=())
@@ -240,12 +290,13 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
     data = parsed(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise refusal(f'an object with "format": "{FORMAT}" is expected')
-    if data.get("version") == _PLAIN_VERSION and not isinstance(data["version"], bool):
-        data = {"columns": None} | data | {"version": VERSION}
-    if data.get("version") != VERSION:
+    version = data.get("version")
+    if type(version) is int and version in _ADDED:
+        data = dict.fromkeys(_ADDED[version]) | data | {"version": VERSION}
+    elif type(version) is not int or version != VERSION:
         raise refusal(
-            f"it has format version {quoted(data.get('version'))}, but this spexplain reads versions "
-            f"{_PLAIN_VERSION} and {VERSION}"
+            f"it has format version {quoted(version)}, but this spexplain reads versions "
+            f"{', '.join(map(str, _ADDED))} and {VERSION}"
         )
     if set(data) - {"training"} != _KEYS:
         odd = (set(data) - {"training"}) ^ _KEYS
@@ -253,10 +304,12 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
     try:
         tree = _tree(data["tree"])
         labels, purity = _leaves(data["reference"], tree.n_leaves)
+        described = _described(data["columns"], tree)
         return {
             "tree": tree,
             "columns": names_from(data["feature_names"]),
-            "described": _described(data["columns"], tree),
+            "described": described,
+            "profile": _read_seen(data["seen"], described, tree.n_features),
             "leaf_reference": labels,
             "leaf_purity": purity,
             "method": _string(data, "estimator"),
@@ -328,6 +381,54 @@ def _column(name: str, entries: Any) -> Column:
     if zone is not None and (kind != "date" or not _is_zone(zone)):
         raise ValueError("zone of a column must be the time zone of a column of dates")
     return column
+
+
+def _read_seen(data: Any, described: tuple[Column, ...] | None, n_features: int) -> Profile | None:
+    """Return what the training rows had in the columns; refuse what no table can have had."""
+    if data is None:
+        return None
+    _check_keys(data, {"rows", "columns"}, "seen")
+    if not _is_list([data["rows"]], int, 1) or data["rows"] < 0:
+        raise ValueError("rows of seen must be a number of rows")
+    if not isinstance(data["columns"], dict):
+        raise ValueError("columns of seen must be an object")
+    numbers = {str(number): number for number in range(n_features)}
+    found = {}
+    for name, entries in data["columns"].items():
+        if name not in numbers:
+            raise ValueError("columns of seen must be named by the numbers of columns")
+        number = numbers[name]
+        column = Column("") if described is None else described[number]
+        found[number] = _read_column_profile(entries, column)
+    return Profile(data["rows"], found)
+
+
+def _read_column_profile(entries: Any, column: Column) -> ColumnProfile:
+    _check_keys(entries, set(_SEEN_KEYS), "a column of seen")
+    rows, missing, counts, quantiles, numbers_rows = (entries[key] for key in _SEEN_KEYS)
+    is_good = (
+        _is_list([rows, missing], int, 2)
+        and 0 <= missing <= rows
+        and isinstance(counts, list)
+        and _is_list(counts, int, len(counts))
+        and all(0 <= count <= rows - missing for count in counts)
+        and sum(counts) <= rows - missing
+        and type(numbers_rows) is bool
+    )
+    if not is_good:
+        raise ValueError("a column of seen must hold numbers of rows that fit together")
+    if not isinstance(quantiles, list) or any(type(x) not in (int, float) for x in quantiles):
+        raise ValueError("quantiles of seen must be numbers")
+    values = tuple(map(float, quantiles))
+    is_category = column.kind == "category"
+    if len(values) not in ((0,) if is_category else (0, len(QUANTILE_SHARES))) or any(
+        low > high for low, high in pairwise(values)
+    ):
+        raise ValueError("quantiles of seen must rise from the least to the greatest value")
+    n_counts = len(column.categories) if is_category else len(borders_of(values)) + 1
+    if len(counts) != n_counts:
+        raise ValueError("counts of seen must hold one number for every category or bin")
+    return ColumnProfile(rows, missing, tuple(counts), values, numbers_rows)
 
 
 def _is_zone(zone: Any) -> bool:

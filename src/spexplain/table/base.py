@@ -1,7 +1,7 @@
 """What a table answers, wherever its values lie: `Rows` for predictions, `Table` for fits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,7 +12,7 @@ from spexplain.arguments import check_weights
 from spexplain.table.columns import column_numbers, default_names
 from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
-from spexplain.table.places import on_host
+from spexplain.table.places import is_sparse, on_host
 from spexplain.table.reference import Reference
 from spexplain.tree import Column, Kind, Tree
 
@@ -224,6 +224,11 @@ class Table(Rows):
             "kinds": kinds if isinstance(kinds, str) else tuple(kinds[each] for each in columns),
             "described": None if described is None else tuple(described[each] for each in columns),
         }
+
+    def ask_columns(self, columns: Sequence[int], function: Callable[[Matrix], Any]) -> list[Any]:
+        """Return what a function says of the values of some columns, once for every part of the table."""
+        values: Any = self.training_rows()[:, list(columns)]
+        return [function(values.toarray() if is_sparse(values) else values)]
 
     def column_numbers(self, features: Any) -> Ints:
         """Return the numbers of columns that are given by number or name; of all for None."""

@@ -6,13 +6,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from sklearn import __version__
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.arguments import check_choice, is_integer
 from spexplain.exceptions import quoted
 from spexplain.messages import one_line
@@ -250,6 +250,91 @@ def encode_rows(X: Any, columns: Sequence[tuple[int, Column]], *, by_name: bool)
     return values
 
 
+class Cells(NamedTuple):
+    """A column of new rows, read as training had it; nothing is refused."""
+
+    values: (
+        Floats  # NaN where there is no value, or none that could be read, or a category never seen
+    )
+    is_missing: Bools
+    odd: dict[str, int]  # what could not be read or was never seen, with its rows
+    kind: Kind | None = None  # what the column holds by its type
+
+
+def cells_of(X: Any, place: int | str, column: Column) -> Cells:
+    """Return a column of new rows as training had it, and what could not be read.
+
+    Parameters
+    ----------
+    X : data frame, or array of shape (n_rows, n_columns)
+        The rows.
+    place : int or str
+        The column of X: its number, or its name in a data frame.
+    column : Column
+        What training had.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from spexplain.table.columns import cells_of
+    >>> from spexplain.tree import Column
+    >>> cells = cells_of(pd.DataFrame({"age": ["30", "old", None]}), "age", Column("age"))
+    >>> cells.values.tolist(), cells.is_missing.tolist(), cells.odd, cells.kind
+    ([30.0, nan, nan], [False, False, True], {'old': 1}, 'category')
+    """
+    if isinstance(place, str):
+        ((_, series),) = _series_of(X, [place])
+    elif isinstance(X, np.ndarray):
+        series = X[:, place]
+    else:
+        series = _series_of(X)[place][1]
+    is_array = isinstance(series, np.ndarray)
+    kind = kind_of_dtype(series.dtype) if is_array else _kind(series.dtype)
+    is_typed = series.dtype not in _OBJECT_TYPES if not is_array else series.dtype.kind in "biufmM"
+    if is_typed and column.kind != "category":
+        try:
+            values = _encoded_as(series, column)
+            is_infinite = np.isinf(values)
+            odd = {} if not is_infinite.any() else {"inf": int(is_infinite.sum())}
+            is_missing_ = np.isnan(values)
+            return Cells(np.where(is_infinite, np.nan, values), is_missing_, odd, kind)
+        except ValueError:  # dates where there were numbers, and the like
+            pass
+    if not is_array and is_typed:
+        series = np.array([None if is_missing(each) else each for each in series.to_list()], object)
+    different, places = _different(series)
+    kind = _kind_of_objects([each for each in different if not is_missing(each)])
+    numbers, lacks = np.full(len(different) + 1, np.nan), np.ones(len(different) + 1, dtype=bool)
+    odd_places = []
+    for at, value in enumerate(different):
+        if is_missing(value):
+            continue
+        lacks[at] = False
+        numbers[at] = _number_of(value, column)
+        if np.isnan(numbers[at]):
+            odd_places.append(at)
+    rows = np.bincount(places + 1, minlength=len(different) + 1)[1:]
+    odd_counts = {str(different[at]): int(rows[at]) for at in odd_places}
+    return Cells(numbers[places], lacks[places], odd_counts, kind)
+
+
+def _number_of(value: Any, column: Column) -> float:
+    """Return a single value as a column of this kind has it, NaN if it has no such value."""
+    if column.kind == "category":
+        return column.code(_plain(value))
+    is_time = isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64)
+    try:
+        if column.kind in ("date", "duration"):
+            found = _moment(value) if column.kind == "date" else _span(value)
+        elif is_time:
+            return float("nan")
+        else:
+            found = _flag(value) if column.kind == "boolean" else float(value)
+    except (ValueError, TypeError, OverflowError):
+        return float("nan")
+    return found if np.isfinite(found) else float("nan")
+
+
 def _series_of(X: Any, names: Sequence[str] | None = None) -> list[tuple[str, Series]]:
     """Return the columns of X with their names, all or some."""
     if not is_frame(X):
@@ -334,6 +419,8 @@ def _encoded_as(series: Series, column: Column) -> Floats:
             return _spans(series)
         if column.kind == "boolean" and dtype in _OBJECT_TYPES:
             return _each(series, _flag)
+        if not isinstance(series, np.ndarray) and dtype.is_temporal():  # its numbers mean moments
+            raise ValueError(f"type {dtype}")
         return _floats(series)
     except (ValueError, TypeError, OverflowError, nw.exceptions.NarwhalsError) as error:
         raise ValueError(

@@ -5,7 +5,7 @@ worker was lost. Sums of floats are taken in exact integers where a tree depends
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -335,6 +335,17 @@ def merge_values(parts: list[NodeValues]) -> NodeValues:
     return NodeValues(
         greatest[0], least[0], greatest[1], least[1], np.sum(n_missing, axis=0), codes
     )
+
+
+def told_of_columns(block: Any, request: tuple[Callable[[Matrix], Any], list[int]]) -> list[Any]:
+    """Return what a function says of the values of some columns of a block, in a list."""
+    function, columns = request
+    return [function(as_matrix(block)[:, columns])]
+
+
+def in_one_list(parts: list[list[Any]]) -> list[Any]:
+    """Return the entries of several lists in one."""
+    return list(chain.from_iterable(parts))
 
 
 def nearest_centers(block: Any, centers: Floats, cost: CostName) -> Ints:

@@ -400,6 +400,14 @@ class PartitionedTable(Table):
             *self.workers.ask("tests", worker.values_at_tests, arguments, worker.merge_values)
         )
 
+    def ask_columns(self, columns: Sequence[int], function: Callable[[Matrix], Any]) -> list[Any]:
+        """Return what a function says of the values of some columns, once for every partition."""
+        blocks, places = self.read(list(columns) or [0])
+        request = self.workers.hold((function, [places[column] for column in columns]))
+        arguments = [(block, request) for block in blocks]
+        found = self.workers.ask("columns", worker.told_of_columns, arguments, worker.in_one_list)
+        return list(found)
+
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""
         scales = np.full(self.source.n_features, np.nan)

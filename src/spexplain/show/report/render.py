@@ -89,16 +89,16 @@ def render(summary: Summary, *, title: str | None = None, note: str | None = Non
     >>> "<b>" in html, "&lt;b&gt;age&lt;/b&gt;" in html
     (False, True)
     """
-    environment = _environment()
+    templates = environment()
     source = ReportFacts.of(summary)
-    style = environment.get_template("style.css").render(_palette())
-    script = environment.get_template("script.js").render()
-    page = environment.get_template("report.html")
+    style = templates.get_template("style.css").render(palette())
+    script = templates.get_template("script.js").render()
+    page = templates.get_template("report.html")
     return page.render(
         _context(source, title, note),
-        style=_trusted(style),
-        script=_trusted(script),
-        policy=_policy(script, style),
+        style=trusted(style),
+        script=trusted(script),
+        policy=policy(script, style),
     )
 
 
@@ -141,7 +141,7 @@ def write(path: str | os.PathLike[str], html: str, *, force: bool = True) -> Pat
     return write_file(target, html, force=force)
 
 
-def _environment() -> "Environment":
+def environment() -> "Environment":
     """Return the templates, with every value escaped unless it is marked as ours."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -149,7 +149,7 @@ def _environment() -> "Environment":
         raise ImportError(
             'The report needs jinja2; install it with pip install "spexplain[report]".'
         ) from None
-    environment = Environment(
+    made = Environment(
         loader=FunctionLoader(_template),
         autoescape=True,
         undefined=StrictUndefined,
@@ -165,15 +165,15 @@ def _environment() -> "Environment":
         "share": share,
         "whole_dates": _whole_dates,
     }
-    environment.filters |= filters
-    return environment
+    made.filters |= filters
+    return made
 
 
 def _template(name: str) -> str:
     return files("spexplain.show.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _trusted(text: str) -> Any:
+def trusted(text: str) -> Any:
     """Return a text that is not escaped: our own script and style, or JSON made for the page."""
     from markupsafe import Markup
 
@@ -187,11 +187,12 @@ def _whole_dates(text: str) -> Any:
     return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', str(escape(text))))
 
 
-def _palette() -> dict[str, Any]:
+def palette() -> dict[str, Any]:
+    """Return the colours of clusters, for style sheets."""
     return {"colors": colors(N_COLORS)[:-1], "noise_color": NOISE_COLOR}
 
 
-def _policy(script: str, style: str) -> str:
+def policy(script: str, style: str) -> str:
     """Return the content security policy: nothing but the page's own script and style."""
     own = {"script-src": script, "style-src": style}
     hashes = [f"{kind} 'sha256-{_hash(text)}'" for kind, text in own.items()]
@@ -229,7 +230,7 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
         "questions": question_rows(source),
         "certificate": certificate_view(source),
         "settings": settings_rows(source),
-        "data": _trusted(script_json(script_data(source))),
+        "data": trusted(script_json(script_data(source))),
     }
 
 
