@@ -1,7 +1,8 @@
-"""Draw the pictures of the method pages and of the gallery: python docs/scripts/make_figures.py [names].
+"""Draw the pictures of the README, of the method pages and of the gallery: python docs/scripts/make_figures.py [names].
 
 Every picture of a method is made from a small generated table, so it needs no download and always looks
-the same. The pictures of the gallery are made by the scripts in examples/gallery.
+the same; the story of the README needs the table Pathbased. The pictures of the gallery are made by the
+scripts in examples/gallery.
 """
 
 import sys
@@ -11,10 +12,12 @@ from typing import Any
 
 from center_figures import best_tree, emn, ex_greedy, exkmc, imm, kernel_imm, random_cuts
 from graph_figures import cart, non_uniform_cut, spex_clique, spex_graph, spex_knn
+from story_figure import story
 
 IMAGES = Path(__file__).parents[1] / "images"
 GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
 FIGURES: dict[str, Callable[[], Any]] = {
+    "story": story,
     "spex-clique": spex_clique,
     "spex-knn": spex_knn,
     "spex-graph": spex_graph,
@@ -57,7 +60,8 @@ def main(names: list[str]) -> None:
     """Draw the named pictures, or all."""
     scripts = {script.stem: script for script in sorted(GALLERY.glob("*.py"))}
     for name in names or [*FIGURES, *scripts]:
-        path = IMAGES / ("methods" if name in FIGURES else "gallery") / f"{name}.png"
+        folder = {"story": ""}.get(name, "methods" if name in FIGURES else "gallery")
+        path = IMAGES / folder / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         if name in FIGURES:
             save(FIGURES[name](), path)
