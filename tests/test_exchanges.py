@@ -8,8 +8,9 @@ from loose_trees import random_tree, same_cuts, table
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.refine.best_tree import AgreementSearch, Improver
-from spexplain.refine.routes import in_order_of_gain, without
+from spexplain.refine.routes import Routes, exchanged, in_order_of_gain, without
 from spexplain.refine.rows import SortedRows, sorted_table
+from spexplain.refine.scores import GOALS
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -25,20 +26,91 @@ def test_growth_by_agreement_equals_brute_force(seed):
     assert same_cuts(found, wanted)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed):
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
     X, labels = table(seed, n_rows=60, n_features=4, n_values=12, n_clusters=4)
     tree = random_tree(X, seed, 5, min_samples_leaf=2)
+    weights = np.random.default_rng(seed).integers(1, 4, len(X)) if seed % 2 else None
     with sorted_table(X, None, None) as orders:
-        ground = Improver(orders, labels, min_samples_leaf=2, max_depth=4)
+        ground = Improver(
+            orders,
+            labels,
+            goal=goal,
+            min_samples_leaf=2,
+            max_depth=4,
+            keep_clusters=keep,
+            amounts=weights,
+        )
         if tree.depth > 4:
             pytest.skip("the random tree is too deep")
-        after, score = ground.exchanged(tree)
+        before, (after, score) = ground.value(tree), ground.exchanged(tree)
+        assert score == ground.value(after)
     assert after.n_leaves == tree.n_leaves
     assert after.depth <= 4
     assert np.bincount(after.apply(X)).min() >= 2
-    assert score == oracle.rand_index(after.apply(X), labels)
-    assert score >= oracle.rand_index(tree.apply(X), labels)
+    assert score >= before
+    if goal == "agreement" and not keep and weights is None:
+        assert score == oracle.rand_index(after.apply(X), labels)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_exchange_is_the_best_of_all(seed, keep, goal):
+    X, labels = table(seed, n_rows=50, n_features=3, n_values=10, n_clusters=4, noise=False)
+    tree = random_tree(X, seed, 6)
+    with sorted_table(X, None, None) as orders:
+        ground = Improver(orders, labels, goal=goal, keep_clusters=keep)
+        routes = Routes(tree, orders.columns)
+        aim = ground._goal(routes)
+        insertions = list(ground._insertions(routes, aim))
+        found = ground._best_exchange(routes, aim, insertions)
+
+        def after(new, leaf):
+            test, left = new.test, new.new_left
+            return ground.value(exchanged(tree, leaf, new.node, test, new_left=left)[0])
+
+        values = [
+            after(new, leaf)
+            for new in insertions
+            for leaf in tree.leaves.tolist()
+            if leaf != new.node
+        ]
+        best = max([ground.value(tree), *values])
+        if found is None:
+            assert best == pytest.approx(ground.value(tree))
+        else:
+            assert after(found.insertion, found.dropped) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_new_leaves_by_conductance_are_the_best_there_are(seed):
+    X, labels = table(seed, n_rows=40, n_features=3, n_values=8, n_clusters=3, noise=False)
+    tree = random_tree(X, seed, 4)
+    with sorted_table(X, None, None) as orders:
+        ground = Improver(orders, labels, goal="conductance", min_samples_leaf=2)
+        routes = Routes(tree, orders.columns)
+        gains = {
+            (new.node, new.new_left): new.score
+            for new in ground._insertions(routes, ground._goal(routes))
+        }
+    score, leaves = ground.score, tree.apply(X)
+    now = score.of_table(score.table(leaves, 4)).sum()
+    need = np.minimum(np.bincount(leaves, minlength=4), 2)
+    for node in range(tree.n_nodes):
+        inside = np.isin(np.arange(len(X)), oracle.rows_of(tree, X, node))
+        for new_left in (True, False):
+            best = -np.inf
+            for feature in range(X.shape[1]):
+                for low in np.unique(X[inside, feature])[:-1]:
+                    moved = inside & ((X[:, feature] <= low) == new_left)
+                    after = np.where(moved, 4, leaves)
+                    rows = np.bincount(after, minlength=5)
+                    if np.all(rows >= np.append(need, 2)):
+                        best = max(best, score.of_table(score.table(after, 5)).sum() - now)
+            assert gains.get((node, new_left), -np.inf) == pytest.approx(best)
 
 
 def test_drops_and_orders_of_splits():

@@ -18,7 +18,7 @@ from spexplain.refine.goals import AgreementGoal, ObjectiveGoal, RightGoal, movi
 from spexplain.refine.local import improve, retested
 from spexplain.refine.routes import Routes, exchanged, tree_of, with_subtree
 from spexplain.refine.rows import SortedRows
-from spexplain.refine.scores import LARGEST, GoalName, LeafScore
+from spexplain.refine.scores import INNER_SHARE, LARGEST, PAIRS, GoalName, LeafScore
 from spexplain.refine.solver import BinnedSolver, Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.tree import Test, Tree
@@ -26,6 +26,7 @@ from spexplain.tree import Test, Tree
 START_NAMES = ("spex", "emn", "cart", "agreement")
 _N_INSERTIONS = 24  # new leaves that are tried with every leaf to drop
 _N_RETURNS = 8  # clusters without a leaf that are looked after at a time
+_LARGE_NODE = 2_000_000  # rows × columns from which on looking for lost clusters takes time
 _EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
 _SKETCHED_ROWS = 3000
 _SKETCHED_FEATURES = 24
@@ -132,13 +133,14 @@ class Improver:
         """Return the tree after exchanges of leaves that make it better, as far as one look around finds them."""
         routes = Routes(tree, self.orders.columns)
         goal = self._goal(routes)
-        if tree.n_leaves < 3 or self.goal == "conductance":
-            return tree, self._value(goal, routes)
+        value = self._value(goal, routes)
+        if tree.n_leaves < 3 or self.score.kind not in (LARGEST, PAIRS, INNER_SHARE):
+            return tree, value
         insertions = sorted(self._insertions(routes, goal), key=lambda new: -new.score)
         insertions = insertions[:_N_INSERTIONS]
         if isinstance(goal, RightGoal) and self.keep_clusters:
             insertions += self._returns(routes, goal)
-        start = tree, self._value(goal, routes)
+        start = tree, value
         while (found := self._best_exchange(routes, goal, insertions)) is not None:
             new = found.insertion
             other, numbers = exchanged(
@@ -146,40 +148,122 @@ class Improver:
             )
             other_routes = Routes(other, self.orders.columns)
             other_goal = self._goal(other_routes)
-            if not goal.seems_better(other_goal.best):
+            after = self._value(other_goal, other_routes)
+            if not after > value:
                 break
-            routes, goal = other_routes, other_goal
+            routes, goal, value = other_routes, other_goal, after
             insertions = [
                 each._replace(node=numbers[each.node])
                 for each in insertions
                 if each is not new and each.node in numbers
             ]
-        value = self._value(goal, routes)
-        return start if value < start[1] else (routes.tree, value)
+        return (routes.tree, value) if value > start[1] else start
 
     def _best_exchange(
         self, routes: Routes, goal: Any, insertions: list[Insertion]
     ) -> Exchange | None:
         """Return the best exchange, if it seems to make the tree better."""
-        room = self._room(routes)
-        drops = (
-            drop
-            for new in insertions
-            if room[new.node]
-            for drop in _drops(routes, goal, new, self.min_samples_leaf)
+        room, leaves = self._room(routes), routes.tree.leaves.tolist()
+        fallback = np.zeros(len(self.codes), dtype=np.int64)  # where rows go without their leaf
+        for leaf, node in enumerate(leaves):
+            left, right = routes.children(routes.parent[node])
+            rows = np.flatnonzero(routes.labels == leaf)
+            fallback[rows] = routes.reached(right if node == left else left)[rows]
+        table = self.score.table(routes.labels, routes.n_leaves)
+        margin = 0.0 if self.goal == "agreement" else self.score.unit / 2
+        total = self._sums(table).sum(axis=0, keepdims=True)
+        highest = float(self._of_sums(total)[0]) + margin
+        own = self._labels(table)
+        most_kept = len(np.unique(own[own < self.score.n_clusters])) if self.keep_clusters else 0
+        best = None
+        for new in insertions:
+            found = self._best_drop(routes, goal, new, fallback) if room[new.node] else None
+            if found is not None and found.score > (most_kept, highest):
+                (most_kept, highest), best = found.score, found
+        return best
+
+    def _best_drop(
+        self, routes: Routes, goal: Any, new: Insertion, fallback: Ints
+    ) -> Exchange | None:
+        """Return the best leaf to drop for a new one.
+
+        Its score is how many clusters have a leaf then, if that counts, and what `_of_sums` says.
+        `fallback` says which leaf every row reaches when its own is dropped, without the new one.
+        """
+        n_leaves, score = routes.n_leaves, self.score
+        chipped = _passes(routes, new)
+        first, last = routes.leaves[new.node]
+        labels, target = routes.labels.astype(np.int64), fallback.copy()
+        in_node = (first <= labels) & (labels < last)
+        # Rows that come through the node by their new way meet the new test, too.
+        target[~in_node & (first <= target) & (target < last) & chipped] = n_leaves
+        labels[in_node & chipped] = n_leaves
+        n_rows = np.bincount(labels, minlength=n_leaves + 1)
+        if np.any(n_rows < np.append(goal.need, self.min_samples_leaf)):
+            return None
+        table = score.table(labels, n_leaves + 1)
+        moving = np.flatnonzero(labels < n_leaves)
+        ways = labels[moving] * (n_leaves + 1) + target[moving]
+        taken = np.flatnonzero(np.bincount(ways, minlength=(n_leaves + 1) ** 2))
+        number = np.zeros((n_leaves + 1) ** 2, dtype=np.int64)
+        number[taken] = np.arange(len(taken))
+        leaf, to = np.divmod(taken, n_leaves + 1)
+        moved = replace(score, codes=score.codes[moving], amounts=score.amounts[moving]).table(
+            number[ways], len(taken)
         )
-        best = max(drops, key=lambda drop: drop.score, default=None)
-        return best if best is not None and goal.seems_better(best.score) else None
+        now = self._sums(table)
+        change = np.zeros((n_leaves, now.shape[1]))
+        np.add.at(change, leaf, self._sums(table[to] + moved) - now[to])
+        values = self._of_sums(now.sum(axis=0) - now[:n_leaves] + change)
+        values[routes.tree.leaves == new.node] = -np.inf
+        kept = np.zeros(n_leaves, dtype=np.int64)
+        if self.keep_clusters:
+            own, after = self._labels(table), self._labels(table[to] + moved)
+            n_columns = score.n_clusters + 1  # the last: leaves without rows of any cluster
+            counts = np.tile(np.bincount(own, minlength=n_columns), (n_leaves, 1))
+            counts[np.arange(n_leaves), own[:n_leaves]] -= 1
+            np.subtract.at(counts, (leaf, own[to]), 1)
+            np.add.at(counts, (leaf, after), 1)
+            kept = np.count_nonzero(counts[:, :-1] > 0, axis=1)
+        at = int(np.lexsort((np.arange(n_leaves)[::-1], values, kept))[-1])
+        if values[at] == -np.inf:
+            return None
+        return Exchange((int(kept[at]), float(values[at])), new, int(routes.tree.leaves[at]))
+
+    def _sums(self, table: Floats) -> Floats:
+        """Return what adds up over leaves: their scores, or their pairs within clusters and all pairs."""
+        if self.goal != "agreement":
+            return self.score.of_table(table)[..., None]
+        total = table.sum(axis=-1)
+        same = (table * (table - 1)).sum(axis=-1) / 2
+        return np.stack([same, total * (total - 1) / 2], axis=-1)
+
+    def _of_sums(self, sums: Floats) -> Floats:
+        """Return the goal from these sums of a tree, up to a constant."""
+        if self.goal != "agreement":
+            return np.array(sums[..., 0])
+        return np.array(self._index.rounded(sums[..., 0], sums[..., 1]), dtype=np.float64)
+
+    def _labels(self, table: Floats) -> Ints:
+        """Return the cluster that each leaf stands for; one more than there are for leaves that have none."""
+        return np.where(table.max(axis=1) > 0, self.score.labels(table), self.score.n_clusters)
+
+    @cached_property
+    def _index(self) -> RandIndex:
+        return RandIndex.of(self.codes, self.amounts)
 
     def _insertions(self, routes: Routes, goal: Any) -> Iterator[Insertion]:
         """Give the best new leaf on either side above every node."""
-        room = self._room(routes)
+        room, table = self._room(routes), self.score.table(routes.labels, routes.n_leaves)
         for node, start, stop in self._segments(routes):
             if not room[node]:
                 continue
             if isinstance(goal, RightGoal):
                 wanted = np.ones(goal.n_columns, dtype=np.bool_)
                 yield from self._peels(routes, goal, node, start, stop, wanted)
+                continue
+            if self.goal != "agreement":
+                yield from self._summed_peels(routes, table, goal.need, node, start, stop)
                 continue
             first, last = routes.leaves[node]
             outside = np.delete(goal.table, np.s_[first:last], axis=0)
@@ -196,19 +280,23 @@ class Improver:
 
     def _returns(self, routes: Routes, goal: RightGoal) -> list[Insertion]:
         """Return new leaves for clusters that have none."""
-        lost = np.setdiff1d(np.flatnonzero(self.score.totals), goal.kept(goal.table))
-        found: list[Insertion] = []
+        lost = np.setdiff1d(np.flatnonzero(self.score.totals), goal.kept(goal.table))[:_N_RETURNS]
+        found: dict[int, list[Insertion]] = {int(each): [] for each in lost}
         room = self._room(routes)
-        for each in lost[:_N_RETURNS].tolist():
-            wanted = np.arange(goal.n_columns) == each
-            peels = [
-                peel
-                for node, start, stop in self._segments(routes)
-                if room[node]
-                for peel in self._peels(routes, goal, node, start, stop, wanted)
-            ]
-            found += sorted(peels, key=lambda new: -new.score)[:4]
-        return found
+        for node, start, stop in self._segments(routes) if len(lost) else ():
+            if not room[node]:
+                continue
+            amounts = self.score.rows(self.orders.rows(start, stop))
+            is_large = node > 0 and (stop - start) * len(self.orders.columns) > _LARGE_NODE
+            for each, peels in found.items():
+                # Where looking is dear, only nodes with much of the cluster are looked at.
+                if is_large and amounts[each] < self.score.totals[each] / 2:
+                    continue
+                wanted = np.arange(goal.n_columns) == each
+                peels.extend(self._peels(routes, goal, node, start, stop, wanted))
+        return [
+            new for peels in found.values() for new in sorted(peels, key=lambda new: -new.score)[:4]
+        ]
 
     def with_all_clusters(self, tree: Tree) -> Tree | None:
         """Return a tree with some more leaves in which every cluster has one, if that is found soon.
@@ -278,6 +366,43 @@ class Improver:
             if test is not None:
                 yield Insertion(score, node, test, side == 0)
 
+    def _summed_peels(
+        self, routes: Routes, table: Floats, need: Ints, node: int, start: int, stop: int
+    ) -> Iterator[Insertion]:
+        """Give the new leaves that raise the score most above a node."""
+        from spexplain.kernels.solver import best_summed_peels
+
+        orders, score, n_features = self.orders, self.score, len(self.orders.columns)
+        first, last = routes.leaves[node]
+        leaf_of_row = np.asarray(routes.reached(node) - first, dtype=np.int32)
+        rows = np.bincount(leaf_of_row[orders.rows(start, stop)], minlength=last - first)
+        best, cuts = np.empty((n_features, 2)), np.empty((n_features, 2, 2), dtype=np.int64)
+
+        def search(features: slice) -> None:
+            best_summed_peels(
+                orders.now[features],
+                start,
+                stop,
+                score.codes,
+                score.amounts,
+                score.degrees,
+                score.kind,
+                score.factor,
+                leaf_of_row,
+                table[first:last],
+                rows,
+                need[first:last],
+                self.min_samples_leaf,
+                best[features],
+                cuts[features],
+            )
+
+        orders.map_features(search, stop - start)
+        for side in range(2):
+            gain, test = orders.best_gap(best[:, side], cuts[:, side])
+            if test is not None:
+                yield Insertion(gain, node, test, side == 0)
+
     def is_best(self, value: Any, bound: float) -> bool:
         """Whether nothing better than a value can be hoped for: it reaches the bound, and no cluster is lost."""
         kept, own = value if isinstance(value, tuple) else (None, value)
@@ -298,6 +423,8 @@ class Improver:
         number : int
             Sketches of higher numbers look at other rows, finer bins and more first cuts.
         """
+        if self.score.kind not in (LARGEST, PAIRS, INNER_SHARE):
+            return []
         routes = Routes(tree, self.orders.columns)
         clustered = np.flatnonzero(self.codes >= 0)
         step = max(1, len(clustered) // _SKETCHED_ROWS)
@@ -485,35 +612,6 @@ class Improver:
                 middle = start + int(np.count_nonzero(goes_left[self.orders.rows(start, stop)]))
                 left, right = routes.children(node)
                 waiting += [(right, middle, stop), (left, start, middle)]
-
-
-def _drops(routes: Routes, goal: Any, new: Insertion, min_samples_leaf: int) -> Iterator[Exchange]:
-    """Give what the tree is worth after an insertion and the drop of each other leaf."""
-    n_leaves = routes.n_leaves
-    chipped = _passes(routes, new)
-    first, last = routes.leaves[new.node]
-    labels = routes.labels.astype(np.int64)
-    in_node = (first <= labels) & (labels < last)
-    labels[in_node & chipped] = n_leaves
-    table = goal.table_of(labels, n_leaves + 1)
-    n_rows = np.bincount(labels, minlength=n_leaves + 1)
-    if np.any(n_rows < np.append(goal.need, min_samples_leaf)):
-        return
-    for leaf, node in enumerate(routes.tree.leaves.tolist()):
-        if node == new.node:
-            continue
-        rows = np.flatnonzero(labels == leaf)
-        parent = routes.parent[node]
-        left, right = routes.children(parent)
-        target = routes.reached(right if node == left else left)[rows].astype(np.int64)
-        if not (first <= leaf < last):
-            # Rows that come through the node by their new way meet the new test, too.
-            target[(first <= target) & (target < last) & chipped[rows]] = n_leaves
-        after = table.copy()
-        after[leaf] = 0
-        own = 1 if goal.amounts is None else goal.amounts[rows]
-        np.add.at(after, (target, goal.codes[rows]), own)
-        yield Exchange(goal.value(after), new, node)
 
 
 def _passes(routes: Routes, new: Insertion) -> Bools:

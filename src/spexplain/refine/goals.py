@@ -39,22 +39,10 @@ class AgreementGoal:
         self.need = np.minimum(rows, min_samples_leaf)
         self.best = self._score(self.table)
 
-    def table_of(self, labels: Array, n_leaves: int) -> Ints:
-        """Return the table of leaves × clusters and noise, from the leaf of every row."""
-        cells = labels * self.n_columns + self.codes
-        counts = counted(cells, self.amounts, n_leaves * self.n_columns)
-        return counts.reshape(-1, self.n_columns)
-
-    def value(self, table: Ints) -> float:
-        """Return the index of a table, rounded."""
-        return float(self.index.rounded(*pair_sums(table[:, :-1])))
-
-    def seems_better(self, value: float) -> bool:
-        """Whether a rounded index is above the tree's own."""
-        return value > float(self.best)
-
     def _table(self) -> Ints:
-        return self.table_of(self.routes.labels, self.routes.n_leaves)
+        cells = self.routes.labels * self.n_columns + self.codes
+        counts = counted(cells, self.amounts, self.routes.n_leaves * self.n_columns)
+        return counts.reshape(-1, self.n_columns)
 
     def _score(self, table: Ints) -> Fraction:
         return self.index.of_table(table[:, :-1])
@@ -178,10 +166,6 @@ class RightGoal:
         self.need = np.minimum(rows, min_samples_leaf)
         self.table = score.table(routes.labels, routes.n_leaves)
         self.best = self.value(self.table)
-
-    def table_of(self, labels: Array, n_leaves: int) -> Floats:
-        """Return the amounts of leaves by cluster, from the leaf of every row."""
-        return self.score.table(labels, n_leaves)
 
     def value(self, table: Floats) -> tuple[int, float]:
         """Return how many clusters have a leaf, if that counts, and the amounts that are right."""
