@@ -405,7 +405,7 @@ def agreement_line(summary: "Summary", with_what: str) -> Text | None:
     if found is None:
         return None
     line = Text("Agreement").append(f" with {clipped(with_what, 24)}: ", style="dim")
-    line.append(f"ARI {found['ari']:.3f}", style="bold").append(f" · AMI {found['ami']:.3f}")
+    line.append(f"ARI {found['ari']:.3f}", style="bold")
     if summary["fidelity"] is not None:
         line.append(f" · fidelity {percent(summary['fidelity'])}")
     if summary["balanced"] is not None:

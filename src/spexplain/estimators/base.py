@@ -801,7 +801,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                     return size
         finally:
             for held in ("_rows_searched", "_views"):
-                vars(self).pop(held, None)
+                self.__dict__.pop(held, None)
         return None
 
     def _retold(self, seen: SearchedTree, explanation: Explanation) -> Explanation:

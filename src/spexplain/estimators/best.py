@@ -306,7 +306,7 @@ class BestTree(Explainer):
                 'goal="cost"', "take another goal"
             )
         rows = self._given_rows = _Rows(X, labels, amounts, points)
-        vars(self).pop("curve_", None)
+        self.__dict__.pop("curve_", None)
         begin = time.perf_counter()
         self._deadline, self._work = begin + (self.time_budget or np.inf), _WORK
         if self.n_leaves == "auto":

@@ -180,7 +180,7 @@ class CostScore(LeafScore):
     points: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
-    def at(cls, points: Matrix, codes: Ints, amounts: Floats, n_clusters: int) -> Self:
+    def at(cls, points: Matrix, codes: Array, amounts: Floats, n_clusters: int) -> Self:
         """Return the score of rows at some points."""
         where = np.asarray(points, dtype=np.float64)
         weight = amounts.sum()

@@ -200,8 +200,9 @@ class Solver:
 
     def _work_of_means(self, score: CostScore, orders: Array, start: int, stop: int) -> float:
         """Return what it costs to look at all first cuts."""
-        n_gaps = np.count_nonzero(orders[:, start + 1 : stop] & 1)
-        return float(n_gaps) * len(orders) * (stop - start) * max(score.points.shape[1] / 4, 1.0)
+        n_gaps = int(np.count_nonzero(orders[:, start + 1 : stop] & 1))
+        d = int(score.points.shape[1])
+        return float(n_gaps) * len(orders) * (stop - start) * max(d / 4, 1.0)
 
     def _few_means(
         self, score: CostScore, orders: Array, start: int, stop: int, n_leaves: int, known: float
