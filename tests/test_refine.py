@@ -243,7 +243,7 @@ def test_misuse_is_refused():
     tree = random_tree(X, 0, 3)
     with pytest.raises(ValueError, match="needs labels"):
         refine(tree, X, objective, goal="agreement")
-    with pytest.raises(ValueError, match='must be "objective" or "agreement"'):
+    with pytest.raises(ValueError, match='must be "objective", "fidelity"'):
         refine(tree, X, objective, goal="beauty")
 
 
