@@ -1,17 +1,33 @@
 """BestTree: the figures it must reach, and what its parameters do."""
 
 import os
+import warnings
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
-from spexplain import CART, EMN, IMM, BestTree, ExKMC, SpexClique, datasets, metrics
+from spexplain import (
+    CART,
+    EMN,
+    IMM,
+    BestTree,
+    ExGreedy,
+    ExKMC,
+    KernelIMM,
+    RandomCuts,
+    SpexClique,
+    datasets,
+    from_json,
+    metrics,
+)
 from spexplain.exceptions import LeafCountWarning, LostClusterWarning
 from spexplain.references.spectral import SpectralReference
-from spexplain.refine.scores import GOALS
+from spexplain.refine.scores import GOALS, LOW_GOALS
 
 needs_data = pytest.mark.skipif("SPEXPLAIN_DATA" not in os.environ, reason="no data folder")
 
@@ -208,9 +224,12 @@ def test_agreement_is_that_of_the_tree_returned():
         assert smaller.agreement_ == pytest.approx(agreement(smaller, cancer.target), abs=1e-12)
 
 
-def measured(explainer, labels, goal):
+def measured(explainer, labels, goal, X):
     """Return what a goal measures of a fitted tree, from its labels alone."""
     leaves = explainer.labels_
+    if goal == "cost":
+        means = np.array([X[leaves == leaf].mean(axis=0) for leaf in range(leaves.max() + 1)])
+        return ((X - means[leaves]) ** 2).sum()
     if goal == "agreement":
         return agreement(explainer, labels)
     table = np.array(
@@ -237,15 +256,15 @@ def test_every_goal_is_best_by_its_own_measure(goal, n_leaves):
         for each in GOALS
     }
     best = trees[goal]
-    sign = -1 if goal == "conductance" else 1
-    assert best.value_ == pytest.approx(measured(best, labels, goal))
+    sign = -1 if goal in LOW_GOALS else 1
+    assert best.value_ == pytest.approx(measured(best, labels, goal, X))
     assert sign * best.value_ <= sign * best.bound_
     assert best.n_leaves_ == n_leaves
     others = [*trees.values(), SpexClique(n_leaves=n_leaves).fit(X, labels)]
     others.append(CART(n_leaves=n_leaves).fit(X, labels))
-    if best.optimal_ or goal != "conductance":
+    if best.optimal_ or goal not in LOW_GOALS:
         for other in others:
-            assert sign * best.value_ >= sign * measured(other, labels, goal) - 1e-9
+            assert sign * best.value_ >= sign * measured(other, labels, goal, X) - 1e-9
     if n_leaves == 3:
         assert best.optimal_
     assert best.certificate().to_text().splitlines()[1].startswith("  No tree of")
@@ -301,3 +320,130 @@ def test_lost_clusters_are_named_with_the_leaves_they_need():
     assert n_leaves > 4
     assert SpexClique(n_leaves=2).fit(X, labels).unexplained_clusters_ != []
     assert SpexClique(n_leaves=2).fit(X, labels).to_text().startswith("Clusters without a leaf")
+
+
+def of_wine(n_clusters=6):
+    wine = load_wine(as_frame=True).data
+    return wine, kmeans_of(wine, n_clusters)
+
+
+@pytest.mark.parametrize("method", [SpexClique, CART, EMN, ExKMC, RandomCuts, KernelIMM, ExGreedy])
+def test_every_method_knows_the_leaves_that_lost_clusters_need(method):
+    X, labels = of_wine()
+    few = method(6, n_leaves=4, random_state=0).fit(X, labels)
+    assert few.unexplained_clusters_
+    first = few.to_text().splitlines()[0]
+    n_leaves = int(first.split("with ")[-1].split()[0])
+    assert method(6, n_leaves=n_leaves, random_state=0).fit(X, labels).unexplained_clusters_ == []
+    smaller = method(6, n_leaves=n_leaves - 1, random_state=0).fit(X, labels)
+    assert smaller.unexplained_clusters_ != []
+    assert few.outline()["leaves_for_all"] == n_leaves
+    loaded = from_json(few.to_json())
+    assert loaded.to_text() == few.to_text()
+    assert few.truncated(3).outline()["leaves_for_all"] == n_leaves
+
+
+def test_leaves_that_clusters_need_are_those_of_the_refined_tree():
+    X, labels = of_wine()
+    few = CART(n_leaves=4, refine="agreement").fit(X, labels)
+    n_leaves = few.outline()["leaves_for_all"]
+    assert CART(n_leaves=n_leaves, refine="agreement").fit(X, labels).unexplained_clusters_ == []
+
+
+def test_large_tables_are_not_grown_on(monkeypatch):
+    monkeypatch.setattr("spexplain.estimators.base._GROWN_ON", 10)
+    X, labels = of_wine()
+    few = CART(n_leaves=4).fit(X, labels)
+    assert few.to_text().splitlines()[0].endswith("own: 3, 5.")
+
+
+def test_one_warning_of_lost_clusters():
+    X = np.array([[0.0]] * 90 + [[1.0]] * 20 + [[1.0]] * 9 + [[0.0]])
+    labels = np.array(["large"] * 110 + ["small"] * 10)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BestTree(verbose=1).fit(X, labels)
+    assert [str(each.message) for each in caught] == ["Cluster without a leaf of its own: small."]
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_the_curve_of_sizes(goal):
+    X, labels = blobs(n_rows=80, n_clusters=4)
+    X = X[:, :3]
+    best = BestTree(goal=goal, n_leaves="auto").fit(X, labels)
+    sizes = [step.n_leaves for step in best.curve_]
+    assert sizes == sorted(set(sizes))
+    assert sizes[0] == 4
+    (own,) = [step for step in best.curve_ if step.n_leaves == best.n_leaves_]
+    assert own.value == best.value_
+    assert own.bound == best.bound_
+    if goal in ("fidelity", "balanced"):  # a leaf more never hurts
+        values = [step.value for step in best.curve_]
+        assert values == sorted(values)
+    alone = BestTree(goal=goal, n_leaves=best.n_leaves_).fit(X, labels)
+    gain = best.value_ - alone.value_
+    assert gain >= -1e-9 if goal not in LOW_GOALS else gain <= 1e-9 * alone.value_
+    assert best.outline()["goal"]["curve"][0]["n_leaves"] == 4
+    assert from_json(best.to_json()).explanation_.goal == best.explanation_.goal
+    assert not hasattr(best.set_params(n_leaves=4).fit(X, labels), "curve_")
+
+
+def test_fewer_leaves_than_clusters_are_explained():
+    random = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2, 3], [200, 200, 2, 2])
+    X = np.where(labels == 1, 5.0, 0.0)[:, None] + random.normal(size=(404, 1))
+    said = 'n_leaves="auto" takes 2 leaves for 4 clusters, as each further leaf adds less than 1%'
+    for method in (BestTree(n_leaves="auto", keep_clusters=False), CART(n_leaves="auto")):
+        with pytest.warns(LeafCountWarning, match=said):
+            assert method.fit(X, labels).n_leaves_ == 2
+    with pytest.warns(LostClusterWarning):
+        assert BestTree(n_leaves="auto").fit(X, labels).n_leaves_ >= 4
+
+
+def test_a_budget_is_shared_between_sizes():
+    X, labels = blobs(n_rows=300, n_clusters=5)
+    best = BestTree(n_leaves="auto", time_budget=1e-6).fit(X, labels)
+    assert len(best.curve_) == 1
+    assert best.n_leaves_ == 5
+
+
+def test_cost_is_that_of_the_leaves():
+    X, labels = blobs(n_rows=120, n_clusters=3)
+    weights = np.random.default_rng(1).integers(0, 3, 120).astype(float)
+    best = BestTree(goal="cost", n_leaves=3).fit(X, labels, sample_weight=weights)
+    cost = 0.0
+    for leaf in range(3):
+        own = best.labels_ == leaf
+        mean = np.average(X[own], axis=0, weights=weights[own])
+        cost += weights[own] @ ((X[own] - mean) ** 2).sum(axis=1)
+    assert best.value_ == pytest.approx(cost)
+    assert best.bound_ <= best.value_ + 1e-9
+    for other in (SpexClique(n_leaves=3), EMN(3), CART(n_leaves=3)):
+        leaves = other.fit(X, labels, sample_weight=weights).labels_
+        means = [np.average(X[leaves == i], axis=0, weights=weights[leaves == i]) for i in range(3)]
+        served = weights @ ((X - np.array(means)[leaves]) ** 2).sum(axis=1)
+        assert best.value_ <= served + 1e-9
+
+
+def test_cost_of_columns_of_other_kinds():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"size": random.normal(size=60), "color": random.choice(["red", "blue"], 60)}
+    )
+    frame.loc[:5, "size"] = np.nan
+    labels = (frame["color"] == "red").to_numpy() + 2 * (frame["size"].fillna(0) > 0).to_numpy()
+    best = BestTree(goal="cost", n_leaves=4).fit(frame, labels)
+    assert best.n_leaves_ == 4
+    assert 0 <= best.bound_ <= best.value_
+
+
+def test_the_value_is_that_of_the_tree_after_rounding_and_refinement():
+    X, labels = of_wine(5)
+    best = BestTree(round_to=0.05).fit(X, labels)
+    assert best.rounding_
+    right = (best.predict_reference(X) == labels).mean()
+    assert best.value_ == pytest.approx(right)
+    assert best.outline()["goal"]["text"].startswith(f"{round(right * len(X))} of 178 rows right")
+    refined = BestTree(goal="conductance", refine="fidelity", keep_clusters=False).fit(X, labels)
+    assert refined.value_ == pytest.approx(refined.objective_)

@@ -42,6 +42,7 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
             max_depth=4,
             keep_clusters=keep,
             amounts=weights,
+            points=X if goal == "cost" else None,
         )
         if tree.depth > 4:
             pytest.skip("the random tree is too deep")

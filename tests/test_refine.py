@@ -10,8 +10,10 @@ from loose_trees import random_tree, same_cuts, table
 from spexplain.engines import NumpyEngine
 from spexplain.graphs import CenterCosts, CliqueGraph, SparseGraph, StarGraph, knn_graph
 from spexplain.grow import grow
+from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.objectives import emn, exkmc, gini_cart, spex
 from spexplain.refine import binned_rows, local, refine, revalued
+from spexplain.refine.scores import GOALS, LeafScore
 from spexplain.tree import LEAF
 
 
@@ -68,6 +70,54 @@ def test_objective_equals_brute_force(seed, kind):
     wanted = oracle.refined(tree, X, score)
     assert score(found) == pytest.approx(score(wanted))
     assert found.value[found.leaves].sum() == pytest.approx(-score(found))
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_cost_equals_brute_force(seed, min_samples_leaf):
+    X, labels = table(seed)
+    tree = random_tree(X, seed, n_leaves=2 + seed % 4, min_samples_leaf=min_samples_leaf)
+    known = labels >= 0
+
+    def saved(each):
+        leaves, cost = each.apply(X), 0.0
+        for leaf in np.unique(leaves[known]):
+            points = X[known & (leaves == leaf)]
+            cost += ((points - points.mean(axis=0)) ** 2).sum()
+        return -round(cost, 8)
+
+    options = {"passes": None, "min_samples_leaf": min_samples_leaf}
+    objective = spex(CliqueGraph.from_labels(labels))
+    found = refine(tree, X, objective, goal="cost", labels=labels, **options)
+    wanted = oracle.refined(tree, X, saved, **options)
+    assert saved(found) == pytest.approx(saved(wanted), abs=1e-6)
+    assert saved(found) >= saved(tree)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_no_goal_gets_worse(goal, is_weighted):
+    for seed in range(4):
+        X, labels = table(seed)
+        tree = random_tree(X, seed, n_leaves=4)
+        weights = np.random.default_rng(seed).integers(1, 4, len(X)) if is_weighted else None
+        score = LeafScore.of(goal, labels, weights, X)
+        if goal == "agreement":
+            score = score.at_index(0.5, RandIndex.of(labels, weights))
+        objective = spex(CliqueGraph.from_labels(labels))
+        found = refine(tree, X, objective, goal=goal, labels=labels, sample_weight=weights)
+        before, after = (
+            score.of_table(score.table(each.apply(X), 4)).sum() for each in (tree, found)
+        )
+        assert found.n_leaves == 4
+        if goal == "agreement":
+            before, after = (
+                RandIndex.of(labels, weights).of_table(
+                    leaf_table(each.apply(X), labels, 4, weights)
+                )
+                for each in (tree, found)
+            )
+        assert after >= before - 1e-9
 
 
 @given(seed=st.integers(0, 10_000), n_leaves=st.integers(1, 7), noise=st.booleans())
@@ -193,7 +243,7 @@ def test_misuse_is_refused():
     tree = random_tree(X, 0, 3)
     with pytest.raises(ValueError, match="needs labels"):
         refine(tree, X, objective, goal="agreement")
-    with pytest.raises(ValueError, match='must be "objective" or "agreement"'):
+    with pytest.raises(ValueError, match='must be "objective", "fidelity"'):
         refine(tree, X, objective, goal="beauty")
 
 

@@ -5,6 +5,8 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.tree import DecisionTreeClassifier
 
 import spexplain
 from spexplain.cli import warmup
@@ -16,7 +18,8 @@ def test_all_methods(run, files, iris):
     assert result.exit_code == 0, result.stderr
     document = json.loads(result.stdout)
     assert document["failed"] == []
-    assert {each["method"] for each in document["methods"]} == set(METHODS)
+    assert {each["method"] for each in document["methods"]} == {*METHODS, "sklearn-cart"}
+    assert document["skipped"] == []
     agreements = [each["ari"] for each in document["methods"]]
     assert agreements == sorted(agreements, reverse=True)
     X, y = iris.drop("species"), iris["species"].to_numpy().astype(str)
@@ -29,6 +32,43 @@ def test_all_methods(run, files, iris):
     clique = next(each for each in document["methods"] if each["method"] == "spex-clique")
     # Its objective is the cut that all methods are compared by.
     assert clique["cut"] == pytest.approx(clique["objective"])
+
+
+@pytest.mark.parametrize("leaves", [None, 5])
+def test_scikit_learn_s_own_tree(run, files, iris, leaves):
+    more = () if leaves is None else ("--leaves", leaves)
+    result = run(
+        "compare",
+        files["csv"],
+        "-l",
+        "species",
+        "--methods",
+        "sklearn-cart",
+        *more,
+        "--format",
+        "json",
+    )
+    assert result.exit_code == 0, result.stderr
+    (found,) = json.loads(result.stdout)["methods"]
+    X, y = iris.drop("species").to_numpy(), iris["species"].to_numpy().astype(str)
+    theirs = DecisionTreeClassifier(max_leaf_nodes=leaves or 3, random_state=0).fit(X, y)
+    same = spexplain.metrics.agreement(theirs.apply(X), y)
+    assert found["fidelity"] == pytest.approx(theirs.score(X, y))
+    assert found["balanced"] == pytest.approx(balanced_accuracy_score(y, theirs.predict(X)))
+    assert (found["ari"], found["leaves"]) == (pytest.approx(same.ari), theirs.get_n_leaves())
+    assert found["depth"] == theirs.get_depth()
+
+
+def test_what_takes_minutes_is_left_out(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(2001, 2)).round(2)
+    path = tmp_path / "large.csv"
+    rows = [f"{a},{b},{int(a > 0)}" for a, b in X]
+    path.write_text("\n".join(["a,b,side", *rows]))
+    result = run("compare", path, "-l", "side", "--time-limit", "0.01")
+    assert "Left out, as it takes long for 2,001 rows: kernel-imm; --methods all" in result.stderr
+    assert "kernel-imm" not in result.stdout
+    asked = run("compare", path, "-l", "side", "--methods", "kernel-imm", "--time-limit", "0.01")
+    assert "Left out" not in asked.stderr
 
 
 def test_a_reference_for_all(run, files):

@@ -75,8 +75,8 @@ def test_clusters_that_are_found(run, files, reference):
 
 def test_a_reference_to_compare_with(run, files):
     arguments = ("explain", files["csv"], "--ignore", "species", "-k", 3, "-m", "spex-knn")
-    assert "Agreement" not in run(*arguments).stdout
-    assert "Agreement with the clusters" in run(*arguments, "-r", "kmeans").stdout
+    assert "Against" not in run(*arguments).stdout
+    assert "Against the clusters" in run(*arguments, "-r", "kmeans").stdout
 
 
 def test_json_is_all_there_is_on_stdout(run, files):
@@ -167,7 +167,7 @@ def test_a_file_on_standard_output(run, files, iris):
     result = run("explain", files["csv"], "-l", "species", "-m", "cart", "-o", "-")
     labels = pl.read_csv(result.stdout_bytes)
     assert labels["leaf"].to_list() == fitted(iris).labels_.tolist()
-    assert "Agreement" in result.stderr
+    assert "Against" in result.stderr
     quiet = run("explain", files["csv"], "-l", "species", "-m", "cart", "--json", "-", "-q")
     assert quiet.stdout == export.to_json(fitted(iris).explanation_)
     assert quiet.stderr == ""

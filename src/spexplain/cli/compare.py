@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from spexplain.cli.columns import InputTable
     from spexplain.cli.terminal import Terminal
+    from spexplain.explanation import Explanation
     from spexplain.facts import Summary
 
 Methods = Annotated[
@@ -35,7 +36,7 @@ Methods = Annotated[
         "--methods",
         rich_help_panel="The tree",
         metavar="A,B,...",
-        help="Methods to compare, by default all.",
+        help="Methods to compare, or all; by default those that do not take minutes.",
     ),
 ]
 TimeLimit = Annotated[
@@ -48,6 +49,16 @@ TimeLimit = Annotated[
         help="A method that takes longer is given up.",
     ),
 ]
+
+
+SKLEARN: Final = "sklearn-cart"  # scikit-learn's DecisionTreeClassifier, to compare with
+# Rows above which methods take minutes; they are left out unless they are asked for.
+_MOST_ROWS: dict[str, int] = {
+    "kernel-imm": 2_000,  # quadratic
+    "spex-knn": 100_000,  # neighbours of every row
+    "spex-graph": 100_000,
+    "non-uniform-cut": 100_000,
+}
 
 
 class _TimeOutError(Exception):
@@ -68,9 +79,10 @@ def compare(
 ) -> None:
     """Compare all methods on one clustering of a table.
 
-    ARI: agreement of leaves and clusters, 1 is best. Fidelity: share of rows that carry their
-    leaf's commonest label. Price: k-means cost of the leaves over that of the clusters. Cut: how
-    much of the clusters the leaves cut apart, the sum of conductances that SpEx minimises.
+    ARI: agreement of leaves and clusters, 1 is best. Fidelity: share of rows whose leaf stands for
+    their cluster; balanced: the mean of that share over the clusters. Price: k-means cost of the
+    leaves over that of the clusters. Cut: how much of the clusters the leaves cut apart, the sum of
+    conductances that SpEx minimises. sklearn-cart is scikit-learn's own tree.
     """
     from spexplain.cli import fitting
     from spexplain.cli.columns import read_table
@@ -79,11 +91,21 @@ def compare(
 
     fitting.check_clustering(clustering)
     fitting.n_leaves_of(tree)
-    names = _chosen(methods)
+    chosen = _chosen(methods)
     terminal = Terminal(quiet=messages.quiet, is_taken=format == "json")
     with opened(data, reading) as file:
         table = _in_one_block(read_table(file, columns, clustering, terminal))
     table, seconds = _with_labels(table, clustering, tree, terminal)
+    n_rows = len(table.X)
+    skipped = [each for each in chosen if n_rows > _MOST_ROWS.get(each, n_rows)]
+    if methods is not None:
+        skipped = []
+    if skipped:
+        terminal.note(
+            f"Left out, as {'they take' if len(skipped) > 1 else 'it takes'} long for {n_rows:,} rows: "
+            f"{', '.join(skipped)}; --methods all includes every method."
+        )
+    names = [each for each in chosen if each not in skipped]
     measured = []
     with terminal.bar("Comparing", len(names)) as advance:
         for name in names:
@@ -93,7 +115,12 @@ def compare(
     records = [each for each in measured if "reason" not in each]
     records.sort(key=lambda each: (-each["ari"], each["price"] or 0.0, each["leaves"]))
     if format == "json":
-        found = {"reference_seconds": seconds, "methods": records, "failed": failures}
+        found = {
+            "reference_seconds": seconds,
+            "methods": records,
+            "failed": failures,
+            "skipped": skipped,
+        }
         write_json(_head(data, table, terminal) | found)
     else:
         _show(records, failures, data_title(data), table, terminal)
@@ -122,9 +149,9 @@ def _head(data: str, table: "InputTable", terminal: "Terminal") -> dict[str, Any
     }
 
 
-def _chosen(methods: str | None) -> list[MethodName]:
-    known: tuple[MethodName, ...] = get_args(MethodName)
-    if methods is None:
+def _chosen(methods: str | None) -> list[str]:
+    known: tuple[str, ...] = (*get_args(MethodName), SKLEARN)
+    if methods is None or methods.strip() == "all":
         return list(known)
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
@@ -159,7 +186,7 @@ def _with_labels(
 
 
 def _measured(
-    name: MethodName,
+    name: str,
     table: "InputTable",
     clustering: ClusteringOptions,
     tree: TreeOptions,
@@ -168,14 +195,20 @@ def _measured(
     """Return the measures of one method, or the reason why there are none."""
     import warnings
 
-    from spexplain.cli.fitting import estimator_of, given_weights
+    from spexplain.cli.fitting import METHODS, estimator_of, given_weights
 
-    estimator = estimator_of(name, table, clustering, tree)
     start = time.perf_counter()
     try:
         with _limited(time_limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            estimator.fit(table.X, table.labels, **given_weights(table))
+            if name == SKLEARN:
+                explanation = _sklearn_tree(table, tree)
+            else:
+                method = next(each for each in METHODS if each == name)
+                estimator = estimator_of(method, table, clustering, tree)
+                start = time.perf_counter()
+                estimator.fit(table.X, table.labels, **given_weights(table))
+                explanation = estimator.explanation_
     except _TimeOutError:
         return {"method": name, "reason": f"took longer than {time_limit:g} s and was given up."}
     except (
@@ -187,17 +220,65 @@ def _measured(
         NotImplementedError,
     ) as error:
         return {"method": name, "reason": one_line(str(error) or type(error).__name__)}
-    return {"method": name, **_measures(estimator, time.perf_counter() - start)}
+    return {"method": name, **_measures(explanation, time.perf_counter() - start)}
 
 
-def _measures(estimator: Any, seconds: float) -> dict[str, Any]:
+def _sklearn_tree(table: "InputTable", options: TreeOptions) -> "Explanation":
+    """Return scikit-learn's tree of as many leaves, on numbers: categories as 0 and 1, means for missing values."""
+    import numpy as np
+    from sklearn.tree import DecisionTreeClassifier
+
+    from spexplain import CART
+    from spexplain.cli.fitting import n_leaves_of
+    from spexplain.explanation import Explanation
+    from spexplain.records import Cut
+    from spexplain.table.host import HostTable
+    from spexplain.table.read import read_table
+    from spexplain.tree import Tree
+
+    given = table.X if table.features is None else table.X.select(table.features)
+    points = read_table(given, CART(missing=table.missing)).as_points()
+    # It compares in single precision.
+    points = HostTable(points.values.astype(np.float32).astype(np.float64))
+    reference = points.reference(table.labels, table.noise)
+    wanted = n_leaves_of(options)
+    weights = np.ones(len(given)) if table.weights is None else np.asarray(table.weights)
+    grown = DecisionTreeClassifier(
+        max_leaf_nodes=max(reference.n_clusters if wanted in (None, "auto") else wanted, 2),
+        max_depth=options.max_depth,
+        min_samples_leaf=options.min_samples_leaf,
+        random_state=options.seed,
+    )
+    known = reference.codes >= 0
+    theirs = grown.fit(
+        points.values[known], reference.codes[known], sample_weight=weights[known]
+    ).tree_
+    splits, waiting, young = [], [(0, 0)], 1
+    for node, ours in waiting:
+        if theirs.feature[node] < 0:
+            continue
+        cut = Cut(int(theirs.feature[node]), float(theirs.threshold[node]), np.nan, np.nan)
+        splits.append((ours, cut, (0, 0), (np.nan, np.nan)))
+        waiting += [(theirs.children_left[node], young), (theirs.children_right[node], young + 1)]
+        young += 2
+    tree = Tree.root(n_features=points.shape[1], size=len(points)).grown(splits)
+    given_weights = None if table.weights is None else points.weights(table.weights)
+    if given_weights is not None:
+        reference = reference.weighed(given_weights)
+    return Explanation.of(tree, points, reference, weights=given_weights)
+
+
+def _measures(explanation: "Explanation", seconds: float) -> dict[str, Any]:
     """Return what is compared."""
-    summary = estimator.outline()
+    from spexplain.facts import summarize
+
+    summary = summarize(explanation)
     agreement = summary["agreement"] or {"ari": 0.0, "ami": 0.0, "purity": 0.0}
     return {
         "ari": agreement["ari"],
         "ami": agreement["ami"],
         "fidelity": summary["fidelity"],
+        "balanced": summary["balanced"],
         "price": summary["price"],
         "leaves": summary["n_leaves"],
         "depth": summary["depth"],
@@ -273,6 +354,7 @@ def _table_of(records: list[dict[str, Any]]) -> "Table":
     columns = {
         "ari": ("ARI", "{:.3f}", max),
         "fidelity": ("fidelity", "{:.1%}", max),
+        "balanced": ("balanced", "{:.1%}", max),
         "price": ("price", "{:.3f}", min),
         "leaves": ("leaves", "{}", min),
         "depth": ("depth", "{}", min),

@@ -217,6 +217,7 @@ def _show(
     from spexplain.cli.terminal import (
         agreement_line,
         data_title,
+        goal_line,
         headline,
         rules_table,
         tree_lines,
@@ -226,6 +227,9 @@ def _show(
     width = terminal.out.width
     terminal.show(headline(summary, data_title(data)))
     terminal.show(*verdict_lines(summary, width), wrap=True)
+    goal = goal_line(summary)
+    if goal is not None:
+        terminal.show(goal, wrap=True)
     terminal.show("")
     terminal.show(*tree_lines(summary, width), "")
     terminal.show(rules_table(summary, width))

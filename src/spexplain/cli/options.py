@@ -248,12 +248,12 @@ class TreeOptions:
         ),
     ] = 1
     goal: Annotated[
-        Literal["fidelity", "balanced", "agreement", "conductance"],
+        Literal["fidelity", "balanced", "agreement", "cost", "conductance"],
         _tree(
             "--goal",
             show_default=True,
-            help="What --method best maximises: rows right, mean recall of the clusters, adjusted Rand index, or "
-            "SpEx's own objective.",
+            help="What --method best is best in: rows right, mean recall of the clusters, adjusted Rand index, "
+            "k-means cost of the leaves, or SpEx's own objective.",
         ),
     ] = "fidelity"
     keep_clusters: Annotated[
@@ -265,8 +265,8 @@ class TreeOptions:
         ),
     ] = True
     refine: Annotated[
-        Literal["objective", "agreement"] | None,
-        _tree("--refine", help="Re-optimise the cuts of the grown tree."),
+        Literal["objective", "fidelity", "balanced", "agreement", "cost", "conductance"] | None,
+        _tree("--refine", help="Re-optimise the cuts of the grown tree, for its method or a goal."),
     ] = None
     round_to: Annotated[
         float | None,

@@ -206,6 +206,14 @@ def verdict_lines(summary: "Summary", width: int) -> Iterator[Text]:
             yield Text(line, style="dim" if number else styles[verdict["level"]])
 
 
+def goal_line(summary: "Summary") -> Text | None:
+    """Return what the tree was searched for: value and bound."""
+    goal = summary["goal"]
+    return (
+        None if goal is None else Text("Goal: ", style="dim").append(goal["text"], style="not dim")
+    )
+
+
 def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
     """Give the tree, one line a node, without recursion: paths may be long."""
     from spexplain.facts.schema import columns_of
@@ -396,10 +404,12 @@ def agreement_line(summary: "Summary", with_what: str) -> Text | None:
     found = summary["agreement"]
     if found is None:
         return None
-    line = Text("Agreement").append(f" with {clipped(with_what, 24)}: ", style="dim")
-    line.append(f"ARI {found['ari']:.3f}", style="bold").append(f" · AMI {found['ami']:.3f}")
+    line = Text("Against").append(f" {clipped(with_what, 24)}: ", style="dim")
+    line.append(f"ARI {found['ari']:.3f}", style="bold")
     if summary["fidelity"] is not None:
         line.append(f" · fidelity {percent(summary['fidelity'])}")
+    if summary["balanced"] is not None:
+        line.append(f" · balanced {percent(summary['balanced'])}")
     if summary["price"] is not None:
         line.append(f" · cost ratio {summary['price']:.3g}")
     return line

@@ -33,7 +33,7 @@ from spexplain.exceptions import (
 )
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
-from spexplain.explanation.path import AUTO_LEAVES_PER_CLUSTER, plateau
+from spexplain.explanation.path import AUTO_GAIN, AUTO_LEAVES_PER_CLUSTER, plateau
 from spexplain.facts.schema import StabilityFacts, ValidationFacts
 from spexplain.facts.segments import Clusters
 from spexplain.facts.verdict import Alternative
@@ -42,6 +42,7 @@ from spexplain.grow import grow
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective, with_extra
 from spexplain.references.named import cluster, takes_entries
+from spexplain.refine.scores import AIMS, AimName
 from spexplain.show.html import html_repr
 from spexplain.table.base import Table
 from spexplain.table.host import HostTable
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
 
 _MORE_LEAVES = 2  # that a verdict tries
 _QUICK = 300_000  # rows × columns × leaves up to which it does
+# Values of a table up to which a tree is grown on to see what clusters without a leaf need.
+_GROWN_ON = 4_000_000
 
 
 class Shared(TypedDict, total=False):
@@ -70,7 +73,7 @@ class Shared(TypedDict, total=False):
     cluster_weight: Any
     missing: Literal["allow", "error"]
     round_to: float | None
-    refine: Literal["objective", "agreement"] | None
+    refine: AimName | None
     refine_passes: int | None
     engine: EngineName | Engine
     n_jobs: int | None
@@ -115,9 +118,9 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -195,7 +198,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         cluster_weight: Any = None,
         missing: Literal["allow", "error"] = "allow",
         round_to: float | None = None,
-        refine: Literal["objective", "agreement"] | None = None,
+        refine: AimName | None = None,
         refine_passes: int | None = None,
         engine: EngineName | Engine = "auto",
         n_jobs: int | None = None,
@@ -361,7 +364,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         grown_as = SearchedTree(tree, views)
         final = grown = explained(grown_as)
         if self.n_leaves == "auto":
-            n_leaves = plateau(grown.path)
+            n_leaves = self._auto_leaves(grown)
+            self._warn_of_few_leaves(n_leaves, reference)
         if n_leaves < tree.n_leaves:
             tree, final = tree.truncate(n_leaves), grown.truncate(n_leaves)
             grown_as = SearchedTree(tree, views)
@@ -412,7 +416,19 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         The explanation's tests lie in the same gaps between rows as those of the searched tree, but a
         centre between two rows may be on another side of them.
         """
-        return majority_codes(explanation.node_counts)
+        counts = explanation.node_counts
+        if self._stands_for_shares:
+            return majority_codes(counts / np.where(counts[0] > 0, counts[0], 1))
+        return majority_codes(counts)
+
+    @property
+    def _stands_for_shares(self) -> bool:
+        """Whether leaves stand for the cluster of which they have the largest share, not for their commonest."""
+        return self.refine == "balanced"
+
+    def _auto_leaves(self, grown: Explanation) -> int:
+        """Return how many leaves ``n_leaves="auto"`` takes of those that were grown."""
+        return plateau(grown.path)
 
     def _check_caller(self) -> None:
         metric = comparing_metric()
@@ -447,18 +463,22 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         """Return the tree with its cuts re-optimised."""
         from spexplain.refine import refine
 
-        reference = searched.reference
-        if self.refine == "agreement" and reference is None:
+        reference, points = searched.reference, None
+        assert self.refine is not None
+        if self.refine not in ("objective", "cost") and reference is None:
             raise ValueError(
-                'refine="agreement" needs a clustering to agree with; pass its labels to fit as y.'
+                f'refine="{self.refine}" needs a clustering to compare with; pass its labels to fit as y.'
             )
+        if self.refine == "cost":
+            points = searched.table.as_points().to_host('refine="cost"', "take another goal")
         return refine(
             tree,
             X,
             objective,
-            goal="agreement" if self.refine == "agreement" else "objective",
+            goal=self.refine,
             labels=None if reference is None else reference.codes,
             sample_weight=row_mass(reference, searched.weights),
+            points=points,
             passes=self.refine_passes,
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
@@ -659,6 +679,16 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                 LeafCountWarning,
             )
 
+    def _warn_of_few_leaves(self, n_leaves: int, reference: Reference | None) -> None:
+        """Say why "auto" takes fewer leaves than there are clusters."""
+        if reference is not None and self._needs_reference and n_leaves < reference.n_clusters:
+            found = "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
+            warn_caller(
+                f'n_leaves="auto" takes {found} for {reference.n_clusters} clusters, as each further leaf adds less '
+                f"than {AUTO_GAIN:.0%}; n_leaves=None gives every cluster one.",
+                LeafCountWarning,
+            )
+
     def _check_parameters(self) -> None:
         """Refuse parameters out of range in one sentence."""
         for name in ("n_clusters", "min_samples_leaf"):
@@ -673,7 +703,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             check_number("round_to", self.round_to)
         check_cluster_weight(self.cluster_weight)
         if self.refine is not None:
-            check_choice("refine", self.refine, ("objective", "agreement"))
+            check_choice("refine", self.refine, AIMS)
 
     def _reference(self, table: Table, y: Any, **given: Any) -> Reference | None:
         """Return the clustering to explain, or to compare with, or None."""
@@ -728,6 +758,61 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         if reference is not None and self._needs_reference:
             return per_cluster * reference.n_clusters
         return per_cluster * int(self.n_clusters)
+
+    def _leaves_for_all(self) -> int | None:
+        """Return with how many leaves this method gives every cluster one, where some have none.
+
+        The tree is grown on, at most to three leaves a cluster, when somebody asks. That is left out in large
+        tables, and for values that are not in memory.
+        """
+        explanation = self._fitted()
+        if explanation.needed_leaves is not None or not explanation.unexplained:
+            return explanation.needed_leaves
+        known: tuple[Explanation, int | None] | None = vars(self).get("_grown_on")
+        if known is None or known[0] is not explanation:
+            known = self._grown_on = explanation, self._grow_on(explanation)
+        return known[1]
+
+    def _grow_on(self, explanation: Explanation) -> int | None:
+        """Return the leaves of the first larger tree in which every cluster has one."""
+        training = explanation.training
+        table = None if training is None else training.table
+        if training is None or not isinstance(table, HostTable) or training.objective is None:
+            return None
+        if table.values.size > _GROWN_ON or training.columns is None or explanation.classes is None:
+            return None
+        n_leaves, n_clusters = explanation.tree.n_leaves, len(explanation.classes)
+        most = max(AUTO_LEAVES_PER_CLUSTER * n_clusters, 2 * n_leaves)
+        searched = self._rows_searched = self._rows_to_search(
+            table, training.reference, training.weights
+        )
+        views = self._views = self._search_columns(searched, training.columns)
+        objective = training.objective
+        try:
+            grown = self._grow(views.matrix, on_views(objective, views), most)
+            told = self._retold(SearchedTree(grown, views), explanation)
+            for size in range(n_leaves + 1, grown.n_leaves + 1):
+                found = told.truncate(size)
+                if self.refine is not None and not found.unexplained:
+                    wider, tree = views.with_sets(grown.truncate(size))
+                    tree = self._refined(tree, wider.matrix, on_views(objective, wider), searched)
+                    found = self._retold(SearchedTree(tree, wider), explanation)
+                if not found.unexplained:
+                    return size
+        finally:
+            for held in ("_rows_searched", "_views"):
+                self.__dict__.pop(held, None)
+        return None
+
+    def _retold(self, seen: SearchedTree, explanation: Explanation) -> Explanation:
+        """Return what another tree does to the training rows of an explanation."""
+        training = explanation.training
+        assert training is not None
+        assert training.table is not None
+        found = Explanation.of(
+            seen.to_columns(), training.table, training.reference, weights=training.weights
+        )
+        return found.with_codes(self._node_codes(found, seen))
 
     def _stage(self, name: str) -> AbstractContextManager[None]:
         """Time a part of the fit, and say so if asked to."""

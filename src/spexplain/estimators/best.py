@@ -16,26 +16,35 @@ from spexplain.estimators.spex import clique_graph
 from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
 from spexplain.exceptions import LostClusterWarning, warn_caller
 from spexplain.explanation import Explanation
-from spexplain.explanation.explanation import majority_codes
+from spexplain.explanation.path import AUTO_GAIN, plateau_at
 from spexplain.facts.certificates import Certificate
+from spexplain.facts.goal import GoalRecord, SizeStep
 from spexplain.facts.text import lost_text
-from spexplain.messages import counted, one_line
+from spexplain.messages import one_line
 from spexplain.metrics.agreement import RandIndex, leaf_table, whole_counts
 from spexplain.objectives import Objective, spex
 from spexplain.refine import revalued
 from spexplain.refine.best_tree import (
     START_NAMES,
     Improver,
-    cliques,
     grown_by_agreement,
     started,
 )
+from spexplain.refine.goals import cliques
 from spexplain.refine.routes import in_order_of_gain, without
 from spexplain.refine.rows import SortedRows, sorted_table
-from spexplain.refine.scores import GOALS, LARGEST, GoalName, LeafScore
+from spexplain.refine.scores import (
+    GOALS,
+    LARGEST,
+    LOW_GOALS,
+    OWN_MEANS,
+    CostScore,
+    GoalName,
+    LeafScore,
+)
 from spexplain.refine.solver import Budget
 from spexplain.table.reference import Reference
-from spexplain.table.views import SearchedTree, written_out
+from spexplain.table.views import written_out
 from spexplain.tree import Tree
 
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
@@ -46,6 +55,8 @@ _PASSES = 2
 # Visits of sorted places that exact solutions may take where no time is given: about a second.
 _WORK = 1e8
 _EXACT_LEAVES = 4  # of trees that are solved before anything else is tried
+_PATIENCE = 4  # sizes that add little, after which no larger one is searched
+_MOST_SIZES = 12  # that n_leaves="auto" searches
 _PROVED_LEAVES = 8  # of trees that are solved as a whole
 
 
@@ -72,6 +83,33 @@ class _Candidate(NamedTuple):
     seconds: float
 
 
+class _Rows(NamedTuple):
+    """The rows of a search."""
+
+    X: Matrix  # the columns that are searched
+    labels: Ints
+    amounts: Ints | None  # how many rows each counts for
+    points: Matrix | None  # where they lie, for the goal "cost"
+
+    def take(self, rows: Ints) -> "_Rows":
+        """Return some rows; clusters that are missing among them are left out of the numbering."""
+        numbers = np.unique(self.labels[rows], return_inverse=True)[1]
+        amounts = None if self.amounts is None else self.amounts[rows]
+        return _Rows(
+            self.X[rows], numbers, amounts, None if self.points is None else self.points[rows]
+        )
+
+    def score(self, goal: GoalName) -> LeafScore:
+        """Return the score of a goal."""
+        return LeafScore.of(goal, self.labels, self.amounts, self.points)
+
+    def n_kept(self, leaves: Ints, goal: GoalName) -> int:
+        """Return how many clusters some leaf stands for."""
+        score = self.score("balanced" if goal == "balanced" else "fidelity")
+        table = score.table(leaves, int(leaves.max()) + 1)
+        return len(np.unique(score.labels(table)[table.max(axis=1) > 0]))
+
+
 class BestTree(Explainer):
     """Explain a reference clustering with the best tree of a given size that can be found.
 
@@ -87,11 +125,11 @@ class BestTree(Explainer):
         Clusters to look for when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
-    goal : {"fidelity", "balanced", "agreement", "conductance"}, default="fidelity"
+    goal : {"fidelity", "balanced", "agreement", "cost", "conductance"}, default="fidelity"
         What the tree maximises: rows in leaves that stand for their cluster; the mean over the clusters
-        of the share of their rows in such leaves; the adjusted Rand index of leaves and clusters; or,
-        with its sign changed, the sum of the leaves' conductances in the graph of the clusters' cliques,
-        which SpEx lowers.
+        of the share of their rows in such leaves; or the adjusted Rand index of leaves and clusters. Or
+        minimises: the k-means cost, every leaf served by its own mean; or the sum of the leaves'
+        conductances in the graph of the clusters' cliques, which SpEx lowers.
     keep_clusters : bool, default=True
         Prefer trees in which every cluster is what some leaf stands for, where there are as many leaves
         as clusters. Clusters without a leaf are named by a `LostClusterWarning` and `unexplained_clusters_`.
@@ -113,9 +151,9 @@ class BestTree(Explainer):
         all rows; None searches on all rows whatever their number. `starts_` speaks of the search.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
-        which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
-        sharpest bend of the objective.
+        left. "auto" searches trees of up to three per cluster (see `curve_`) and takes the smallest to
+        which further leaves add less than 1 % each of what `goal` measures; where every cluster should
+        have a leaf, it has at least as many leaves as clusters.
     max_depth : int, optional
         Most tests on the way to a leaf.
     min_samples_leaf : int, default=1
@@ -138,9 +176,9 @@ class BestTree(Explainer):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -158,11 +196,14 @@ class BestTree(Explainer):
         Start, leaves, value when grown, refined and in the end, objective, seconds.
     value_ : float
         What the goal measures: the share of rows right, the mean recall of the clusters, the adjusted
-        Rand index, or the sum of conductances, the only one that is low in good trees.
+        Rand index; or the cost, or the sum of conductances, which are low in good trees.
     bound_ : float
         The best value that any tree of this size can have, as far as that is proved.
     optimal_ : bool
         Whether no tree of this size is better, whether or not its clusters all have leaves.
+    curve_ : list of SizeStep
+        With ``n_leaves="auto"``, the best trees found of all sizes that were searched: leaves, value,
+        bound, whether it is optimal, and clusters without a leaf.
     explanation_ : Explanation
         The record that all methods read.
     tree_ : Tree
@@ -246,12 +287,9 @@ class BestTree(Explainer):
         assert reference is not None
         return spex(clique_graph(reference, weights))
 
-    def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
-        """Return the cluster that each node stands for: where recall counts, that with the largest share in it."""
-        counts = explanation.node_counts
-        if self.goal != "balanced":
-            return super()._node_codes(explanation, searched)
-        return majority_codes(counts / np.where(counts[0] > 0, counts[0], 1))
+    @property
+    def _stands_for_shares(self) -> bool:
+        return self.goal == "balanced" or super()._stands_for_shares
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         X = written_out(X)
@@ -262,65 +300,126 @@ class BestTree(Explainer):
         amounts = None if mass is None else whole_counts(np.where(labels < 0, 1.0, mass))
         if amounts is not None and np.all(amounts == 1):  # the weights of noise do not count
             amounts = None
-        seconds = np.inf if self.time_budget is None else self.time_budget
-        self._deadline = time.perf_counter() + seconds
-        if self.max_rows is not None and len(X) > self.max_rows:
-            tree = self._grow_from_sample(X, labels, amounts, n_leaves, self.max_rows)
+        points = None
+        if self.goal == "cost":
+            points = self._rows_searched.table.as_points().to_host(
+                'goal="cost"', "take another goal"
+            )
+        rows = self._given_rows = _Rows(X, labels, amounts, points)
+        self.__dict__.pop("curve_", None)
+        begin = time.perf_counter()
+        self._deadline, self._work = begin + (self.time_budget or np.inf), _WORK
+        if self.n_leaves == "auto":
+            tree = self._of_best_size(rows, reference.n_clusters, n_leaves)
         else:
-            tree = self._search(X, labels, amounts, n_leaves)
-        score = None if self.goal == "agreement" else LeafScore.of(self.goal, labels, amounts)
-        ordered = in_order_of_gain(tree, X, labels, amounts, score)
-        self._set_value(X, labels, amounts, ordered)
-        return revalued(ordered, X, objective)
+            tree = self._of_size(rows, n_leaves)
+        return revalued(tree, X, objective)
 
-    def _ground(self, orders: SortedRows, labels: Ints, amounts: Ints | None) -> Improver:
-        work = _WORK if self.time_budget is None else np.inf
+    def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
+        """Return the best tree of a size, and set what is known about it; `smaller` is a tree to start from."""
+        if self.max_rows is not None and len(rows.X) > self.max_rows:
+            tree = self._grow_from_sample(rows, n_leaves, self.max_rows, smaller)
+        else:
+            tree = self._search(rows, n_leaves, smaller)
+        score = None if self.goal == "agreement" else rows.score(self.goal)
+        ordered = in_order_of_gain(tree, rows.X, rows.labels, rows.amounts, score)
+        self._set_value(rows, ordered.apply(rows.X), ordered.n_leaves)
+        return ordered
+
+    def _of_best_size(self, rows: "_Rows", n_clusters: int, most: int) -> Tree:
+        """Search trees of some sizes, set the curve, and return the tree after which leaves add little."""
+        first = n_clusters if self.keep_clusters else 2
+        most = max(most, first)
+        sizes = np.unique(np.geomspace(first, most, _MOST_SIZES).round().astype(np.int64)).tolist()
+        if most - first < _MOST_SIZES:
+            sizes = list(range(first, most + 1))
+        end, curve, found = self._deadline, list[SizeStep](), list[tuple[Tree, float]]()
+        self._work = _WORK / len(sizes)
+        for number, size in enumerate(sizes):
+            now = time.perf_counter()
+            if found and (now > end or found[-1][0].n_leaves < sizes[number - 1]):
+                break  # no time, or no valid cut, is left
+            if number - _plateau(found) >= _PATIENCE or (found and found[-1][1] > 1 - AUTO_GAIN):
+                break  # enough leaves have added little
+            # The size that is taken is searched again, so it has a share as well.
+            self._deadline = now + (end - now) / (len(sizes) - number + 1)
+            tree = self._of_size(rows, size, found[-1][0] if found else None)
+            leaves = tree.apply(rows.X)
+            found.append((tree, self._worth(rows, leaves, tree.n_leaves)))
+            n_lost = n_clusters - rows.n_kept(leaves, self.goal)
+            step = SizeStep(tree.n_leaves, self.value_, self.bound_, self.optimal_, n_lost)
+            curve.append(step)
+        at = _plateau(found)
+        if self.keep_clusters:
+            fewest = min(step.n_lost for step in curve[at:])
+            at = next(n for n in range(at, len(curve)) if curve[n].n_lost == fewest)
+        self._deadline, self._work = end, _WORK
+        tree = self._of_size(rows, curve[at].n_leaves, found[at][0])
+        curve[at] = curve[at]._replace(value=self.value_, bound=self.bound_, optimal=self.optimal_)
+        self.curve_ = curve
+        return tree
+
+    def _auto_leaves(self, grown: Explanation) -> int:
+        return grown.tree.n_leaves
+
+    def _worth(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> float:
+        """Return a share that more leaves raise, by which sizes are compared."""
+        if self.goal not in LOW_GOALS:
+            return self.value_
+        # Conductances grow with every leaf: rows right decide. Of the cost, what the tree saves.
+        score = rows.score("cost" if self.goal == "cost" else "fidelity")
+        total = score.square if isinstance(score, CostScore) else score.totals.sum()
+        return float(score.of_table(score.table(leaves, n_leaves)).sum() / (total or 1.0))
+
+    def _ground(self, orders: SortedRows, rows: "_Rows") -> Improver:
+        work = self._work if self.time_budget is None else np.inf
         return Improver(
             orders,
-            labels,
+            rows.labels,
             goal=self.goal,
             min_samples_leaf=self.min_samples_leaf,
             max_depth=self.max_depth,
-            amounts=amounts,
+            amounts=rows.amounts,
             keep_clusters=self.keep_clusters,
             budget=Budget(work, self._deadline),
+            points=rows.points,
         )
 
     def _grow_from_sample(
-        self, X: Matrix, labels: Ints, amounts: Ints | None, n_leaves: int, n_rows: int
+        self, given: "_Rows", n_leaves: int, n_rows: int, smaller: Tree | None
     ) -> Tree:
         """Search on evenly spaced rows, then refine what was found on all rows."""
-        clustered = np.flatnonzero(labels >= 0)
+        clustered = np.flatnonzero(given.labels >= 0)
         rows = clustered[np.linspace(0, len(clustered) - 1, n_rows).astype(np.int64)]
-        # Rare clusters may be missing in the sample: number those that are there.
-        numbers = np.unique(labels[rows], return_inverse=True)[1]
-        own = None if amounts is None else amounts[rows]
-        tree = self._search(X[rows], numbers, own, n_leaves)
-        with self._stage("all rows"), sorted_table(X, None, self.n_jobs) as orders:
-            ground = self._ground(orders, labels, amounts)
+        tree = self._search(given.take(rows), n_leaves, smaller)
+        with self._stage("all rows"), sorted_table(given.X, None, self.n_jobs) as orders:
+            ground = self._ground(orders, given)
             if tree.n_leaves < n_leaves:
                 tree = grown_by_agreement(ground, n_leaves, tree)
             tree, _ = ground.refined(tree, self.refine_passes)
         self._bound = np.inf  # what is proved of some rows says nothing about all
         return tree
 
-    def _search(self, X: Matrix, labels: Ints, amounts: Ints | None, n_leaves: int) -> Tree:
+    def _search(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree found from all starts."""
+        X = rows.X
         with sorted_table(X, None, self.n_jobs) as orders:
-            ground = self._ground(orders, labels, amounts)
-            candidates, tree = self._candidates(X, ground, n_leaves)
+            ground = self._ground(orders, rows)
+            candidates, tree = self._candidates(X, ground, n_leaves, smaller)
             self._n_for_all = self._leaves_needed(ground, tree)
-            objective = spex(cliques(labels, amounts))
+            objective = spex(cliques(rows.labels, rows.amounts))
             self.starts_ = [self._record(each, ground, X, objective) for each in candidates]
         return tree
 
     def _candidates(
-        self, X: Matrix, ground: Improver, n_leaves: int
+        self, X: Matrix, ground: Improver, n_leaves: int, smaller: Tree | None
     ) -> tuple[list[_Candidate], Tree]:
         """Return what all starts came to, and the best tree."""
-        names = self._starts(X, n_leaves)
+        names = list(self._starts(X, n_leaves))
+        if smaller is not None:  # in large tables that is start enough
+            names = ["smaller", *names] if X.size * n_leaves <= _SMALL else ["smaller"]
         if self.starts is None and n_leaves <= _EXACT_LEAVES:
-            candidates = list(self._refined_starts(X, ground, n_leaves, names[:1]))
+            candidates = list(self._refined_starts(X, ground, n_leaves, names[:1], smaller))
             tree, value = self._proved(ground, candidates[0].tree, n_leaves)
             if ground.is_best(value, self._bound):
                 return [candidates[0]._replace(tree=tree, value=value)], tree
@@ -328,7 +427,7 @@ class BestTree(Explainer):
             candidates[0] = candidates[0]._replace(tree=tree, value=value)
         else:
             candidates = []
-        candidates += self._refined_starts(X, ground, n_leaves, names)
+        candidates += self._refined_starts(X, ground, n_leaves, names, smaller)
         if self._exchanges_all(X, n_leaves):
             solves = X.size * n_leaves <= _TINY
             candidates = [self._searched(ground, each, solves=solves) for each in candidates]
@@ -348,7 +447,7 @@ class BestTree(Explainer):
 
     def _sketches(self, ground: Improver, best: _Candidate, n_leaves: int) -> Iterator[_Candidate]:
         """Give trees that begin as sketches, as long as these make better trees."""
-        if not _EXACT_LEAVES < n_leaves <= _PROVED_LEAVES:
+        if self.goal == "cost" or not _EXACT_LEAVES < n_leaves <= _PROVED_LEAVES:
             return
         patience = 1 if self.time_budget is None else 3
         number, idle, value = 0, 0, best.value
@@ -372,8 +471,8 @@ class BestTree(Explainer):
         self._bound = np.inf
         if n_leaves > _PROVED_LEAVES or self._is_over() or tree.n_leaves < n_leaves:
             score = ground.score
-            if score.kind == LARGEST:
-                self._bound = score.bound(score.totals, n_leaves)
+            if score.kind in (LARGEST, OWN_MEANS):
+                self._bound = score.bound(score.totals, n_leaves) - score.offset(n_leaves)
             return tree, ground.value(tree)
         with self._stage("proof"):
             tree, value, self._bound = ground.proved(tree, n_leaves)
@@ -385,12 +484,32 @@ class BestTree(Explainer):
             larger = ground.with_all_clusters(tree)
         return None if larger is None or larger.n_leaves == tree.n_leaves else larger.n_leaves
 
-    def _leaves_for_all(self) -> int | None:
-        return vars(self).get("_n_for_all")
+    def _grow_on(self, explanation: Explanation) -> int | None:
+        return None  # what is known, the search has found
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         super()._fit(X, y, **given)
-        lost, classes = self.unexplained_clusters_, self.explanation_.classes
+        explanation, rows = self.explanation_, self._given_rows
+        if self.refine is not None or vars(self).get("rounding_"):  # the tree was changed since
+            kept = self._rows_searched.weights.rows
+            leaves = np.asarray(explanation.labels)
+            self._set_value(
+                rows, leaves if kept is None else leaves[kept], explanation.tree.n_leaves
+            )
+        del self._given_rows
+        # Clusters of other weights have no number of rows.
+        total = float(explanation.node_counts[0].sum()) if self.cluster_weight is None else 0.0
+        goal = GoalRecord(
+            self.goal,
+            self.value_,
+            self.bound_,
+            self.optimal_,
+            total=total,
+            max_depth=self.max_depth,
+            curve=tuple(vars(self).get("curve_", ())),
+        )
+        self._set_explanation(replace(explanation, goal=goal, leaves_for_all=self._n_for_all))
+        lost, classes = self.unexplained_clusters_, explanation.classes
         if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
             named = [one_line(str(label)) for label in lost]
             warn_caller(lost_text(named, self._leaves_for_all()), LostClusterWarning)
@@ -398,51 +517,31 @@ class BestTree(Explainer):
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
         known = super()._certified(explanation, table)
-        if explanation is not self.explanation_:
+        if explanation.goal is None:  # a part of the tree
             return known
-        return replace(known, size_bound=self._bound_text())
+        return replace(known, size_bound=explanation.goal.sentence(explanation.tree.n_leaves))
 
-    def _bound_text(self) -> str:
-        """Return what no tree of this size can exceed, in one sentence."""
-        trees = f"tree of {counted(self.n_leaves_, 'leaf', 'leaves')}"
-        if self.max_depth is not None:
-            trees += f" and depth {self.max_depth}"
-        if self.goal == "fidelity":
-            counts = self.explanation_.node_counts[0]
-            total = float(counts.sum())
-            most, right = (f"{round(share * total):,}" for share in (self.bound_, self.value_))
-            what = f"puts more than {most} of {round(total):,} rows right"
-            reached = f"this one has {right}"
-        else:
-            what = {
-                "balanced": f"has a mean recall of the clusters above {self.bound_:.4f}",
-                "agreement": f"agrees with the clusters by an adjusted Rand index above {self.bound_:.4f}",
-                "conductance": f"has conductances that sum to less than {self.bound_:.4f}",
-            }[self.goal]
-            reached = f"this one has {self.value_:.4f}"
-        return f"No {trees} {what}; {'so this one is the best' if self.optimal_ else reached}."
-
-    def _set_value(self, X: Matrix, labels: Ints, amounts: Ints | None, tree: Tree) -> None:
+    def _set_value(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> None:
         """Set what the goal measures, and what no tree exceeds."""
-        leaves = tree.apply(X)
         total: float = 1.0
         if self.goal == "agreement":
-            table = leaf_table(leaves, labels, tree.n_leaves, amounts)
-            value = float(RandIndex.of(labels, amounts).of_table(table))
+            table = leaf_table(leaves, rows.labels, n_leaves, rows.amounts)
+            value = float(RandIndex.of(rows.labels, rows.amounts).of_table(table))
             margin, most = 1e-12, 1.0
         else:
-            score = LeafScore.of(self.goal, labels, amounts)
-            value = float(score.of_table(score.table(leaves, tree.n_leaves)).sum())
-            margin, most = score.unit, float(score.totals.sum())
+            score = rows.score(self.goal)
+            value = float(score.of_table(score.table(leaves, n_leaves)).sum())
+            value -= score.offset(n_leaves)
+            margin = score.unit
+            most = 0.0 if self.goal in LOW_GOALS else float(score.totals.sum())
+            value = min(value, most)  # shares that add up to one may be rounded
             if self.goal == "fidelity":
                 total = most
-            elif self.goal == "conductance":
-                value, most = value - tree.n_leaves, 0.0
         bound = max(min(self._bound, most), value)
         self.optimal_ = bool(bound < value + margin)
-        sign = -1.0 if self.goal == "conductance" else 1.0
+        sign = -1.0 if self.goal in LOW_GOALS else 1.0
         self.value_ = sign * value / total
-        self.bound_ = self.value_ if self.optimal_ else sign * bound / total
+        self.bound_ = self.value_ if self.optimal_ else sign * bound / total + 0.0
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":
@@ -456,7 +555,12 @@ class BestTree(Explainer):
         return START_NAMES if self.goal == "agreement" or is_small else ("cart", "spex")
 
     def _refined_starts(
-        self, X: Matrix, ground: Improver, n_leaves: int, names: Sequence[str]
+        self,
+        X: Matrix,
+        ground: Improver,
+        n_leaves: int,
+        names: Sequence[str],
+        smaller: Tree | None,
     ) -> Iterator[_Candidate]:
         """Give every start, grown and refined; the first one even if time is short."""
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
@@ -465,7 +569,10 @@ class BestTree(Explainer):
                 return
             with self._stage(start):
                 begin = time.perf_counter()
-                tree = started(start, X, ground, engine, n_leaves)
+                if start == "smaller":
+                    tree = grown_by_agreement(ground, n_leaves, smaller)
+                else:
+                    tree = started(start, X, ground, engine, n_leaves)
                 grown = ground.value(tree)
                 tree, refined = ground.refined(tree, self.refine_passes)
                 seconds = time.perf_counter() - begin
@@ -518,7 +625,7 @@ class BestTree(Explainer):
     ) -> StartRecord:
         tree = revalued(candidate.tree, X, objective)
         total = float(ground.score.totals.sum()) if self.goal == "fidelity" else 1.0
-        sign = -1.0 if self.goal == "conductance" else 1.0
+        sign = -1.0 if self.goal in LOW_GOALS else 1.0
 
         def number(value: Any) -> float:
             return sign * float(value[1] if isinstance(value, tuple) else value) / total
@@ -532,6 +639,12 @@ class BestTree(Explainer):
             float(tree.value[tree.leaves].sum()),
             candidate.seconds,
         )
+
+
+def _plateau(found: list[tuple[Tree, float]]) -> int:
+    """Return the place of the tree to which larger ones add little; 0 if there is none."""
+    sizes, values = [tree.n_leaves for tree, _ in found], [worth for _, worth in found]
+    return plateau_at(sizes, values) if found else 0
 
 
 def _check_starts(starts: Any) -> None:

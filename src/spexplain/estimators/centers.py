@@ -170,9 +170,9 @@ class IMM(CenterExplainer):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -286,9 +286,9 @@ class EMN(CenterExplainer):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -397,9 +397,9 @@ class ExKMC(CenterExplainer):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -515,9 +515,9 @@ class RandomCuts(CenterExplainer):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -632,9 +632,9 @@ class ExGreedy(CenterExplainer):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -735,9 +735,9 @@ class ExShallow(CenterExplainer):
     round_to : float, optional
         Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
         see `rounding_`. By default none may: the roundest number between two training values is taken.
-    refine : {"objective", "agreement"}, optional
+    refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective, or the agreement with the reference.
+        nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
         Most rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"

@@ -14,6 +14,8 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.exceptions import ProfileWarning, quoted, warn_caller
 from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
+from spexplain.facts.goal import GoalRecord
+from spexplain.facts.path import mean_recall
 from spexplain.facts.profile import Profile, profile_of
 from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table
@@ -130,6 +132,10 @@ class Explanation:
     profile : Profile, optional
         What the training rows had in the tested columns, where it was stored; by default it is
         computed when asked for.
+    goal : GoalRecord, optional
+        What the tree was searched for, where it was more than grown: value, bound and proof.
+    leaves_for_all : int, optional
+        With how many leaves every cluster has one, where some have none and this is known.
 
     Examples
     --------
@@ -162,6 +168,8 @@ class Explanation:
     described: tuple[Column, ...] | None = None
     node_weights: Array | None = None
     profile: Profile | None = None
+    goal: GoalRecord | None = None
+    leaves_for_all: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Pickles leave the rows out, but not what they were like.
@@ -318,6 +326,28 @@ class Explanation:
     def row_reference(self) -> Reference | None:
         """The reference with the label of every training row, where they are known."""
         return None if self.training is None else self.training.reference
+
+    @property
+    def unexplained(self) -> list[Any]:
+        """The clusters of the reference that no leaf stands for."""
+        if self.classes is None or self.leaf_reference is None:
+            return []
+        named = set(self.leaf_reference.tolist())
+        return [label for label in self.classes.tolist() if label not in named]
+
+    @cached_property
+    def needed_leaves(self) -> int | None:
+        """With how many leaves every cluster has one, where some have none and that is known."""
+        if self.unexplained and self.grown is not None and not self.is_refined:
+            for n_leaves in range(self.tree.n_leaves + 1, self.grown.tree.n_leaves + 1):
+                if not self.truncate(n_leaves).unexplained:
+                    return n_leaves
+        return self.leaves_for_all if self.unexplained else None
+
+    @property
+    def balanced(self) -> float:
+        """Mean over the clusters of the share of their rows whose leaf stands for them; NaN without clusters."""
+        return mean_recall(self.leaf_counts, self.node_codes, self.tree.leaves)
 
     @property
     def leaf_counts(self) -> Array:
@@ -495,6 +525,7 @@ class Explanation:
             is_refined=False,
             own_steps=None,
             training=training,
+            goal=None,
             **keeps,
         )
 

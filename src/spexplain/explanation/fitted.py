@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
@@ -159,11 +160,7 @@ class FittedModel(ABC):
     @property
     def unexplained_clusters_(self) -> list[Any]:
         """The clusters of the reference that no leaf stands for."""
-        explanation = self._fitted()
-        if explanation.classes is None or explanation.leaf_reference is None:
-            return []
-        named = set(explanation.leaf_reference.tolist())
-        return [label for label in explanation.classes.tolist() if label not in named]
+        return self._fitted().unexplained
 
     @property
     def feature_importances_(self) -> Floats:
@@ -669,8 +666,15 @@ class FittedModel(ABC):
         return f"{lost_text(lost, self._leaves_for_all())}\n{drawing}" if lost else drawing
 
     def _leaves_for_all(self) -> int | None:
-        """Return with how many leaves every cluster has one, where that is known."""
-        return None
+        """Return with how many leaves every cluster has one, where some have none and that is known."""
+        return self._fitted().needed_leaves
+
+    def _told(self, feature_names: Sequence[str] | None = None) -> Explanation:
+        """Return the explanation with all that can be told without rows."""
+        explanation, n_leaves = self._fitted(feature_names), self._leaves_for_all()
+        if n_leaves == explanation.leaves_for_all:
+            return explanation
+        return replace(explanation, leaves_for_all=n_leaves)
 
     def summary(
         self,
@@ -701,7 +705,7 @@ class FittedModel(ABC):
         summary : dict
             Its entries are described in `spexplain.facts.schema`.
         """
-        explanation = self._fitted(feature_names)
+        explanation = self._told(feature_names)
         table = self._rows(X)
         explanation = explanation.with_rows(table)
         is_small = table.shape[0] * table.shape[1] <= _SMALL
@@ -732,9 +736,7 @@ class FittedModel(ABC):
         summary : dict
             With the same entries as `summary`, those about rows None or empty.
         """
-        return self._summarized(
-            self._fitted(feature_names), None, verdict=self._verdict(quick=True)
-        )
+        return self._summarized(self._told(feature_names), None, verdict=self._verdict(quick=True))
 
     def _summarized(
         self, explanation: Explanation, table: Matrix | None, *, verdict: Verdict, **more: Any
@@ -1143,7 +1145,7 @@ class FittedModel(ABC):
         -------
         text : str
         """
-        return to_json(self._fitted(), profile=profile)
+        return to_json(self._told(), profile=profile)
 
     def to_python(
         self, *, label: LabelKind = "leaf", feature_names: Sequence[str] | None = None

@@ -1,10 +1,19 @@
 """The path of growth: one tree holds the trees of all smaller numbers of leaves."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from spexplain.facts.path import PathStep, path_of
 
-__all__ = ["AUTO_GAIN", "AUTO_LEAVES_PER_CLUSTER", "PathStep", "path_of", "plateau"]
+__all__ = [
+    "AUTO_GAIN",
+    "AUTO_LEAVES_PER_CLUSTER",
+    "PathStep",
+    "path_of",
+    "plateau",
+    "plateau_at",
+]
 
 # n_leaves="auto" grows this many leaves per cluster; a leaf must explain this share of the rows anew.
 AUTO_LEAVES_PER_CLUSTER = 3
@@ -21,9 +30,22 @@ def plateau(steps: list[PathStep]) -> int:
     if np.isnan(steps[-1].fidelity):
         bends = np.diff([step.objective for step in steps], n=2)
         return 2 + int(np.argmax(bends)) if len(bends) else steps[-1].n_leaves
-    fidelity = np.array([step.fidelity for step in steps])
-    for place in range(len(steps) - 1):
-        gains = fidelity[place + 1 :] - fidelity[place]
-        if np.all(gains < AUTO_GAIN * np.arange(1, len(gains) + 1)):
-            return steps[place].n_leaves
-    return steps[-1].n_leaves
+    sizes = [step.n_leaves for step in steps]
+    return sizes[plateau_at(sizes, [step.fidelity for step in steps])]
+
+
+def plateau_at(sizes: Sequence[int], values: Sequence[float]) -> int:
+    """Return the place of the first size to which no number of further leaves adds `AUTO_GAIN` per leaf.
+
+    Examples
+    --------
+    >>> from spexplain.explanation.path import plateau_at
+    >>> plateau_at([2, 3, 4, 6], [0.5, 0.9, 0.905, 0.91])
+    1
+    """
+    leaves, reached = np.asarray(sizes), np.asarray(values)
+    for place in range(len(sizes)):
+        more = leaves[place + 1 :] - leaves[place]
+        if np.all(reached[place + 1 :] - reached[place] < AUTO_GAIN * more):
+            return place
+    raise AssertionError("nothing is larger than the last")

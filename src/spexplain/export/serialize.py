@@ -12,6 +12,7 @@ import numpy as np
 from spexplain.arguments import check_choice
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
+from spexplain.facts.goal import GoalRecord, SizeStep
 from spexplain.facts.profile import (
     MAX_CATEGORIES,
     QUANTILE_SHARES,
@@ -20,6 +21,7 @@ from spexplain.facts.profile import (
     borders_of,
 )
 from spexplain.facts.schema import plain
+from spexplain.refine.scores import GOALS
 from spexplain.tree import Column, Tree
 from spexplain.tree.column import KINDS, as_columns, zone_info
 
@@ -72,6 +74,9 @@ _TRAINING_KEYS = {
     "grown",
 }
 _SEEN_KEYS = ("rows", "missing", "counts", "quantiles", "numbers_rows")  # of a column
+# Entries of "training" that stand there only where they say something.
+_SEARCH_KEYS = {"goal", "leaves_for_all"}
+_GOAL_KEYS = {"name", "value", "bound", "optimal", "total", "max_depth", "curve"}
 _NODE_KEYS = {"codes", "counts", "noise"}
 _QUOTE, _SEPARATORS = ord('"'), [ord(each) for each in ",[{"]
 _LONGEST_INTEGER = 20  # digits and sign of an int64
@@ -120,7 +125,7 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
         "tree": tree.to_dict(),
         "seen": None if seen is None else _seen(seen),
     }
-    training = _training(explanation, is_named)
+    training = _training(explanation, is_named) | _search(explanation)
     if any(value is not None for value in training.values()):
         document["training"] = training
     about = f"A model of {tree.n_features} columns and {tree.n_leaves} leaves with all their categories is"
@@ -254,6 +259,20 @@ def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
             "nodes": _nodes(grown) if has_nodes and _has_nodes(grown) else None,
         },
     }
+
+
+def _search(explanation: "Explanation") -> dict[str, Any]:
+    """Return what the tree was searched for, and the leaves that clusters without one need; where known."""
+    found: dict[str, Any] = {}
+    if explanation.goal is not None:
+        goal = explanation.goal
+        entries = {key: getattr(goal, key) for key in _GOAL_KEYS - {"curve"}}
+        numbers = {key: _number(entries[key]) for key in ("value", "bound", "total")}
+        curve = [[_number(x) for x in step] for step in goal.curve]
+        found["goal"] = entries | numbers | {"curve": curve}
+    if explanation.leaves_for_all is not None:
+        found["leaves_for_all"] = explanation.leaves_for_all
+    return found
 
 
 def _steps(steps: Iterable[Iterable[float]]) -> list[list[Any]]:
@@ -442,8 +461,12 @@ def _read_training(data: Any, tree: Tree) -> dict[str, Any]:
     """Return the parts of the record that stand in the entry "training"."""
     if data is None:
         return {"grown": None, "steps": None, "own_steps": None}
+    search = {}
+    if isinstance(data, dict):
+        search = {key: data[key] for key in _SEARCH_KEYS & set(data)}
+        data = {key: data[key] for key in data if key not in search}
     _check_keys(data, _TRAINING_KEYS, "training")
-    found: dict[str, Any] = {"is_refined": data["refined"] is True}
+    found: dict[str, Any] = {"is_refined": data["refined"] is True} | _read_search(search)
     if data["refined"] not in (True, None):
         raise ValueError("refined of training must be true or null")
     if data["columns"] is not None:
@@ -465,6 +488,47 @@ def _read_training(data: Any, tree: Tree) -> dict[str, Any]:
     found["steps"] = _read_steps("path", data["path"], tree, whole)
     found["own_steps"] = _read_steps("trees", data["trees"], tree, tree)
     return found
+
+
+def _read_search(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what the tree was searched for, as `_search` wrote it."""
+    found: dict[str, Any] = {}
+    if "leaves_for_all" in data:
+        found["leaves_for_all"] = data["leaves_for_all"]
+        if not _is_size(data["leaves_for_all"]):
+            raise ValueError("leaves_for_all of training must be a positive integer")
+    if "goal" in data:
+        goal = data["goal"]
+        _check_keys(goal, _GOAL_KEYS, "goal of training")
+        if goal["name"] not in GOALS or type(goal["optimal"]) is not bool:
+            raise ValueError(
+                f"goal of training must have one of the names {', '.join(GOALS)}, and be optimal or not"
+            )
+        if goal["max_depth"] is not None and not _is_size(goal["max_depth"]):
+            raise ValueError("max_depth of a goal must be null or a positive integer")
+        if not isinstance(goal["curve"], list) or not all(map(_is_size_step, goal["curve"])):
+            raise ValueError("curve of a goal must hold lists of its five entries a size")
+        numbers = {key: _read_number(goal[key]) for key in ("value", "bound", "total")}
+        curve = tuple(
+            SizeStep(int(n), _read_number(value), _read_number(bound), optimal, int(n_lost))
+            for n, value, bound, optimal, n_lost in goal["curve"]
+        )
+        found["goal"] = GoalRecord(**(goal | numbers | {"curve": curve}))
+    return found
+
+
+def _is_size(x: Any) -> bool:
+    return type(x) is int and 0 < x < 2**31
+
+
+def _is_size_step(step: Any) -> bool:
+    return (
+        isinstance(step, list)
+        and len(step) == len(SizeStep._fields)
+        and _is_size(step[0])
+        and type(step[3]) is bool
+        and (step[4] == 0 or _is_size(step[4]))
+    )
 
 
 def _check_keys(data: Any, keys: set[str], name: str) -> None:

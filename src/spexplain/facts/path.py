@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.metrics.agreement import RandIndex, whole_counts
 from spexplain.metrics.shape import count_thresholds
 from spexplain.tree import Tree
@@ -22,7 +22,7 @@ class PathStep(NamedTuple):
     n_leaves: int
     objective: float
     agreement: float  # adjusted Rand index of leaves and reference
-    fidelity: float  # share of clustered rows that carry their leaf's commonest label
+    fidelity: float  # share of clustered rows whose leaf stands for their cluster
     price: float  # k-means cost, each leaf served by one reference centre, over the reference's
     depth: int
     explanation_size: float  # mean number of conditions that explain a row
@@ -55,7 +55,9 @@ def path_of(explanation: "Explanation") -> list[PathStep]:
         if index is not None:
             counts = node_counts[leaves]
             agreement = float(index.of_table(whole[leaves]))
-            fidelity = float(counts.max(axis=1).sum() / counts.sum())
+            fidelity = float(
+                right_rows(counts, explanation.node_codes, leaves).sum() / counts.sum()
+            )
         if index is not None and node_costs is not None and explanation.cluster_costs is not None:
             price = price_of_costs(node_costs[leaves], explanation.cluster_costs)
         step = PathStep(
@@ -71,6 +73,41 @@ def path_of(explanation: "Explanation") -> list[PathStep]:
         )
         steps.append(step)
     return steps
+
+
+def right_rows(counts: Array, node_codes: Ints | None, leaves: Ints) -> Array:
+    """Return the rows of each leaf that carry the label it stands for, by default its commonest."""
+    if node_codes is None:
+        return np.asarray(counts.max(axis=1, initial=0))
+    codes = node_codes[leaves]
+    own = counts[np.arange(len(leaves)), np.maximum(codes, 0)]
+    return np.where(codes < 0, 0, own)
+
+
+def mean_recall(counts: Array, node_codes: Ints | None, leaves: Ints) -> float:
+    """Return the mean over the clusters of the share of their rows whose leaf stands for them.
+
+    Parameters
+    ----------
+    counts : array of shape (n_leaves, k)
+        Rows of the leaves by cluster.
+    node_codes : array of int, optional
+        Cluster that each node stands for; by default its commonest.
+    leaves : array of int, shape (n_leaves,)
+        The nodes that are leaves.
+
+    Returns
+    -------
+    recall : float
+        NaN without any rows.
+    """
+    totals = counts.sum(axis=0)
+    if not totals.any():
+        return nan
+    codes = counts.argmax(axis=1) if node_codes is None else node_codes[leaves]
+    right = np.zeros(len(totals))
+    np.add.at(right, np.maximum(codes, 0), right_rows(counts, node_codes, leaves))
+    return float((right[totals > 0] / totals[totals > 0]).mean())
 
 
 def _leaves_of_trees(tree: Tree) -> Iterator[Ints]:

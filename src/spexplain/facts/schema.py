@@ -285,6 +285,27 @@ class SettingsFacts(TypedDict):
     seed: int
 
 
+class SizeFacts(TypedDict):
+    """The best tree found of one size."""
+
+    n_leaves: int
+    value: float
+    bound: float | None
+    optimal: bool
+    n_lost: int  # clusters that no leaf stands for
+
+
+class GoalFacts(TypedDict):
+    """What a tree was searched for."""
+
+    name: str  # fidelity, balanced, agreement, cost or conductance; the last two are low in good trees
+    value: float
+    bound: float | None  # the best value that any tree of this size can have, as far as proved
+    optimal: bool  # whether no tree of this size is better
+    text: str  # value and bound in words
+    curve: list[SizeFacts]  # by size, where the number of leaves was chosen by the search
+
+
 class Summary(TypedDict):
     """All facts about a fitted tree."""
 
@@ -307,13 +328,16 @@ class Summary(TypedDict):
     reference: ReferenceFacts | None
     agreement: AgreementFacts | None
     confusion: ConfusionFacts | None
-    fidelity: float | None  # share of clustered rows that carry their leaf's commonest label
+    fidelity: float | None  # share of clustered rows whose leaf stands for their cluster
+    balanced: float | None  # the same for each cluster, and the mean of these
     price: float | None  # k-means cost over that of the reference, each leaf served by one centre
     trees: list[StepFacts]  # of 1, 2, ... leaves that `nodes` hold: the tree and its beginnings
     path: list[StepFacts]  # trees that growth passed, and this one
     refined: (
         bool  # whether tests were changed after growth: the path has other trees before this one
     )
+    goal: GoalFacts | None  # what the tree was searched for, where it was more than grown
+    leaves_for_all: int | None  # with which every cluster has one, where some have none
     differences: DifferencesFacts | None
     points: PointsFacts | None
     certificate: dict[str, Any] | None

@@ -19,6 +19,7 @@ from spexplain.facts.schema import (
     BoxFacts,
     ConditionFacts,
     ConfusionFacts,
+    GoalFacts,
     Label,
     LeafFacts,
     NodeFacts,
@@ -134,10 +135,13 @@ def summarize(
         "agreement": agreement_facts(counted),
         "confusion": confusion_facts(counted),
         "fidelity": trees[-1]["fidelity"],
+        "balanced": finite(explanation.balanced),
         "price": trees[-1]["price"],
         "trees": trees,
         "path": [step_facts(step, tree) for step in path],
         "refined": is_changed(explanation),
+        "goal": goal_facts(explanation),
+        "leaves_for_all": explanation.leaves_for_all,
         "differences": None,
         "points": None,
         "certificate": None if certificate is None else certificate.to_dict(),
@@ -475,6 +479,30 @@ def agreement_facts(counted: CountedTree) -> AgreementFacts | None:
         return None
     found = agreement_of_counts(counts)
     return {"ari": found.ari, "ami": found.ami, "purity": found.purity}
+
+
+def goal_facts(explanation: "Explanation") -> GoalFacts | None:
+    """Return what the tree was searched for."""
+    goal = explanation.goal
+    if goal is None:
+        return None
+    return {
+        "name": goal.name,
+        "value": goal.value,
+        "bound": finite(goal.bound),
+        "optimal": goal.optimal,
+        "text": goal.text(explanation.tree.n_leaves),
+        "curve": [
+            {
+                "n_leaves": step.n_leaves,
+                "value": step.value,
+                "bound": finite(step.bound),
+                "optimal": step.optimal,
+                "n_lost": step.n_lost,
+            }
+            for step in goal.curve
+        ],
+    }
 
 
 def step_facts(step: PathStep, tree: Tree) -> StepFacts:

@@ -118,6 +118,36 @@ def lost_text(lost: Sequence[str], n_leaves: int | None = None) -> str:
     return f"{text}; with {n_leaves:,} leaves {'it has' if one else 'they have'} one."
 
 
+def lost_clusters_text(summary: Summary, labels: Sequence[str] | None = None) -> str | None:
+    """Return which clusters no leaf stands for, and with how many leaves they have one; None if all have one.
+
+    `labels` are what the clusters are called, by their codes.
+    """
+    reference = summary["reference"]
+    lost = (
+        [] if reference is None else [each for each in reference["clusters"] if not each["leaves"]]
+    )
+    if not lost:
+        return None
+    named = [
+        cluster_text(each["code"], each["label"]) if labels is None else labels[each["code"]]
+        for each in lost
+    ]
+    return lost_text(named, summary["leaves_for_all"])
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import sentence
+    >>> sentence("cost 3; no tree is better")
+    'Cost 3; no tree is better.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def known_columns(n_features: int, given: Sequence[Column | str] | None) -> tuple[Column, ...]:
     """Return one column per feature: the given ones, or numbers called x0, x1, ..."""
     if given is None:
@@ -148,7 +178,7 @@ def summary_text(summary: Summary) -> str:
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> print(summary_text(summarize(explainer.explanation_, X, names=["age"])))
     6 rows, 1 feature, 2 leaves, depth 1.
-    Against the reference: ARI 1, AMI 1, fidelity 100%, cost ratio 1.
+    Against the reference: ARI 1, AMI 1, fidelity 100%, balanced 100%, cost ratio 1.
     <BLANKLINE>
     Leaf 0 stands for a: 3 rows (50%)
       rule: age ≤ 6
@@ -171,12 +201,17 @@ def _head(summary: Summary) -> str:
         counted(summary["n_leaves"], "leaf", "leaves"),
         f"depth {summary['depth']}",
     ]
-    lines = [f"{method}{', '.join(sizes)}."]
+    lost = lost_clusters_text(summary)
+    lines = [f"{method}{', '.join(sizes)}.{'' if lost is None else f' {lost}'}"]
+    if summary["goal"] is not None:
+        lines.append(f"{sentence(summary['goal']['text'])}")
     found = summary["agreement"]
     if found is not None:
         facts = [f"ARI {found['ari']:.3g}", f"AMI {found['ami']:.3g}"]
         if summary["fidelity"] is not None:
             facts.append(f"fidelity {percent(summary['fidelity'])}")
+        if summary["balanced"] is not None:
+            facts.append(f"balanced {percent(summary['balanced'])}")
         if summary["price"] is not None:
             facts.append(f"cost ratio {summary['price']:.3g}")
         lines.append(f"Against the reference: {', '.join(facts)}.")

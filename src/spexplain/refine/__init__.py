@@ -1,5 +1,6 @@
 """Beyond greedy growth: better cuts for the same leaves; import `refine` and `revalued` from here."""
 
-from spexplain.refine.local import GoalName, refine, revalued
+from spexplain.refine.local import refine, revalued
+from spexplain.refine.scores import AIMS, AimName
 
-__all__ = ["GoalName", "refine", "revalued"]
+__all__ = ["AIMS", "AimName", "refine", "revalued"]

@@ -9,16 +9,31 @@ import numpy as np
 
 from spexplain.aliases import Bools, Floats, Ints, Matrix
 from spexplain.engines import Engine
-from spexplain.graphs import CliqueGraph, MembershipGraph, StarGraph, WeightedStar
+from spexplain.graphs import StarGraph, WeightedStar
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, counted, pairs
 from spexplain.objectives import Objective, emn, gini_cart, spex
 from spexplain.records import Cut
-from spexplain.refine.goals import AgreementGoal, ObjectiveGoal, RightGoal, moving_rows
+from spexplain.refine.goals import (
+    AgreementGoal,
+    CostGoal,
+    ObjectiveGoal,
+    RightGoal,
+    by_cluster,
+    cliques,
+    moving_rows,
+)
 from spexplain.refine.local import improve, retested
 from spexplain.refine.routes import Routes, exchanged, tree_of, with_subtree
 from spexplain.refine.rows import SortedRows
-from spexplain.refine.scores import INNER_SHARE, LARGEST, PAIRS, GoalName, LeafScore
+from spexplain.refine.scores import (
+    INNER_SHARE,
+    LARGEST,
+    PAIRS,
+    CostScore,
+    GoalName,
+    LeafScore,
+)
 from spexplain.refine.solver import BinnedSolver, Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.tree import Test, Tree
@@ -62,7 +77,7 @@ class Improver:
         The sorted table.
     codes : array of int, shape (n_samples,)
         Reference clusters 0..k-1; rows with -1 do not count.
-    goal : {"fidelity", "balanced", "agreement", "conductance"}, default="agreement"
+    goal : {"fidelity", "balanced", "agreement", "cost", "conductance"}, default="agreement"
         What makes a tree better.
     min_samples_leaf : int, default=1
         Fewest rows in a leaf.
@@ -74,6 +89,8 @@ class Improver:
         Whether trees in which more clusters have a leaf are better, whatever else.
     budget : Budget, optional
         What exact solutions of subtrees may cost.
+    points : array of shape (n_samples, d), optional
+        The rows as points, for the goal "cost".
     """
 
     def __init__(
@@ -87,11 +104,12 @@ class Improver:
         amounts: Ints | None = None,
         keep_clusters: bool = False,
         budget: Budget | None = None,
+        points: Matrix | None = None,
     ) -> None:
         self.orders, self.codes, self.amounts = orders, codes, amounts
         self.min_samples_leaf, self.max_depth = min_samples_leaf, max_depth
         self.goal, self.keep_clusters = goal, keep_clusters
-        self.score = LeafScore.of(goal, codes, amounts)
+        self.score = LeafScore.of(goal, codes, amounts, points)
         self.budget = Budget() if budget is None else budget
         # By rows, leaves, depth and factor: what is known of nodes that were solved.
         self._known: dict[tuple[bytes, int, int, float], Solved] = {}
@@ -108,8 +126,9 @@ class Improver:
     def _value(self, goal: Any, routes: Routes) -> Any:
         if not self.keep_clusters or isinstance(goal, RightGoal):
             return goal.best
-        table = self.score.table(routes.labels, routes.n_leaves)
-        kept = np.unique(self.score.labels(table)[table.max(axis=1) > 0])
+        counted = self._rows_right if self.goal == "cost" else self.score
+        table = counted.table(routes.labels, routes.n_leaves)
+        kept = np.unique(counted.labels(table)[table.max(axis=1) > 0])
         return len(kept), goal.best
 
     def _goal(self, routes: Routes, min_samples_leaf: int | None = None) -> Any:
@@ -118,6 +137,8 @@ class Improver:
             return AgreementGoal(self.codes, routes, need, self.amounts)
         if self.goal == "conductance":
             return ObjectiveGoal(self._objective, routes, need)
+        if isinstance(self.score, CostScore):
+            return CostGoal(self.score, routes, need)
         return RightGoal(self.score, routes, need, keep_clusters=self.keep_clusters)
 
     def refined(self, tree: Tree, passes: int | None = None) -> tuple[Tree, Any]:
@@ -134,7 +155,7 @@ class Improver:
         routes = Routes(tree, self.orders.columns)
         goal = self._goal(routes)
         value = self._value(goal, routes)
-        if tree.n_leaves < 3 or self.score.kind not in (LARGEST, PAIRS, INNER_SHARE):
+        if tree.n_leaves < 3 or self.goal == "cost":
             return tree, value
         insertions = sorted(self._insertions(routes, goal), key=lambda new: -new.score)
         insertions = insertions[:_N_INSERTIONS]
@@ -406,7 +427,7 @@ class Improver:
     def is_best(self, value: Any, bound: float) -> bool:
         """Whether nothing better than a value can be hoped for: it reaches the bound, and no cluster is lost."""
         kept, own = value if isinstance(value, tuple) else (None, value)
-        if self.keep_clusters and kept != np.count_nonzero(self.score.totals):
+        if self.keep_clusters and kept != np.count_nonzero(self._rows_right.totals):
             return False
         margin = 1e-12 if self.goal == "agreement" else self.score.unit
         return bool(bound < float(own) + margin)
@@ -575,10 +596,8 @@ class Improver:
 
     def _bound(self, score: LeafScore, bound: float, n_leaves: int, tree: Tree) -> float:
         """Return a bound of the goal from one of its additive score."""
-        if self.goal == "conductance":
-            return bound - n_leaves
         if self.goal != "agreement":
-            return bound
+            return bound - score.offset(n_leaves)
         goal = self._goal(Routes(tree, self.orders.columns), 1)
         index, value = goal.index, max(float(goal.best), 0.0)
         if not index.n_pairs:
@@ -812,20 +831,6 @@ def grown_by_agreement(ground: Improver, n_leaves: int, start: Tree | None = Non
     return grow(search, max_leaves=n_leaves, max_depth=ground.max_depth, start=start)
 
 
-def cliques(codes: Ints, amounts: Ints | None = None) -> CliqueGraph | MembershipGraph:
-    """Return the cliques of clusters 0..k-1, of rows that count for several where amounts are given."""
-    if amounts is None:
-        return CliqueGraph.from_labels(codes)
-    return MembershipGraph.from_amounts(_by_cluster(codes, amounts))
-
-
-def _by_cluster(codes: Ints, amounts: Ints) -> Floats:
-    table = np.zeros((len(codes), int(codes.max()) + 1))
-    known = np.flatnonzero(codes >= 0)
-    table[known, codes[known]] = amounts[known]
-    return table
-
-
 def _spex(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
     return spex(cliques(codes, amounts))
 
@@ -836,7 +841,7 @@ def _cart(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
 
 def _emn(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
     if amounts is not None:
-        table = _by_cluster(codes, amounts)
+        table = by_cluster(codes, amounts)
         return emn(WeightedStar.from_amounts(table, weighted_centers(X, table, "kmeans")))
     centers = [
         np.mean(X[codes == code], axis=0, dtype=np.float64) for code in range(codes.max() + 1)

@@ -1,18 +1,20 @@
 """What refinement improves: the agreement of leaves and clusters, or the objective of the tree."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import fsum
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
+from spexplain.graphs import CliqueGraph, MembershipGraph
 from spexplain.ledgers import ledger_of
 from spexplain.metrics.agreement import RandIndex, counted, pair_sums
 from spexplain.objectives import Objective
 from spexplain.refine.moves import NodeMoves, check_walk, packed, walk_of
 from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, PairMoveTable, SortedRows
-from spexplain.refine.scores import LeafScore
+from spexplain.refine.scores import CostScore, LeafScore
 from spexplain.tree import Test
 
 _BLOCK = 1 << 16  # moves in the arrays of a block: a few megabytes a thread
@@ -226,6 +228,76 @@ class RightGoal:
         return orders.best_gap(best, cuts)[1]
 
 
+class CostGoal:
+    """Re-optimise cuts of a tree for the k-means cost of its leaves, each served by its own mean.
+
+    Parameters
+    ----------
+    score : CostScore
+        Points and amounts of the rows.
+    routes : Routes
+        The tree.
+    min_samples_leaf : int
+        Fewest rows in a leaf, or as many as it has.
+    """
+
+    def __init__(self, score: CostScore, routes: Routes, min_samples_leaf: int) -> None:
+        self.score, self.routes = score, routes
+        rows = np.bincount(routes.labels, minlength=routes.n_leaves)
+        self.need = np.minimum(rows, min_samples_leaf)
+        self.best = self._value()
+
+    def _value(self) -> float:
+        table = self.score.table(self.routes.labels, self.routes.n_leaves)
+        return fsum(self.score.of_table(table)) - self.score.square
+
+    def accept(self) -> bool:
+        """Sum up anew after a change; say whether the cost has fallen."""
+        value = self._value()
+        if not value > self.best + self.score.unit:
+            return False
+        self.best = value
+        return True
+
+    def proposal(self, node: int, orders: SortedRows, start: int, stop: int) -> Test | None:
+        """Return the best other cut of a node, if it seems to lower the cost."""
+        from spexplain.kernels.cost import best_mean_moves
+
+        first, last = self.routes.leaves[node]
+        members = orders.rows(start, stop)
+        ways = np.stack([self.routes.reached(child) for child in self.routes.children(node)])
+        ways = ways.astype(np.int32) - np.int32(first)
+        n_leaves, n_features = last - first, len(orders.columns)
+        own = replace(
+            self.score, amounts=self.score.amounts[members], points=self.score.points[members]
+        )
+        sums = own.table(ways[1, members], n_leaves)
+        now = own.table(self.routes.labels[members] - first, n_leaves)
+        least = fsum(own.of_table(now)) + self.score.unit
+        rows = np.bincount(ways[1, members], minlength=n_leaves)
+        best, cuts = np.empty(n_features), np.empty((n_features, 2), dtype=np.int64)
+
+        def search(features: slice) -> None:
+            best_mean_moves(
+                orders.now[features],
+                start,
+                stop,
+                ways,
+                self.score.amounts,
+                self.score.points,
+                np.ascontiguousarray(sums[:, 1:]),
+                np.ascontiguousarray(sums[:, 0]),
+                rows,
+                self.need[first:last],
+                least,
+                best[features],
+                cuts[features],
+            )
+
+        orders.map_features(search, stop - start)
+        return orders.best_gap(best, cuts)[1]
+
+
 class ObjectiveGoal:
     """Re-optimise cuts of a tree for its objective.
 
@@ -308,6 +380,21 @@ class ObjectiveGoal:
                 threshold = orders.threshold(feature, start + int(places[feature]))
                 lowest, found = best[feature], Test(feature, upper=threshold)
         return found
+
+
+def cliques(codes: Ints, amounts: Ints | None = None) -> CliqueGraph | MembershipGraph:
+    """Return the cliques of clusters 0..k-1, of rows that count for several where amounts are given."""
+    if amounts is None:
+        return CliqueGraph.from_labels(codes)
+    return MembershipGraph.from_amounts(by_cluster(codes, amounts))
+
+
+def by_cluster(codes: Ints, amounts: Ints) -> Floats:
+    """Return what every row counts for in every cluster."""
+    table = np.zeros((len(codes), int(codes.max()) + 1))
+    known = np.flatnonzero(codes >= 0)
+    table[known, codes[known]] = amounts[known]
+    return table
 
 
 def _total(values: Floats) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,19 +11,18 @@ from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.arguments import check_choice
 from spexplain.ledgers import ledger_of
 from spexplain.metrics.agreement import whole_counts
-from spexplain.objectives import Objective
+from spexplain.objectives import Objective, spex
 from spexplain.records import Cut
-from spexplain.refine.goals import AgreementGoal, ObjectiveGoal
+from spexplain.refine.goals import AgreementGoal, CostGoal, ObjectiveGoal, RightGoal, cliques
 from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, sorted_table
+from spexplain.refine.scores import AIMS, AimName, CostScore, LeafScore
 from spexplain.table.sparse import dense
 from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Test, Tree
 
 # Values of a table from which on bins spare more sorting than they cost; both ways are compiled.
 _MANY_VALUES = 400_000
-
-GoalName: TypeAlias = Literal["objective", "agreement"]
 
 
 class Goal(Protocol):
@@ -41,9 +40,10 @@ def refine(
     X: Matrix,
     objective: Objective,
     *,
-    goal: GoalName = "objective",
+    goal: AimName = "objective",
     labels: Ints | None = None,
     sample_weight: Floats | None = None,
+    points: Matrix | None = None,
     passes: int | None = None,
     min_samples_leaf: int = 1,
     n_jobs: int | None = None,
@@ -66,13 +66,17 @@ def refine(
         What the scores and values of the returned tree mean, and what ``goal="objective"`` lowers:
         the sum of the leaves' values. With centres as extra vertices, only cuts that leave every
         centre in its leaf are looked at.
-    goal : {"objective", "agreement"}, default="objective"
-        Lower the objective, or raise the adjusted Rand index between leaves and `labels`.
+    goal : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, default="objective"
+        Lower the objective; raise the rows in leaves that stand for their cluster, the mean recall of the
+        clusters, or the adjusted Rand index between leaves and `labels`; lower the k-means cost of the
+        leaves, or their conductances in the graph of the cliques of `labels`.
     labels : array of int, shape (n_samples,), optional
-        Reference clusters 0..k-1, for ``goal="agreement"``; rows with -1 do not count.
+        Reference clusters 0..k-1, for all goals but the objective; rows with -1 do not count.
     sample_weight : array of shape (n_samples,), optional
-        Weights of the rows, for ``goal="agreement"``: one of weight w counts as w rows. An objective has
+        Weights of the rows, for the same goals: one of weight w counts as w rows. An objective has
         them in its graph.
+    points : array of shape (n_samples, d), optional
+        The rows as points, for ``goal="cost"``; by default those of `X`.
     passes : int, optional
         Most passes over the tree; by default as many as change something.
     min_samples_leaf : int, default=1
@@ -100,16 +104,20 @@ def refine(
     >>> better.threshold[:1].tolist(), better.size.tolist(), better.value.tolist()
     ([4.5], [5, 3, 2], [0.0, 0.0, 0.0])
     """
-    check_choice("goal", goal, ("objective", "agreement"))
-    if goal == "agreement" and labels is None:
-        raise ValueError('goal="agreement" needs labels to agree with.')
+    check_choice("goal", goal, AIMS)
+    if labels is None and goal not in ("objective", "cost"):
+        raise ValueError(f'goal="{goal}" needs labels to compare with.')
+    if labels is None:
+        labels = np.zeros(X.shape[0], dtype=np.int64)
     extra = objective.graph.extra if goal == "objective" else None
     amounts = None if sample_weight is None else whole_counts(sample_weight)
     if tree.n_leaves > 1 and (passes is None or passes > 0):
         in_bins = goal == "agreement" and amounts is None and X.size >= _MANY_VALUES
         with _parted(X, extra, n_jobs, in_bins=in_bins) as table:
             routes = Routes(tree, table.columns)
-            aim = _goal(goal, objective, labels, amounts, routes, min_samples_leaf)
+            codes = np.asarray(labels, dtype=np.int64)
+            where = X if points is None else points
+            aim = _goal(goal, objective, codes, amounts, where, routes, min_samples_leaf)
             improve(routes, table, aim, passes)
             tree = retested(tree, routes)
     return revalued(tree, X, objective)
@@ -131,16 +139,24 @@ def _parted(
 
 
 def _goal(
-    goal: GoalName,
+    goal: AimName,
     objective: Objective,
-    labels: Ints | None,
+    codes: Ints,
     amounts: Ints | None,
+    points: Matrix,
     routes: Routes,
     min_samples_leaf: int,
 ) -> Goal:
     if goal == "objective":
         return ObjectiveGoal(objective, routes, min_samples_leaf)
-    return AgreementGoal(np.asarray(labels, dtype=np.int64), routes, min_samples_leaf, amounts)
+    if goal == "agreement":
+        return AgreementGoal(codes, routes, min_samples_leaf, amounts)
+    if goal == "conductance":
+        return ObjectiveGoal(spex(cliques(codes, amounts)), routes, min_samples_leaf)
+    score = LeafScore.of(goal, codes, amounts, points)
+    if isinstance(score, CostScore):
+        return CostGoal(score, routes, min_samples_leaf)
+    return RightGoal(score, routes, min_samples_leaf)
 
 
 def improve(routes: Routes, table: NodeRows, goal: Goal, passes: int | None = None) -> None:

@@ -1,18 +1,24 @@
 """Goals as scores of leaves: each is a sum over the leaves of a function of their amounts by cluster."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.metrics.agreement import RandIndex
 
-GoalName: TypeAlias = Literal["fidelity", "balanced", "agreement", "conductance"]
-GOALS: tuple[GoalName, ...] = ("fidelity", "balanced", "agreement", "conductance")
+GoalName: TypeAlias = Literal["fidelity", "balanced", "agreement", "cost", "conductance"]
+GOALS: tuple[GoalName, ...] = ("fidelity", "balanced", "agreement", "cost", "conductance")
+# What `refine` improves: the objective of the method, or a goal.
+AimName: TypeAlias = Literal["objective"] | GoalName
+AIMS: tuple[AimName, ...] = ("objective", *GOALS)
+LOW_GOALS: tuple[GoalName, ...] = ("cost", "conductance")  # low in good trees
 # Numbers of the scores in `spexplain.kernels.solver`.
 LARGEST, PAIRS, INNER_SHARE = 0, 1, 2
+OWN_MEANS = 3  # in `spexplain.kernels.cost`
+_FEW_COLUMNS = 32  # of points whose products are summed, for bounds
 _ROUNDING = 1e-9
 
 
@@ -24,7 +30,7 @@ class LeafScore:
     ----------
     kind : int
         0: the largest amount; 1: pairs within clusters less `factor` times all pairs; 2: the share of
-        edge ends of the cliques of clusters that stay inside.
+        edge ends of the cliques of clusters that stay inside. `CostScore` has another.
     codes : array of int32, shape (n_rows,)
         Cluster of every row, 0..k-1; rows of no cluster have any, and amount 0.
     amounts : array of float, shape (n_rows,)
@@ -50,24 +56,35 @@ class LeafScore:
     factor: float = 0.0
 
     @classmethod
-    def of(cls, goal: GoalName, codes: Ints, weights: Array | None = None) -> Self:
+    def of(
+        cls,
+        goal: GoalName,
+        codes: Ints,
+        weights: Array | None = None,
+        points: Matrix | None = None,
+    ) -> "LeafScore":
         """Return the score of a goal.
 
         Parameters
         ----------
-        goal : {"fidelity", "balanced", "agreement", "conductance"}
+        goal : {"fidelity", "balanced", "agreement", "cost", "conductance"}
             Rows right, mean recall of the clusters, adjusted Rand index (of a factor that is set by
-            `at_index`), or conductance in the graph of cliques.
+            `at_index`), k-means cost, or conductance in the graph of cliques.
         codes : array of int, shape (n_rows,)
             Cluster of every row, 0..k-1; -1 for none.
         weights : array of shape (n_rows,), optional
             What every row counts; by default one.
+        points : array of shape (n_rows, d), optional
+            The rows as points, for "cost".
         """
         known = codes >= 0
         amounts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
         amounts = np.where(known, amounts, 0.0)
         own = np.where(known, codes, 0).astype(np.int32)
         n_clusters = int(codes.max(initial=0)) + 1
+        if goal == "cost":
+            assert points is not None
+            return CostScore.at(points, own, amounts, n_clusters)
         kind = {"fidelity": LARGEST, "balanced": LARGEST, "agreement": PAIRS}.get(goal, INNER_SHARE)
         if goal == "balanced":
             totals = np.bincount(own, amounts, minlength=n_clusters)
@@ -119,6 +136,10 @@ class LeafScore:
         volume = table @ self.degrees
         return np.where(volume > 0, inner / np.where(volume > 0, volume, 1.0), 0.0)
 
+    def offset(self, n_leaves: int) -> float:
+        """Return what the goal's own measure is less than the sum of the scores of so many leaves."""
+        return float(n_leaves) if self.kind == INNER_SHARE else 0.0
+
     def labels(self, table: Floats) -> Ints:
         """Return the cluster that each leaf stands for."""
         return np.asarray(table.argmax(axis=-1), dtype=np.int64)
@@ -141,3 +162,89 @@ class LeafScore:
         """
         share = index.together / index.n_pairs if index.n_pairs else 0.0
         return replace(self, factor=share + value * (0.5 - share))
+
+
+@dataclass(frozen=True, eq=False)
+class CostScore(LeafScore):
+    """What a tree saves of the k-means cost: Σ |Σ w x|² / Σ w over the leaves, each served by its mean.
+
+    "Amounts" of rows are their weight, the sums of their points, and those of the squares, or of the
+    products of any two columns where these are few.
+
+    Parameters
+    ----------
+    points : array of float, shape (n_rows, d)
+        The rows, moved so that their mean is zero.
+    """
+
+    points: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @classmethod
+    def at(cls, points: Matrix, codes: Array, amounts: Floats, n_clusters: int) -> Self:
+        """Return the score of rows at some points."""
+        where = np.asarray(points, dtype=np.float64)
+        weight = amounts.sum()
+        mean = amounts @ where / weight if weight else np.zeros(where.shape[1])
+        moved = np.ascontiguousarray(where - mean)
+        return cls(OWN_MEANS, codes, amounts, n_clusters, points=moved)
+
+    @cached_property
+    def square(self) -> float:
+        """The cost of the tree of one leaf."""
+        return float(self.amounts @ (self.points**2).sum(axis=1))
+
+    @cached_property
+    def unit(self) -> float:
+        """Trees whose values differ by less are equal."""
+        return _ROUNDING * (self.square or 1.0)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether one row that changes sides changes the optimum by a known amount at most."""
+        return False
+
+    def rows(self, rows: Ints) -> Floats:
+        """Return weight, sums and products of some rows."""
+        own, where = self.amounts[rows], self.points[rows]
+        weighted = where * own[:, None]
+        if where.shape[1] <= _FEW_COLUMNS:
+            products: Floats = (weighted.T @ where).ravel()
+        else:
+            products = np.array([(weighted * where).sum()])
+        return np.concatenate([[own.sum()], weighted.sum(axis=0), products])
+
+    def table(self, leaves: Ints, n_leaves: int) -> Floats:
+        """Return weights and sums of all leaves, from the leaf of every row."""
+        table = np.zeros((n_leaves, 1 + self.points.shape[1]))
+        table[:, 0] = np.bincount(leaves, self.amounts, minlength=n_leaves)
+        np.add.at(table[:, 1:], leaves, self.points * self.amounts[:, None])
+        return table
+
+    def of_table(self, table: Floats) -> Floats:
+        """Return the scores of leaves, from their weights and sums along the last axis."""
+        weight, sums = table[..., 0], table[..., 1 : 1 + self.points.shape[1]]
+        square = (sums**2).sum(axis=-1)
+        return np.where(weight > 0, square / np.where(weight > 0, weight, 1.0), 0.0)
+
+    def bound(self, totals: Floats, n_leaves: int) -> float:
+        """Return what no partition of rows of these sums into so many parts can exceed.
+
+        The means of k parts, seen from the mean of all, span k - 1 dimensions: what they save is at
+        most what the k - 1 first principal components hold.
+        """
+        d = self.points.shape[1]
+        weight, sums, products = totals[0], totals[1 : 1 + d], totals[1 + d :]
+        if not weight > 0:
+            return 0.0
+        alone = float(sums @ sums / weight)
+        if len(products) < d * d:
+            return float(products[0]) + self.unit
+        scatter = products.reshape(d, d) - np.outer(sums, sums) / weight
+        if n_leaves > d:
+            return alone + float(np.trace(scatter)) + self.unit
+        held = np.linalg.eigvalsh(scatter)[::-1][: n_leaves - 1]
+        return alone + float(np.maximum(held, 0.0).sum()) + self.unit
+
+    def offset(self, n_leaves: int) -> float:
+        """Return what the cost, with its sign changed, is less than the sum of the scores."""
+        return self.square

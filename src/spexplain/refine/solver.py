@@ -17,9 +17,10 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
 from spexplain.refine.routes import NEW, Subtree
-from spexplain.refine.scores import LARGEST, LeafScore
+from spexplain.refine.scores import LARGEST, OWN_MEANS, CostScore, LeafScore
 from spexplain.tree import Test
 
+_LOOK_WORK = 1e5  # what a look at a first cut takes beside, where sides are solved one by one
 _STEP_WORK = 2e6  # places that are visited between two looks at the clock
 _N_RECORDED = 4096  # first cuts whose values are kept, to begin larger trees with
 _N_TRIED = 24  # of them are tried before bounds decide what is looked at
@@ -118,7 +119,12 @@ class Solver:
             return self._leaf(orders, start, stop)
         if n_leaves == 2:
             return self._two(orders, start, stop)
-        if n_leaves == 3 or (n_leaves == 4 and depth == 2):
+        is_few = n_leaves == 3 or (n_leaves == 4 and depth == 2)
+        if isinstance(self.score, CostScore):
+            work = self._work_of_means(self.score, orders, start, stop)
+            if is_few and work < self.budget.work:
+                return self._few_means(self.score, orders, start, stop, n_leaves, known)
+        elif is_few:
             return self._few(orders, start, stop, n_leaves, known)[0]
         return self._many(orders, start, stop, n_leaves, depth, known)
 
@@ -158,6 +164,8 @@ class Solver:
         return scores[0], cuts[0]
 
     def _two(self, orders: Array, start: int, stop: int) -> Solved:
+        if isinstance(self.score, CostScore):
+            return self._two_means(self.score, orders, start, stop)
         scores, cut = self._halves(orders, start, stop)
         if cut[0] >= 0:
             leaves = Subtree(NEW), Subtree(NEW)
@@ -165,6 +173,62 @@ class Solver:
         if self.score.kind == LARGEST:
             return self._leaf(orders, start, stop)
         return Solved(-np.inf, -np.inf, None)
+
+    def _two_means(self, score: CostScore, orders: Array, start: int, stop: int) -> Solved:
+        """Return the best tree of two leaves by k-means cost."""
+        from spexplain.kernels.cost import best_means
+
+        totals, d = score.rows(orders[0, start:stop] >> 1), score.points.shape[1]
+        best, cut = np.array([-np.inf]), np.empty(3, dtype=np.int64)
+        best_means(
+            orders,
+            start,
+            stop,
+            score.amounts,
+            score.points,
+            totals[1 : 1 + d],
+            float(totals[0]),
+            self.least,
+            best,
+            cut,
+        )
+        self.budget.spend(len(orders) * (stop - start) * max(d / 4, 1.0))
+        if cut[0] < 0:
+            return Solved(-np.inf, -np.inf, None)
+        value = float(best[0])
+        return Solved(value, value, Subtree(NEW, self._test(cut), (Subtree(NEW), Subtree(NEW))))
+
+    def _work_of_means(self, score: CostScore, orders: Array, start: int, stop: int) -> float:
+        """Return what it costs to look at all first cuts."""
+        n_gaps = int(np.count_nonzero(orders[:, start + 1 : stop] & 1))
+        d = int(score.points.shape[1])
+        return float(n_gaps) * len(orders) * (stop - start) * max(d / 4, 1.0)
+
+    def _few_means(
+        self, score: CostScore, orders: Array, start: int, stop: int, n_leaves: int, known: float
+    ) -> Solved:
+        """Return the best tree of three leaves, or of four and depth two, by k-means cost."""
+        from spexplain.kernels.cost import best_few_means
+
+        best, cuts = np.array([known]), np.empty((3, 3), dtype=np.int64)
+        best_few_means(
+            orders, start, stop, score.amounts, score.points, self.least, n_leaves, best, cuts
+        )
+        self.budget.spend(self._work_of_means(score, orders, start, stop))
+        value = float(best[0])
+        if cuts[0, 0] < 0:
+            return Solved(-np.inf, value, None)
+        return Solved(value, value, self._depth_two(cuts))
+
+    def _depth_two(self, cuts: Ints) -> Subtree:
+        """Return the tree of a first cut and of those of its sides; -1 where a side is a leaf."""
+        parts = [
+            Subtree(NEW, self._test(cut), (Subtree(NEW), Subtree(NEW)))
+            if cut[0] >= 0
+            else Subtree(NEW)
+            for cut in cuts[1:]
+        ]
+        return Subtree(NEW, self._test(cuts[0]), tuple(parts))
 
     def _test(self, cut: Ints) -> Test:
         feature, before, after = cut.tolist()
@@ -217,15 +281,7 @@ class Solver:
                 record,
             )
             self.budget.spend(steps * work)
-        tree = None
-        if cuts[0, 0] >= 0:
-            parts = [
-                Subtree(NEW, self._test(cut), (Subtree(NEW), Subtree(NEW)))
-                if cut[0] >= 0
-                else Subtree(NEW)
-                for cut in cuts[1:]
-            ]
-            tree = Subtree(NEW, self._test(cuts[0]), tuple(parts))
+        tree = self._depth_two(cuts) if cuts[0, 0] >= 0 else None
         value = float(best[0]) if tree is not None else -np.inf
         bound = max(float(best[0]), float(best[1]))
         solved = Solved(value, bound, tree)
@@ -255,6 +311,8 @@ class Solver:
 
     def _first_cuts(self, orders: Array, start: int, stop: int) -> list[tuple[int, int]]:
         """Return the first cuts of the best trees of four leaves that are seen on the way to these."""
+        if self.score.kind == OWN_MEANS:
+            return self._coarse_cuts(orders, start, stop)
         whole, self.budget = (
             self.budget,
             Budget(
@@ -273,6 +331,17 @@ class Solver:
             if per_order[int(order)] <= _N_TRIED // 4:  # neighbours are alike
                 found.append((int(order), int(place)))
         return found[:_N_TRIED]
+
+    def _coarse_cuts(self, orders: Array, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return some first cuts of every order, those that save most first."""
+        found = []
+        for order in range(len(orders)):
+            gaps = np.flatnonzero(orders[order, start + 1 : stop] & 1) + start + 1
+            for place in gaps[:: max(1, len(gaps) // 8)].tolist():
+                sides = orders[order, start:place] >> 1, orders[order, place:stop] >> 1
+                saved = sum(float(self.score.of_table(self.score.rows(side))) for side in sides)
+                found.append((-saved, order, place))
+        return [(order, place) for _, order, place in sorted(found)[:_N_TRIED]]
 
 
 class Profile(list[Solved]):
@@ -557,6 +626,7 @@ class _Node:
         # Leaves may be empty in what a bound of neighbours rests on, and of fewer rows.
         self.is_bounded = self.score.kind == LARGEST and solver.least == 1
         self.is_cut_short = False
+        self.look_work = _LOOK_WORK if self.score.kind == OWN_MEANS else 0.0
 
     def try_first(self, cuts: list[tuple[int, int]]) -> None:
         """Look at some cuts, given by order and place."""
@@ -576,7 +646,7 @@ class _Node:
         goes_left[rows[:place]] = True
         parted = self.orders.copy()
         part_orders(parted, 0, len(rows), goes_left)
-        self.solver.budget.spend(parted.size)
+        self.solver.budget.spend(parted.size + self.look_work)
         amounts = [self.score.rows(rows[:place]), self.score.rows(rows[place:])]
         ranges = (0, place), (place, len(rows))
         known: dict[tuple[int, int], Solved] = {}

@@ -3,7 +3,7 @@
 from html import escape
 
 from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
-from spexplain.facts.text import cluster_text, parts_text, percent, rows_text
+from spexplain.facts.text import cluster_text, lost_clusters_text, parts_text, percent, rows_text
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import colors
 
@@ -71,10 +71,18 @@ def _head(summary: Summary) -> str:
         facts.append(f"ARI {summary['agreement']['ari']:.3f} with the reference")
     if summary["fidelity"] is not None:
         facts.append(f"fidelity {percent(summary['fidelity'])}")
+    if summary["balanced"] is not None:
+        facts.append(f"balanced {percent(summary['balanced'])}")
     if summary["price"] is not None:
         facts.append(f"cost ratio {summary['price']:.3g}")
     name = f"<strong>{_text(summary['method'])}</strong> " if summary["method"] else ""
-    return f"<div>{name}<small>{' · '.join(facts)}</small></div>"
+    # A verdict names them.
+    lost = lost_clusters_text(summary) if summary["verdict"] is None else None
+    lines = [] if lost is None else [lost]
+    if summary["goal"] is not None:
+        lines.append(f"Goal: {summary['goal']['text']}")
+    more = "".join(f"<div><small>{_text(line)}</small></div>" for line in lines)
+    return f"<div>{name}<small>{' · '.join(facts)}</small></div>{more}"
 
 
 def _verdict(summary: Summary) -> str:

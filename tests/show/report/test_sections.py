@@ -109,24 +109,25 @@ def test_the_chart_of_a_changed_tree_marks_it_beside_the_path():
 
 
 def test_verdicts():
-    assert verdict(noise()) == "3 leaves reproduce the 2 clusters for 100% of the clustered rows."
-    assert verdict(without_reference()) == (
+    assert (
+        verdict(noise(), ["a", "b"])
+        == "3 leaves reproduce the 2 clusters for 100% of the clustered rows."
+    )
+    assert verdict(without_reference(), []) == (
         f"A tree parts 60 rows into 4 groups, each found by at most "
         f"{without_reference()['depth']} questions."
     )
-    assert verdict(DEGENERATE["one_leaf"]()).startswith(
-        "1 leaf reproduces the 2 clusters for 50.0%"
-    )
+    lost = verdict(DEGENERATE["one_leaf"](), ["a", "b"])
+    assert lost.startswith("1 leaf reproduces the 2 clusters for 50.0%")
+    assert lost.endswith("of the rows. Cluster without a leaf of its own: b.")
 
 
 def test_caveats():
-    assert caveats(noise(), ["a", "b"]) == [
+    assert caveats(noise()) == [
         "3 rows of noise belong to no cluster and do not count in the fidelity."
     ]
-    assert caveats(DEGENERATE["one_leaf"](), ["a", "b"]) == [
-        "Cluster without a leaf of its own: b."
-    ]
-    assert "1 leaf without training rows." in caveats(DEGENERATE["empty_leaf"](), ["a", "b"])
+    assert caveats(DEGENERATE["one_leaf"]()) == []
+    assert "1 leaf without training rows." in caveats(DEGENERATE["empty_leaf"]())
 
 
 def test_confusion_adds_up():

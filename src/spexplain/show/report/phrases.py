@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from spexplain.facts.schema import Label, Summary
-from spexplain.facts.text import brief_text, lost_text
+from spexplain.facts.text import brief_text, lost_clusters_text, sentence
 from spexplain.messages import counted, one_line
 from spexplain.tree import Column, Region
 from spexplain.tree.column import as_column, renamed
@@ -175,8 +175,15 @@ def share(x: float | None) -> str:
     return {"100.0%": ">99.9%", "0.0%": "<0.1%"}.get(text, text)
 
 
-def verdict(summary: Summary) -> str:
-    """Return the report's one sentence."""
+def verdict(summary: Summary, labels: Sequence[str]) -> str:
+    """Return what the report says first: how good the tree is, and which clusters it has lost."""
+    parts = [_verdict(summary), lost_clusters_text(summary, labels)]
+    if summary["goal"] is not None and "; " in summary["goal"]["text"]:
+        parts.insert(1, sentence(summary["goal"]["text"]))
+    return " ".join(each for each in parts if each)
+
+
+def _verdict(summary: Summary) -> str:
     leaves = counted(summary["n_leaves"], "leaf", "leaves")
     rows = counted(summary["n_rows"], "row")
     reference, fidelity = summary["reference"], summary["fidelity"]
@@ -191,14 +198,11 @@ def verdict(summary: Summary) -> str:
     return f"{leaves} {verb} {clusters} for {share(fidelity)} of the {which}."
 
 
-def caveats(summary: Summary, labels: Sequence[str]) -> list[str]:
+def caveats(summary: Summary) -> list[str]:
     """Return what a reader should know before trusting the tree."""
     reference, told = summary["reference"], []
     if reference is None:
         return []
-    lost = [labels[each["code"]] for each in reference["clusters"] if not each["leaves"]]
-    if lost and len(lost) < len(labels):
-        told.append(lost_text(lost))
     if reference["n_noise"]:
         rows = counted(reference["n_noise"], "row")
         told.append(f"{rows} of noise belong to no cluster and do not count in the fidelity.")

@@ -210,8 +210,8 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
     return {
         "title": one_line(title or "") or _title(source),
         "note": one_line(note or ""),
-        "verdict": verdict(summary),
-        "caveats": caveats(summary, source.labels),
+        "verdict": verdict(summary, source.labels),
+        "caveats": caveats(summary),
         "tiles": _tiles(source),
         "key": _key(source),
         "n_more_keys": max(0, len(source.labels) - _N_KEYS),
@@ -247,6 +247,9 @@ def _tiles(source: ReportFacts) -> list[Tile]:
         tiles.append(
             Tile("Fidelity", share(summary["fidelity"]), "rows in a leaf of their own cluster")
         )
+    if summary["balanced"] is not None:
+        hint = "mean over the clusters of the same share"
+        tiles.append(Tile("Balanced", share(summary["balanced"]), hint))
     if summary["agreement"] is not None:
         ari = figure(summary["agreement"]["ari"], 3)
         tiles.append(Tile("Agreement", ari, "adjusted Rand index: 1 is perfect, 0 is chance"))
