@@ -733,12 +733,12 @@ def _branches(explanation: Explanation, node: int) -> _Branches:
 
 def _part(tree: Tree, node: int) -> Tree:
     """Return the branch from a node on as a tree of its own."""
-    numbers, splits = {node: 0}, []
+    numbers, splits = {node: 0}, list[tuple[int, Test]]()
     inner = [each for each in below(tree, node) if tree.feature[each] != LEAF]
     for each in sorted(inner, key=lambda at: int(tree.left[at])):
         test = tree.test(each)
         first = 2 * len(splits) + 1
-        splits.append((numbers[each], _stump(tree.n_features, test).test(0)))
+        splits.append((numbers[each], test))
         numbers[int(tree.left[each])], numbers[int(tree.right[each])] = first, first + 1
     found = Tree.root(n_features=tree.n_features, size=0)
     for at, test in splits:

@@ -574,25 +574,35 @@ class Explanation:
         ('petal width ≤ 1.7', 144)
         >>> edited = explanation.with_test(2, "petal width ≤ 1.5")
         >>> edited.rows_right, edited.undo().rows_right
-        (141, 144)
+        (142, 144)
         """
-        return editing().with_test(self, node, condition)
+        from spexplain.explanation import editing
+
+        return editing.with_test(self, node, condition)
 
     def split(self, leaf: int, condition: "str | Test") -> "Explanation":
         """Return the explanation with a leaf, given by its id, split by a test; see `with_test`."""
-        return editing().split(self, leaf, condition)
+        from spexplain.explanation import editing
+
+        return editing.split(self, leaf, condition)
 
     def prune(self, node: int) -> "Explanation":
         """Return the explanation with an inner node made a leaf."""
-        return editing().prune(self, node)
+        from spexplain.explanation import editing
+
+        return editing.prune(self, node)
 
     def flip(self, node: int) -> "Explanation":
         """Return the explanation with the yes and the no of a node exchanged; no row changes its label."""
-        return editing().flip(self, node)
+        from spexplain.explanation import editing
+
+        return editing.flip(self, node)
 
     def swap(self, node: int, other: int) -> "Explanation":
         """Return the explanation with the tests of a node and of one below it exchanged."""
-        return editing().swap(self, node, other)
+        from spexplain.explanation import editing
+
+        return editing.swap(self, node, other)
 
     def regrow(
         self,
@@ -618,35 +628,51 @@ class Explanation:
         -------
         explanation : Explanation
         """
-        return editing().regrow(self, node, method, n_leaves, features)
+        from spexplain.explanation import editing
+
+        return editing.regrow(self, node, method, n_leaves, features)
 
     def merge_clusters(self, one: Any, other: Any, name: Any = None) -> "Explanation":
-        """Return the explanation of a clustering in which two clusters are one, under a new name or that of the first."""
-        return editing().merge_clusters(self, one, other, name)
+        """Return the explanation of a clustering in which two clusters are one, by a new name or that of the first."""
+        from spexplain.explanation import editing
+
+        return editing.merge_clusters(self, one, other, name)
 
     def rename(self, cluster: Any, name: Any) -> "Explanation":
         """Return the explanation with another name of a cluster."""
-        return editing().rename(self, cluster, name)
+        from spexplain.explanation import editing
+
+        return editing.rename(self, cluster, name)
 
     def forbid(self, column: int | str, below: int = 0) -> "Explanation":
         """Return the explanation without tests of a column at and below a node; what asked for it is grown anew."""
-        return editing().forbid(self, column, below)
+        from spexplain.explanation import editing
+
+        return editing.forbid(self, column, below)
 
     def lock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
         """Return the explanation with a node, and the way to it, kept by later edits and fits; a leaf is not split."""
-        return editing().lock(self, node, leaf)
+        from spexplain.explanation import editing
+
+        return editing.lock(self, node, leaf)
 
     def unlock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
         """Return the explanation with a node, and all below it, free again."""
-        return editing().unlock(self, node, leaf)
+        from spexplain.explanation import editing
+
+        return editing.unlock(self, node, leaf)
 
     def undo(self) -> "Explanation":
         """Return the explanation as it was before the last edit."""
-        return editing().undo(self)
+        from spexplain.explanation import editing
+
+        return editing.undo(self)
 
     def redo(self) -> "Explanation":
         """Return the explanation after the edit that was undone last."""
-        return editing().redo(self)
+        from spexplain.explanation import editing
+
+        return editing.redo(self)
 
     def alternatives(
         self, node: int, n: int = 10, features: Sequence[int | str] | None = None
@@ -676,7 +702,9 @@ class Explanation:
         >>> best.text, best.rows_right, best.rows_changed
         ('x2 ≤ 4.7', 143.0, 9)
         """
-        return editing().alternatives(self, node, n, features)
+        from spexplain.explanation import editing
+
+        return editing.alternatives(self, node, n, features)
 
     def sweep(self, node: int, column: int | str, missing: bool | None = None) -> "Sweep":
         """Return what every threshold of a column would do at a node, counted exactly in one pass.
@@ -695,11 +723,15 @@ class Explanation:
         sweep : Sweep
             Arrays by threshold: thresholds, rows_left, rows_right, rows_changed, smallest_leaf.
         """
-        return editing().sweep(self, node, column, missing)
+        from spexplain.explanation import editing
+
+        return editing.sweep(self, node, column, missing)
 
     def counted(self, training: Training) -> "Explanation":
         """Return the explanation of the same tree with its figures counted on given rows."""
-        return editing().counted(self, training)
+        from spexplain.explanation import editing
+
+        return editing.counted(self, training)
 
     @property
     def rows_right(self) -> Any:
@@ -712,7 +744,7 @@ class Explanation:
         return hits[codes >= 0].sum().item()
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Return one record per node: its number, what it asks or which leaf it is, depth, rows, cluster and whether it is locked."""
+        """Return one record per node: its number, test or leaf, depth, rows, cluster, and whether it is locked."""
         found: list[dict[str, Any]] = []
         depths, sizes = self.tree.node_depths, self.node_sizes
         for node in range(self.tree.n_nodes):
@@ -733,13 +765,6 @@ class Explanation:
                 record["cluster"] = labels_of_codes(self.classes, self.node_codes)[node]
             found.append({**record, "locked": node in self.locked})
         return found
-
-
-def editing() -> Any:
-    """Return the module of edits, which needs engines that nobody else here does."""
-    from spexplain.explanation import editing as module
-
-    return module
 
 
 def _check_columns(columns: tuple[str | int, ...], n_features: int) -> None:

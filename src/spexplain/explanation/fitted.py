@@ -1278,7 +1278,7 @@ def _rows_of_all_columns(X: Any, rows: Matrix, explanation: Explanation) -> Host
             place = places.get(field.name)
             if at not in explanation.used and place is not None:
                 values[:, at], fields[at] = found[:, place], described[place]
-    lacks = np.isnan(values).any(axis=0)
+    lacks = np.asarray(np.isnan(values).any(axis=0)).tolist()
     kept = [
         replace(each, has_missing=bool(each.has_missing or gap))
         for each, gap in zip(fields, lacks, strict=True)

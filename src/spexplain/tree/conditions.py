@@ -98,7 +98,7 @@ def read_condition(text: str, columns: Sequence[Column]) -> Condition:
     for at in named:
         try:
             condition = _read(text, columns[at], at)
-        except _Unreadable as error:
+        except _ReadingError as error:
             reason = reason if found or str(error) == "" else str(error)
             continue
         if condition.region.text(columns[at]) == text:
@@ -109,7 +109,7 @@ def read_condition(text: str, columns: Sequence[Column]) -> Condition:
     raise ValueError(f"condition={text!r} cannot be read: {reason}; write it {_EXAMPLES}.")
 
 
-class _Unreadable(Exception):
+class _ReadingError(Exception):
     """What is wrong with a condition."""
 
 
@@ -135,7 +135,7 @@ def _read(text: str, column: Column, at: int) -> Condition:
     if column.kind in ("category", "boolean", "flag"):
         try:
             intervals = _read_set(marked, column)
-        except _Unreadable:
+        except _ReadingError:
             if column.kind == "category":
                 raise
             intervals = tuple(_read_interval(marked, column) for _ in (0,))
@@ -148,13 +148,15 @@ def _read(text: str, column: Column, at: int) -> Condition:
 def _read_set(text: str, column: Column) -> tuple[Interval, ...]:
     match = re.fullmatch(f"{_MARK}\\s*(==?|≠|!=|in|not in)\\s*(.*)", text, re.DOTALL)
     if match is None:
-        raise _Unreadable(f"column {column.name!r} has categories, which = ≠ in and not in ask for")
+        raise _ReadingError(
+            f"column {column.name!r} has categories, which = ≠ in and not in ask for"
+        )
     sign, values = match.groups()
     n_values = len(column.categories) if column.kind == "category" else 2
     listed = [values]
     if sign in ("in", "not in"):
         if not (values.startswith("{") and values.endswith("}")):
-            raise _Unreadable("a list of values stands in braces")
+            raise _ReadingError("a list of values stands in braces")
         listed = [each for each in map(str.strip, _VALUE.findall(values[1:-1])) if each]
     codes = {_code(each.replace(_MARK, column.name), column) for each in listed}
     is_inside = sign in ("=", "==", "in")
@@ -172,14 +174,14 @@ def _code(text: str, column: Column) -> int:
         try:
             bare = str(json.loads(text))
         except ValueError:
-            raise _Unreadable(f"{text} is no value in quotes") from None
+            raise _ReadingError(f"{text} is no value in quotes") from None
     for code, value in enumerate(column.categories):
         if str(value) == bare:
             return code
     if column.kind != "category" and bare.lower() in ("true", "false"):
         return int(bare.lower() == "true")
     known = ", ".join(column.say(code) for code in range(min(5, len(column.categories))))
-    raise _Unreadable(
+    raise _ReadingError(
         f"column {column.name!r} has no value {text!r}"
         + (f", only {known} and so on" if known else "")
     )
@@ -201,7 +203,10 @@ def _read_interval(text: str, column: Column) -> Interval:
     """Return (lower, upper] as the text says it."""
     if column.kind == "word":
         return _read_times(text)
-    below = lambda x: _before(x, column)  # noqa: E731
+
+    def below(x: float) -> float:
+        return _before(x, column)
+
     forms: dict[str, _Ends] = {
         f"(.*)<{_MARK}(?:≤|<=)(.*)": lambda low, high: (low, high),
         f"(.*)(?:≤|<=){_MARK}<(.*)": lambda low, high: (below(low), below(high)),
@@ -224,11 +229,11 @@ def _read_interval(text: str, column: Column) -> Interval:
             low, high = ends(*map(column.read, match.groups()))
         except (ValueError, OverflowError):
             kind = {"date": "date", "duration": "duration"}.get(column.kind, "number")
-            raise _Unreadable(f"column {column.name!r} is compared with a {kind}") from None
+            raise _ReadingError(f"column {column.name!r} is compared with a {kind}") from None
         if not low < high:
-            raise _Unreadable("no value lies in such an interval")
+            raise _ReadingError("no value lies in such an interval")
         return low, high
-    raise _Unreadable(f"it says nothing about the values of column {column.name!r}")
+    raise _ReadingError(f"it says nothing about the values of column {column.name!r}")
 
 
 def _read_times(text: str) -> Interval:
@@ -249,4 +254,4 @@ def _read_times(text: str) -> Interval:
         if match is not None:
             low, high = ends(*match.groups())
             return float(low), float(high)
-    raise _Unreadable("it says nothing about how often the word occurs")
+    raise _ReadingError("it says nothing about how often the word occurs")

@@ -82,7 +82,8 @@ def reshaped(
     dead = {each for node in cut_off for each in below(tree, node) if each != node}
     inner = np.flatnonzero(tree.feature != LEAF)
     by_birth = inner[np.argsort(tree.left[inner])].tolist()
-    homes, splits = {0: 0}, []
+    homes = {0: 0}
+    splits: list[tuple[int, Cut, tuple[int, int], tuple[float, float]]] = []
 
     def split(node: int, test: Test) -> tuple[int, int]:
         first = 2 * len(splits) + 1
