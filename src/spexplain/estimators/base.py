@@ -17,6 +17,7 @@ from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
 from spexplain.estimators.reading import TableReader
 from spexplain.estimators.scorers import comparing_metric
+from spexplain.estimators.starting import check_start, fitted_from, kept_part
 from spexplain.estimators.weights import (
     ALL_ROWS,
     RowWeights,
@@ -68,6 +69,7 @@ class Shared(TypedDict, total=False):
     max_depth: int | None
     min_samples_leaf: int
     features: Sequence[int | str] | None
+    start: Any
     feature_names: Any
     noise: NoisePolicy
     cluster_weight: Any
@@ -102,6 +104,9 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -193,6 +198,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         features: Sequence[int | str] | None = None,
+        start: Any = None,
         feature_names: Any = None,
         noise: NoisePolicy = "ignore",
         cluster_weight: Any = None,
@@ -215,6 +221,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.features = features
+        self.start = start
         self.feature_names = feature_names
         self.noise = noise
         self.missing = missing
@@ -313,13 +320,14 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         for stale in ("rounding_", "validation_"):
             self.__dict__.pop(stale, None)
         table, names = self._read(X)
-        self._table = table
-        weights = table.weights(sample_weight)
+        self._table, weights = table, table.weights(sample_weight)
         with self._stage("reference"):
             reference = self._reference(table, y, weights=weights, **given)
         # A column that is equal to clusters that were found in the table explains them best.
         columns = self._searched_columns(table, None if y is None else reference)
         n_leaves = self._checked_leaves(reference, len(table), is_given=y is not None)
+        if self.start is not None:
+            return self._fit_from_start(X, table, names, reference, weights, columns, n_leaves)
         searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
             # Where labels alone decide, nobody looks at the points.
@@ -382,6 +390,30 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                 more: Any = {"grown": grown, "is_refined": True, "training": training}
                 final = retold(tree, grown_as, **more)
         self._set_explanation(_described(final, grown, table, weights))
+        self._warn_of_missing_leaves(n_leaves)
+        return self
+
+    def _fit_from_start(
+        self,
+        X: Any,
+        table: Table,
+        names: tuple[str | int, ...] | None,
+        reference: Reference | None,
+        weights: Floats | None,
+        columns: Ints,
+        n_leaves: int,
+    ) -> Self:
+        """Fit the tree that begins with the locked tests of another."""
+        about = {"columns": names, "parameters": self._settings(), "method": type(self).__name__}
+        with self._stage("tree"):
+            final = fitted_from(self, X, table, reference, weights, columns, n_leaves, about)
+        if self.n_leaves == "auto":
+            n_kept = kept_part(check_start(self.start), table).tree.n_leaves
+            n_leaves = max(plateau(final.path), n_kept)
+            final = final.truncate(n_leaves)
+        for stale in ("value_", "bound_", "optimal_", "starts_", "_n_for_all"):
+            self.__dict__.pop(stale, None)
+        self._set_explanation(_described(final, final, table, weights))
         self._warn_of_missing_leaves(n_leaves)
         return self
 
@@ -702,6 +734,12 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         if self.round_to is not None:
             check_number("round_to", self.round_to)
         check_cluster_weight(self.cluster_weight)
+        if self.start is not None:
+            check_start(self.start)
+            if self.round_to is not None:
+                raise ValueError(
+                    "round_to would move locked tests; leave it out where there is a start."
+                )
         if self.refine is not None:
             check_choice("refine", self.refine, AIMS)
 

@@ -160,6 +160,9 @@ class BestTree(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read

@@ -154,6 +154,9 @@ class IMM(CenterExplainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -270,6 +273,9 @@ class EMN(CenterExplainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -381,6 +387,9 @@ class ExKMC(CenterExplainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -499,6 +508,9 @@ class RandomCuts(CenterExplainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -616,6 +628,9 @@ class ExGreedy(CenterExplainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -719,6 +734,9 @@ class ExShallow(CenterExplainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read

@@ -47,7 +47,8 @@ class TableReader:
     def _settings(self) -> dict[str, Any]:
         """Return the parameters for the record, which has the names of columns anyway."""
         settings: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
-        return {name: each for name, each in settings.items() if name != "feature_names"}
+        held = ("feature_names", "start")  # the record has names and locks of its own
+        return {name: each for name, each in settings.items() if name not in held}
 
     def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
         return read_rows(X, self, whole=whole)

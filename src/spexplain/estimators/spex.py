@@ -50,6 +50,9 @@ class SpexClique(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -171,6 +174,9 @@ class SpexGraph(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -288,6 +294,9 @@ class SpexKNN(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
@@ -457,6 +466,9 @@ class NonUniformCut(Explainer):
         Fewest training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
+    start : Explanation or fitted model, optional
+        An earlier tree: its locked tests come first, columns that it forbids are not used; see
+        `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read

@@ -5,7 +5,7 @@ JSON share, from here.
 """
 
 from spexplain.explanation.check import Check
-from spexplain.explanation.explanation import Explanation, Training
+from spexplain.explanation.explanation import Edit, Explanation, Training
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
 from spexplain.explanation.path import PathStep
@@ -14,6 +14,7 @@ from spexplain.explanation.rule_set import ClusterRule, LoadedRules, RuleSet, Ru
 __all__ = [
     "Check",
     "ClusterRule",
+    "Edit",
     "Explanation",
     "FittedModel",
     "LoadedModel",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -23,10 +23,11 @@ from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, look_up
 from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import leaves_of
-from spexplain.tree import LEAF, Column, Tree
+from spexplain.tree import LEAF, Column, Test, Tree
 from spexplain.tree.column import as_columns, renamed
 
 if TYPE_CHECKING:
+    from spexplain.explanation.editing import Alternative, Sweep
     from spexplain.graphs import Graph
     from spexplain.objectives import Objective
 
@@ -84,6 +85,13 @@ class Training:
         return self  # nothing in it is ever changed
 
 
+class Edit(NamedTuple):
+    """One line of the journal: the name of an edit and what it was told, in plain values."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """A tree and what is known about it; estimators and models read from JSON hold the same record.
@@ -136,6 +144,14 @@ class Explanation:
         What the tree was searched for, where it was more than grown: value, bound and proof.
     leaves_for_all : int, optional
         With how many leaves every cluster has one, where some have none and this is known.
+    locked : set of int
+        Nodes that later edits, and fits with ``start=``, keep; with every node those above it.
+    forbidden : mapping from int to set of int
+        Columns that tests at and below a node may not use.
+    edits : tuple of Edit
+        The journal of what was edited by hand.
+    past, future : tuple
+        The states before each edit, for `undo`; and those that were undone, for `redo`.
 
     Examples
     --------
@@ -170,6 +186,11 @@ class Explanation:
     profile: Profile | None = None
     goal: GoalRecord | None = None
     leaves_for_all: int | None = None
+    locked: frozenset[int] = frozenset()
+    forbidden: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
+    past: tuple["Explanation", ...] = ()
+    future: tuple[tuple[Edit, "Explanation"], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         # Pickles leave the rows out, but not what they were like.
@@ -526,6 +547,8 @@ class Explanation:
             own_steps=None,
             training=training,
             goal=None,
+            locked=frozenset(node for node in self.locked if node < n_nodes),
+            forbidden={node: each for node, each in self.forbidden.items() if node < n_nodes},
             **keeps,
         )
 
@@ -555,6 +578,224 @@ class Explanation:
         if self.steps is not None and self.tree.n_leaves <= len(self.steps):
             return self.steps[self.tree.n_leaves - 1]
         return self.trees[-1]
+
+    # --- Edits: each returns a new explanation, with its figures counted anew -----------------------
+
+    def with_test(self, node: int, condition: "str | Test") -> "Explanation":
+        """Return the explanation with another test of an inner node; the tests below stay.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node; see `nodes`.
+        condition : str or Test
+            In the words in which tests are printed, such as "revenue > 750" or "channel in {app, web}".
+
+        Returns
+        -------
+        explanation : Explanation
+
+        Examples
+        --------
+        >>> from spexplain import CART, datasets
+        >>> iris = datasets.load("iris")
+        >>> names = ["sepal length", "sepal width", "petal length", "petal width"]
+        >>> explanation = CART(feature_names=names).fit(iris.data, iris.target).explanation_
+        >>> explanation.nodes()[2]["text"], explanation.rows_right
+        ('petal width ≤ 1.7', 144)
+        >>> edited = explanation.with_test(2, "petal width ≤ 1.5")
+        >>> edited.rows_right, edited.undo().rows_right
+        (142, 144)
+        """
+        from spexplain.explanation import editing
+
+        return editing.with_test(self, node, condition)
+
+    def split(self, leaf: int, condition: "str | Test") -> "Explanation":
+        """Return the explanation with a leaf, given by its id, split by a test; see `with_test`."""
+        from spexplain.explanation import editing
+
+        return editing.split(self, leaf, condition)
+
+    def prune(self, node: int) -> "Explanation":
+        """Return the explanation with an inner node made a leaf."""
+        from spexplain.explanation import editing
+
+        return editing.prune(self, node)
+
+    def flip(self, node: int) -> "Explanation":
+        """Return the explanation with the yes and the no of a node exchanged; no row changes its label."""
+        from spexplain.explanation import editing
+
+        return editing.flip(self, node)
+
+    def swap(self, node: int, other: int) -> "Explanation":
+        """Return the explanation with the tests of a node and of one below it exchanged."""
+        from spexplain.explanation import editing
+
+        return editing.swap(self, node, other)
+
+    def regrow(
+        self,
+        node: int,
+        method: str = "cart",
+        n_leaves: int | None = None,
+        features: Sequence[int | str] | None = None,
+    ) -> "Explanation":
+        """Return the explanation with the tree from a node on grown anew from the rows that reach it.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node, inner node or leaf.
+        method : {"cart", "spex", "best"}
+            By the impurity of the clusters, by their cliques, or by a search for most rows right.
+        n_leaves : int, optional
+            Leaves below the node; by default as many as there are, and at least two.
+        features : list of int or str, optional
+            Columns that tests may use; by default all that are not forbidden.
+
+        Returns
+        -------
+        explanation : Explanation
+        """
+        from spexplain.explanation import editing
+
+        return editing.regrow(self, node, method, n_leaves, features)
+
+    def merge_clusters(self, one: Any, other: Any, name: Any = None) -> "Explanation":
+        """Return the explanation of a clustering in which two clusters are one, by a new name or that of the first."""
+        from spexplain.explanation import editing
+
+        return editing.merge_clusters(self, one, other, name)
+
+    def rename(self, cluster: Any, name: Any) -> "Explanation":
+        """Return the explanation with another name of a cluster."""
+        from spexplain.explanation import editing
+
+        return editing.rename(self, cluster, name)
+
+    def forbid(self, column: int | str, below: int = 0) -> "Explanation":
+        """Return the explanation without tests of a column at and below a node; what asked for it is grown anew."""
+        from spexplain.explanation import editing
+
+        return editing.forbid(self, column, below)
+
+    def lock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
+        """Return the explanation with a node, and the way to it, kept by later edits and fits; a leaf is not split."""
+        from spexplain.explanation import editing
+
+        return editing.lock(self, node, leaf)
+
+    def unlock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
+        """Return the explanation with a node, and all below it, free again."""
+        from spexplain.explanation import editing
+
+        return editing.unlock(self, node, leaf)
+
+    def undo(self) -> "Explanation":
+        """Return the explanation as it was before the last edit."""
+        from spexplain.explanation import editing
+
+        return editing.undo(self)
+
+    def redo(self) -> "Explanation":
+        """Return the explanation after the edit that was undone last."""
+        from spexplain.explanation import editing
+
+        return editing.redo(self)
+
+    def alternatives(
+        self, node: int, n: int = 10, features: Sequence[int | str] | None = None
+    ) -> "list[Alternative]":
+        """Return the best other tests of a node, or splits of a leaf: one for each column, most rows right first.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node; what is below it stays as it is.
+        n : int, default=10
+            Most tests to return.
+        features : list of int or str, optional
+            Columns to look at; by default all others that are not forbidden.
+
+        Returns
+        -------
+        alternatives : list of Alternative
+            Test, text, column, score (fidelity of the whole tree), rows_right and rows_changed.
+
+        Examples
+        --------
+        >>> from spexplain import CART, datasets
+        >>> iris = datasets.load("iris")
+        >>> explanation = CART().fit(iris.data, iris.target).explanation_
+        >>> best = explanation.alternatives(2)[0]
+        >>> best.text, best.rows_right, best.rows_changed
+        ('x2 ≤ 4.7', 143.0, 9)
+        """
+        from spexplain.explanation import editing
+
+        return editing.alternatives(self, node, n, features)
+
+    def sweep(self, node: int, column: int | str, missing: bool | None = None) -> "Sweep":
+        """Return what every threshold of a column would do at a node, counted exactly in one pass.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node; what is below it stays as it is.
+        column : int or str
+            A column of numbers or dates.
+        missing : bool, optional
+            Whether missing values pass; by default as now, if the node asks for this column, else not.
+
+        Returns
+        -------
+        sweep : Sweep
+            Arrays by threshold: thresholds, rows_left, rows_right, rows_changed, smallest_leaf.
+        """
+        from spexplain.explanation import editing
+
+        return editing.sweep(self, node, column, missing)
+
+    def counted(self, training: Training) -> "Explanation":
+        """Return the explanation of the same tree with its figures counted on given rows."""
+        from spexplain.explanation import editing
+
+        return editing.counted(self, training)
+
+    @property
+    def rows_right(self) -> Any:
+        """Rows, or their weight, whose leaf stands for their own cluster; None where clusters are not known."""
+        if self.node_codes is None or self.classes is None:
+            return None
+        leaves = self.tree.leaves
+        codes = self.node_codes[leaves]
+        hits = self.node_counts[leaves, np.maximum(codes, 0)]
+        return hits[codes >= 0].sum().item()
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return one record per node: its number, test or leaf, depth, rows, cluster, and whether it is locked."""
+        found: list[dict[str, Any]] = []
+        depths, sizes = self.tree.node_depths, self.node_sizes
+        for node in range(self.tree.n_nodes):
+            is_leaf = node in self.leaf_ids
+            test = None if is_leaf else self.tree.test(node)
+            text = (
+                f"leaf {self.leaf_ids[node]}"
+                if test is None
+                else test.text(self.fields[test.feature])
+            )
+            record = {
+                "node": node,
+                "text": text,
+                "depth": int(depths[node]),
+                "rows": int(sizes[node]),
+            }
+            if self.node_codes is not None and self.classes is not None:
+                record["cluster"] = labels_of_codes(self.classes, self.node_codes)[node]
+            found.append({**record, "locked": node in self.locked})
+        return found
 
 
 def _check_columns(columns: tuple[str | int, ...], n_features: int) -> None:

@@ -15,7 +15,7 @@ from scipy import sparse
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_weights
 from spexplain.explanation.check import Check, check_rows
-from spexplain.explanation.explanation import Explanation
+from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.path import PathStep
 from spexplain.export.dbt import dbt_files
 from spexplain.export.dialects import DialectName
@@ -57,8 +57,9 @@ from spexplain.facts.verdict import (
 from spexplain.files import write_file
 from spexplain.messages import one_line
 from spexplain.table.base import Rows, Table
-from spexplain.table.columns import FrameKind, as_frame
+from spexplain.table.columns import FrameKind, as_frame, encoded, is_frame
 from spexplain.table.coordinates import coordinates_of
+from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse, look_up, on_host
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import SparseTable, densified
@@ -188,6 +189,61 @@ class FittedModel(ABC):
         smaller = copy(self)
         smaller._set_explanation(self._fitted().truncate(n_leaves))
         return smaller
+
+    def edited(self, explanation: Explanation) -> Self:
+        """Return a copy of the model that holds another explanation, such as an edited one.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            Usually ``model.explanation_`` after some edits; see `Explanation.with_test`.
+
+        Returns
+        -------
+        model : same type
+            Fitted, with the labels, rules, reports and exports of that explanation.
+
+        Examples
+        --------
+        >>> from spexplain import CART, datasets
+        >>> iris = datasets.load("iris")
+        >>> explainer = CART(n_leaves=5).fit(iris.data, iris.target)
+        >>> explainer.edited(explainer.explanation_.prune(2)).n_leaves_
+        2
+        """
+        self._fitted()
+        changed = copy(self)
+        changed._set_explanation(explanation)
+        return changed
+
+    def with_rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Return a copy of the model that remembers rows, which edits are counted on.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            The training rows, or others that figures shall be about.
+        y : array of shape (n_rows,), optional
+            Their clusters.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights.
+
+        Returns
+        -------
+        model : same type
+        """
+        explanation = self._fitted()
+        rows = self._check_rows(X, whole=True).to_host()
+        weights = check_weights(on_host(sample_weight), len(rows))
+        table = _rows_of_all_columns(X, rows, explanation)
+        noise = explanation.parameters.get("noise", "ignore")
+        reference = None
+        if y is not None:
+            reference = Reference.from_labels(
+                y, n_samples=len(rows), noise=noise, must_occur=False
+            ).weighed(weights)
+        training = Training(reference=reference, table=table, weights=weights)
+        return self.edited(explanation.counted(training))
 
     def predict(self, X: Any) -> Ints:
         """Return the leaf id of every row: 0 to ``n_leaves_ - 1``, numbered from left to right.
@@ -1211,6 +1267,24 @@ class FittedModel(ABC):
         """
         rows = None if X is None else self._check_rows(X).to_host()
         return to_onnx(self._fitted(), rows, label=label, input_type=input_type)
+
+
+def _rows_of_all_columns(X: Any, rows: Matrix, explanation: Explanation) -> HostTable:
+    """Return rows as a table in which columns that no test reads are known too: as they are in X."""
+    values, fields = np.array(rows, dtype=np.float64), list(explanation.fields)
+    if is_frame(X) and explanation.columns is not None:
+        found, described = encoded(X)
+        places = {column.name: place for place, column in enumerate(described)}
+        for at, field in enumerate(fields):
+            place = places.get(field.name)
+            if at not in explanation.used and place is not None:
+                values[:, at], fields[at] = found[:, place], described[place]
+    lacks = np.asarray(np.isnan(values).any(axis=0)).tolist()
+    kept = [
+        replace(each, has_missing=bool(each.has_missing or gap))
+        for each, gap in zip(fields, lacks, strict=True)
+    ]
+    return HostTable(values, described=tuple(kept))
 
 
 def _is_text(labels: Array) -> bool:

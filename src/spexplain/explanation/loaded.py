@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from spexplain.explanation.explanation import Explanation
+from spexplain.explanation.explanation import Edit, Explanation
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.path import PathStep
 from spexplain.explanation.rule_set import LoadedRules, read_rules
@@ -132,13 +132,24 @@ def read_explanation(text: str | bytes) -> Explanation:
     """Return the record that `to_json` wrote; anything else is refused in one sentence."""
     fields = stored_model(text)
     try:
-        grown = fields.pop("grown")
-        if grown is not None:
-            fields["grown"] = Explanation(**grown)
-        for name in ("steps", "own_steps"):
-            steps = fields.pop(name)
-            if steps is not None:
-                fields[name] = tuple(PathStep(*step) for step in steps)
-        return Explanation(**fields)
+        return _explanation(fields)
     except ValueError as error:
         raise refusal(str(error).rstrip(".")) from None
+
+
+def _explanation(fields: dict[str, Any]) -> Explanation:
+    """Return the record of stored parts, with the states of its journal."""
+    grown, journal = fields.pop("grown"), fields.pop("journal")
+    if grown is not None:
+        fields["grown"] = Explanation(**grown)
+    for name in ("steps", "own_steps"):
+        steps = fields.pop(name)
+        if steps is not None:
+            fields[name] = tuple(PathStep(*step) for step in steps)
+    if journal is not None:
+        at = journal["position"]
+        edits = [Edit(*each) for each in journal["edits"]]
+        states = [_explanation(each) for each in journal["states"]]
+        fields["edits"], fields["past"] = tuple(edits[:at]), tuple(states[:at])
+        fields["future"] = tuple(zip(edits[at:], states[at:], strict=True))
+    return Explanation(**fields)

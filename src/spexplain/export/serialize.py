@@ -40,6 +40,7 @@ MAX_LEAVES = 100_000
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
+MAX_EDITS = 200  # that a file can undo
 # Settings that decide how long a fit takes, never what comes out: the same model is the same file.
 _NOT_STORED = ("engine", "n_jobs", "verbose")
 # Commas and brackets outside of strings: a million names and what these columns hold, or 100,000 leaves
@@ -128,6 +129,15 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
     training = _training(explanation, is_named) | _search(explanation)
     if any(value is not None for value in training.values()):
         document["training"] = training
+    if explanation.locked or explanation.forbidden:
+        document["constraints"] = {
+            "locked": sorted(explanation.locked),
+            "forbidden": {
+                str(node): sorted(each) for node, each in sorted(explanation.forbidden.items())
+            },
+        }
+    if explanation.edits or explanation.future:
+        document["edits"] = _journal(explanation)
     about = f"A model of {tree.n_features} columns and {tree.n_leaves} leaves with all their categories is"
     return json_lines(document, about)
 
@@ -139,6 +149,21 @@ def json_lines(document: Mapping[str, Any], about: str) -> str:
     if len(text) > MAX_CHARACTERS or _n_values(text) > _MAX_VALUES:
         raise ValueError(f"{about} too large for JSON; leave out columns of very many categories.")
     return text
+
+
+def _journal(explanation: "Explanation") -> dict[str, Any]:
+    """Return the edits, done and undone, with the state of the model before or after each."""
+    edits = [*explanation.edits, *(edit for edit, _ in explanation.future)]
+    states = [*explanation.past, *(state for _, state in explanation.future)]
+    position = len(explanation.edits)
+    first = max(0, position - MAX_EDITS)  # the oldest cannot be undone any more
+    return {
+        "position": position - first,
+        "journal": [
+            {"edit": each.name, "arguments": plain(dict(each.arguments))} for each in edits[first:]
+        ],
+        "states": [json.loads(to_json(state)) for state in states[first:]],
+    }
 
 
 def _dumped(value: Any) -> str:
@@ -306,7 +331,11 @@ def _number(x: float) -> Any:
 
 def stored_model(text: str | bytes) -> dict[str, Any]:
     """Return the parts of the record that `to_json` wrote; anything else is refused in one sentence."""
-    data = parsed(text)
+    return _stored(parsed(text))
+
+
+def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
+    """Return the parts of a record from its document; states of a journal have no journal of their own."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise refusal(f'an object with "format": "{FORMAT}" is expected')
     version = data.get("version")
@@ -317,8 +346,9 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
             f"it has format version {quoted(version)}, but this spexplain reads versions "
             f"{', '.join(map(str, _ADDED))} and {VERSION}"
         )
-    if set(data) - {"training"} != _KEYS:
-        odd = (set(data) - {"training"}) ^ _KEYS
+    optional = {"training", "constraints"} | (set() if is_state else {"edits"})
+    if set(data) - optional != _KEYS:
+        odd = (set(data) - optional) ^ _KEYS
         raise refusal(f"missing or unknown entries: {quoted_list(odd)}")
     try:
         tree = _tree(data["tree"])
@@ -333,9 +363,59 @@ def stored_model(text: str | bytes) -> dict[str, Any]:
             "leaf_purity": purity,
             "method": _string(data, "estimator"),
             "version": _string(data, "written_by"),
+            **_read_constraints(data.get("constraints"), tree),
+            "journal": _read_journal(data.get("edits"), tree),
         } | _read_training(data.get("training"), tree)
     except ValueError as error:
         raise refusal(str(error).rstrip(".")) from None
+
+
+def _read_constraints(data: Any, tree: Tree) -> dict[str, Any]:
+    """Return locked nodes and forbidden columns."""
+    if data is None:
+        return {}
+    _check_keys(data, {"locked", "forbidden"}, "constraints")
+    locked, forbidden = data["locked"], data["forbidden"]
+    is_good = isinstance(locked, list) and isinstance(forbidden, dict)
+    is_good = is_good and all(type(node) is int and 0 <= node < tree.n_nodes for node in locked)
+    found: dict[int, frozenset[int]] = {}
+    for key, columns in forbidden.items() if is_good else ():
+        is_node = key.isascii() and key.isdigit() and int(key[:20]) < tree.n_nodes
+        is_list = isinstance(columns, list) and all(
+            type(each) is int and 0 <= each < tree.n_features for each in columns
+        )
+        is_good = is_good and is_node and is_list
+        if is_good:
+            found[int(key)] = frozenset(columns)
+    if not is_good:
+        raise ValueError("constraints must hold nodes of the tree and columns of the table")
+    return {"locked": frozenset(locked), "forbidden": found}
+
+
+def _read_journal(data: Any, tree: Tree) -> dict[str, Any] | None:
+    """Return the edits and the states before and after them."""
+    if data is None:
+        return None
+    _check_keys(data, {"position", "journal", "states"}, "edits")
+    position, journal, states = data["position"], data["journal"], data["states"]
+    is_good = (
+        isinstance(journal, list)
+        and _is_list(states, dict, len(journal))
+        and type(position) is int
+        and 0 <= position <= len(journal)
+        and all(isinstance(each, dict) and set(each) == {"edit", "arguments"} for each in journal)
+    )
+    if not is_good or not all(
+        isinstance(each["edit"], str) and isinstance(each["arguments"], dict) for each in journal
+    ):
+        raise ValueError(
+            "edits must hold a position, and an edit and a state for each of its lines"
+        )
+    found = [_stored(state, is_state=True) for state in states]
+    if any(state["tree"].n_features != tree.n_features for state in found):
+        raise ValueError("edits must hold states of trees over the same columns")
+    edits = [(each["edit"], each["arguments"]) for each in journal]
+    return {"position": position, "edits": edits, "states": found}
 
 
 def refusal(reason: str) -> ValueError:

@@ -1,0 +1,940 @@
+"""Edits of an explanation: each gives a new one with its figures, and a line in its journal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from spexplain.aliases import Array, Floats, Ints
+from spexplain.arguments import check_choice, check_integer
+from spexplain.engines import resolve_engine
+from spexplain.engines.categories import KindSearch
+from spexplain.exceptions import quoted_list
+from spexplain.explanation.explanation import Edit, Explanation, Training, majority_codes
+from spexplain.grow import grow
+from spexplain.metrics.agreement import whole_counts
+from spexplain.objectives import gini_cart, spex
+from spexplain.refine.best_tree import Improver, started
+from spexplain.refine.goals import cliques
+from spexplain.refine.rows import sorted_table
+from spexplain.table.base import Table
+from spexplain.table.columns import column_numbers
+from spexplain.table.reference import Reference
+from spexplain.table.rounding import settled
+from spexplain.table.views import SearchColumns, order_by_profile, written_out
+from spexplain.tree import LEAF, Column, Test, Tree
+from spexplain.tree.conditions import read_test
+from spexplain.tree.surgery import Reshaped, ancestors, below, leaves_below, reshaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+METHODS = ("cart", "spex", "best")
+_NOTES = ("lock", "unlock", "forbid", "rename")  # edits that leave every row where it is
+_PASSES = 3  # of "best", from exchanges to refinement and back
+
+
+class Alternative(NamedTuple):
+    """Another test of a node, and what it would do."""
+
+    test: Test
+    text: str
+    column: str
+    score: float  # fidelity of the whole tree with this test
+    rows_right: float  # rows of the table, or their weight, whose leaf stands for their cluster
+    rows_changed: int  # rows that would take the other branch
+
+
+class Sweep(NamedTuple):
+    """What every threshold of a column would do at a node: entry i is the test ``x <= thresholds[i]``."""
+
+    thresholds: Floats  # the roundest numbers between neighbouring values
+    rows_left: Ints
+    rows_right: Floats  # whose leaf stands for their cluster, in the whole tree
+    rows_changed: Ints  # that would take the other branch than now
+    smallest_leaf: Ints  # rows of the smallest leaf below the node
+    purity: Floats  # of the leaves below the node: squares of their counts over their sizes, added
+
+
+# --- What every edit needs ------------------------------------------------------------------------
+
+
+def _node(explanation: Explanation, node: Any, *, inner: bool | None = None) -> int:
+    """Return the number of a node; refuse what is none, or a leaf where a test is needed."""
+    tree = explanation.tree
+    check_integer("node", node, 0)
+    if node >= tree.n_nodes:
+        raise ValueError(f"node={node} must be below {tree.n_nodes}, the number of nodes.")
+    is_leaf = tree.feature[node] == LEAF
+    if inner is True and is_leaf:
+        raise ValueError(
+            f"node={node} is leaf {explanation.leaf_ids[int(node)]}, which asks nothing: split it."
+        )
+    return int(node)
+
+
+def _leaf(explanation: Explanation, leaf: Any) -> int:
+    """Return the node of a leaf that is given by its id."""
+    check_integer("leaf", leaf, 0)
+    if leaf >= explanation.tree.n_leaves:
+        raise ValueError(
+            f"leaf={leaf} must be below {explanation.tree.n_leaves}, the number of leaves."
+        )
+    return int(explanation.tree.leaves[leaf])
+
+
+def _check_unlocked(explanation: Explanation, nodes: "Iterable[int]") -> None:
+    held = sorted(set(nodes) & explanation.locked)
+    if held:
+        raise ValueError(f"Node {held[0]} is locked; unlock it first.")
+
+
+def _rows(explanation: Explanation) -> tuple[Table, Training]:
+    """Return the training table; refuse where it is not known."""
+    training = explanation.training
+    if training is None or training.table is None:
+        raise ValueError(
+            "This edit counts rows, which a model read from a file or a pickle does not hold; give it rows by "
+            "with_rows(X, y)."
+        )
+    return training.table, training
+
+
+def _column(explanation: Explanation, column: Any) -> int:
+    """Return the number of a column that is given by name or number."""
+    names = None if explanation.columns is None else list(explanation.names)
+    (found,) = column_numbers([column], names or explanation.names, explanation.tree.n_features)
+    return int(found)
+
+
+def _barred(explanation: Explanation, node: int) -> frozenset[int]:
+    """Return the columns that tests of a node may not use."""
+    found: set[int] = set()
+    for each in (*ancestors(explanation.tree, node), node):
+        found |= explanation.forbidden.get(each, frozenset())
+    return frozenset(found)
+
+
+def _read(explanation: Explanation, condition: Any, node: int) -> Test:
+    """Return the test that a condition means at a node."""
+    if isinstance(condition, Test):
+        found = condition
+    else:
+        columns = explanation.fields
+        table = None if explanation.training is None else explanation.training.table
+        if table is not None:  # categories of columns that no test has read so far
+            columns = tuple(
+                own if at in explanation.used else replace(given, name=own.name)
+                for at, (own, given) in enumerate(zip(columns, table.columns, strict=True))
+            )
+        found = read_test(condition, columns)
+        column = columns[found.feature]
+        if not column.has_missing and not str(condition).endswith("missing"):
+            found = replace(found, missing=_goes_with_more(explanation, found, node))
+    if found.feature in _barred(explanation, node):
+        raise ValueError(
+            f"Column {explanation.names[found.feature]!r} is forbidden at node {node}."
+        )
+    return found
+
+
+def _goes_with_more(explanation: Explanation, test: Test, node: int) -> bool:
+    """Whether values that may be missing later go with those that pass: the larger side."""
+    training = explanation.training
+    if training is None or training.table is None:
+        return False
+    x = _values(training.table, test.feature)[_members(explanation, node)]
+    n_passing = int(np.count_nonzero(replace(test, missing=False).passes(x)))
+    return 2 * n_passing >= len(x)
+
+
+def _values(table: Table, feature: int) -> Floats:
+    rows = table.select([feature]).to_host("An edit", "pass a table in memory")
+    dense: Any = rows.toarray() if hasattr(rows, "toarray") else rows
+    return np.asarray(dense, dtype=np.float64)[:, 0]
+
+
+def _members(explanation: Explanation, node: int) -> Ints:
+    """Return the training rows that reach a node."""
+    labels = np.asarray(explanation.labels)
+    chosen = np.zeros(explanation.tree.n_leaves, dtype=np.bool_)
+    chosen[leaves_below(explanation.tree, node)] = True
+    return np.flatnonzero(chosen[labels])
+
+
+def _committed(
+    before: Explanation, after: Explanation, name: str, /, **arguments: Any
+) -> Explanation:
+    """Return an edited explanation with a journal that knows the edit."""
+    edit = Edit(name, arguments)
+    bare = replace(before, edits=(), past=(), future=())
+    if name not in _NOTES:  # what was proved of the tree before says nothing of this one
+        after = replace(after, goal=None, leaves_for_all=None)
+    return replace(after, edits=(*before.edits, edit), past=(*before.past, bare), future=())
+
+
+def _rebuilt(explanation: Explanation, shape: Reshaped, *, empty: bool = False) -> Explanation:
+    """Return the explanation of a tree of another shape, counted anew from the rows."""
+    table, training = _rows(explanation)
+    reference = training.reference
+    about: dict[str, Any] = {
+        "columns": explanation.columns,
+        "parameters": explanation.parameters,
+        "method": explanation.method,
+        "version": explanation.version,
+        "training": replace(training, searched=None, graph=None, objective=None),
+        "locked": shape.moved(explanation.locked),
+        "forbidden": _moved(explanation.forbidden, shape),
+    }
+    found = Explanation.of(shape.tree, table, reference, weights=training.weights, **about)
+    if not empty and (found.tree.size[found.tree.leaves] == 0).any():
+        raise ValueError("This edit would leave a leaf without rows.")
+    if reference is not None:
+        found = found.with_codes(_kept_codes(explanation, found, shape))
+    used = sorted({*found.used, *explanation.used})
+    described = table.settled_columns(used)
+    scales = table.scales(np.array(used, dtype=np.int64))
+    if training.weights is not None and explanation.scales is not None:
+        scales = np.where(np.isnan(explanation.scales), scales, explanation.scales)
+    return replace(found, described=described, scales=scales)
+
+
+def _moved(forbidden: Mapping[int, frozenset[int]], shape: Reshaped) -> dict[int, frozenset[int]]:
+    return {shape.homes[node]: each for node, each in forbidden.items() if node in shape.homes}
+
+
+def _kept_codes(before: Explanation, after: Explanation, shape: Reshaped) -> Ints:
+    """Return the clusters that nodes stand for: as before where their rows are the same, else their commonest."""
+    codes: Ints = majority_codes(after.node_counts)
+    if before.node_codes is None or before.node_counts.shape[1] != after.node_counts.shape[1]:
+        return codes
+    for old, new in shape.homes.items():
+        if np.array_equal(before.node_counts[old], after.node_counts[new]):
+            codes[new] = before.node_codes[old]
+    return codes
+
+
+def _reduced(explanation: Explanation, shape: Reshaped) -> Explanation:
+    """Return the explanation of a tree that lost branches: what is known of its nodes stays."""
+    old_of = {new: old for old, new in shape.homes.items()}
+    kept = np.array([old_of[new] for new in range(shape.tree.n_nodes)])
+    tree = replace(shape.tree, size=explanation.tree.size[kept])
+    arrays: dict[str, Any] = {
+        name: None if value is None else value[kept]
+        for name in ("node_codes", "node_counts", "node_noise", "node_weights", "node_costs")
+        for value in [getattr(explanation, name)]
+    }
+    if explanation.node_codes is None and explanation.leaf_reference is not None:
+        raise ValueError(
+            "This edit needs the counts of clusters, which this model does not hold; give it rows by with_rows(X, y)."
+        )
+    training = explanation.training
+    if training is not None:
+        new_id = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
+        home = np.zeros(explanation.tree.n_leaves, dtype=np.int64)
+        for leaf, node in enumerate(explanation.tree.leaves.tolist()):
+            at = node
+            while shape.homes.get(at) not in new_id:
+                at = int(explanation.tree.parents[at])
+            home[leaf] = new_id[shape.homes[at]]
+        labels = home[np.asarray(training.labels)]
+        training = replace(training, labels=labels, searched=None, graph=None, objective=None)
+    return replace(
+        explanation,
+        tree=tree,
+        leaf_reference=None,
+        leaf_purity=None,
+        training=training,
+        grown=None,
+        is_refined=False,
+        steps=None,
+        own_steps=None,
+        locked=shape.moved(explanation.locked),
+        forbidden=_moved(explanation.forbidden, shape),
+        **arrays,
+    )
+
+
+def counted(explanation: Explanation, training: Training) -> Explanation:
+    """Return the explanation of the same tree, counted on given rows."""
+    same = replace(explanation, training=training, locked=frozenset(), forbidden={})
+    found = _rebuilt(same, reshaped(explanation.tree), empty=True)
+    tree = replace(found.tree, value=explanation.tree.value, score=explanation.tree.score)
+    kept = {
+        name: getattr(explanation, name)
+        for name in ("locked", "forbidden", "edits", "past", "future")
+    }
+    if training.reference is None:  # what is known of clusters stays
+        names = (
+            "classes",
+            "node_codes",
+            "node_counts",
+            "node_noise",
+            "leaf_reference",
+            "leaf_purity",
+        )
+        kept |= {name: getattr(explanation, name) for name in names}
+        tree = replace(tree, size=explanation.tree.size)
+    return replace(found, tree=tree, **kept)
+
+
+# --- Edits of the tree ----------------------------------------------------------------------------
+
+
+def with_test(explanation: Explanation, node: int, condition: "str | Test") -> Explanation:
+    """Return the explanation with another test of an inner node."""
+    node = _node(explanation, node, inner=True)
+    _check_unlocked(explanation, [node])
+    test = _read(explanation, condition, node)
+    after = _rebuilt(explanation, reshaped(explanation.tree, tests={node: test}))
+    return _committed(explanation, after, "with_test", node=node, condition=_said(after, test))
+
+
+def split(explanation: Explanation, leaf: int, condition: "str | Test") -> Explanation:
+    """Return the explanation with a leaf split by a test."""
+    node = _leaf(explanation, leaf)
+    _check_unlocked(explanation, [node])
+    test = _read(explanation, condition, node)
+    graft = reshaped(_stump(explanation.tree.n_features, test)).tree
+    after = _rebuilt(explanation, reshaped(explanation.tree, grafts={node: graft}))
+    return _committed(explanation, after, "split", leaf=int(leaf), condition=_said(after, test))
+
+
+def _stump(n_features: int, test: Test) -> Tree:
+    root = Tree.root(n_features=n_features, size=0)
+    return root.split(
+        0,
+        feature=test.feature,
+        threshold=test.upper,
+        lower=test.lower,
+        missing=test.missing,
+        categories=test.values,
+    )
+
+
+def _said(explanation: Explanation, test: Test) -> str:
+    return test.text(explanation.fields[test.feature])
+
+
+def prune(explanation: Explanation, node: int) -> Explanation:
+    """Return the explanation with a node made a leaf."""
+    node = _node(explanation, node, inner=True)
+    _check_unlocked(explanation, below(explanation.tree, node))
+    after = _reduced(explanation, reshaped(explanation.tree, cut_off={node}))
+    return _committed(explanation, after, "prune", node=node)
+
+
+def flip(explanation: Explanation, node: int) -> Explanation:
+    """Return the explanation with the yes and the no of a node exchanged."""
+    node = _node(explanation, node, inner=True)
+    _check_unlocked(explanation, [node])
+    test = explanation.tree.test(node)
+    column = explanation.fields[test.feature]
+    rest = test.region(passed=False)
+    if test.values is not None:
+        codes = tuple(rest.codes(len(column.categories)))
+        turned = Test(test.feature, missing=not test.missing, values=codes)
+    elif len(rest.intervals) > 1:
+        raise ValueError(
+            f"node={node} asks for an interval, {_said(explanation, test)}, whose no is none."
+        )
+    else:
+        low, high = rest.intervals[0] if rest.intervals else (-np.inf, -np.inf)
+        turned = Test(test.feature, low, high, rest.missing)
+    shape = reshaped(explanation.tree, tests={node: turned}, turned={node})
+    after = _reduced(explanation, shape)
+    return _committed(explanation, after, "flip", node=node)
+
+
+def swap(explanation: Explanation, node: int, other: int) -> Explanation:
+    """Return the explanation with the tests of a node and of one below it exchanged."""
+    node, other = _node(explanation, node, inner=True), _node(explanation, other, inner=True)
+    if node not in ancestors(explanation.tree, other):
+        raise ValueError(f"other={other} must be a node below node={node}.")
+    _check_unlocked(explanation, [node, other])
+    tree = explanation.tree
+    for at, test in ((node, tree.test(other)), (other, tree.test(node))):
+        if test.feature in _barred(explanation, at):
+            raise ValueError(
+                f"Column {explanation.names[test.feature]!r} is forbidden at node {at}."
+            )
+    tests = {node: tree.test(other), other: tree.test(node)}
+    after = _rebuilt(explanation, reshaped(tree, tests=tests))
+    return _committed(explanation, after, "swap", node=node, other=other)
+
+
+def regrow(
+    explanation: Explanation,
+    node: int,
+    method: str = "cart",
+    n_leaves: int | None = None,
+    features: Sequence[int | str] | None = None,
+) -> Explanation:
+    """Return the explanation with the tree below a node grown anew."""
+    node = _node(explanation, node)
+    _check_unlocked(explanation, below(explanation.tree, node))
+    check_choice("method", method, METHODS)
+    n_now = len(leaves_below(explanation.tree, node))
+    n_leaves = max(2, n_now) if n_leaves is None else check_integer("n_leaves", n_leaves, 1)
+    graft = _grown(explanation, node, method, n_leaves, features)
+    shape = reshaped(explanation.tree, cut_off={node}, grafts={node: graft})
+    after = _rebuilt(explanation, shape)
+    arguments: dict[str, Any] = {"node": node, "method": method, "n_leaves": n_leaves}
+    if features is not None:
+        arguments["features"] = [explanation.names[_column(explanation, each)] for each in features]
+    return _committed(explanation, after, "regrow", **arguments)
+
+
+def _grown(
+    explanation: Explanation,
+    node: int,
+    method: str,
+    n_leaves: int,
+    features: Sequence[int | str] | None,
+) -> Tree:
+    """Return a tree for the rows of a node."""
+    table, training = _rows(explanation)
+    members = _members(explanation, node)
+    rows, reference = table.take(members), _needed(training.reference).rows(members)
+    codes = np.where(reference.codes < 0, -1, 0)
+    known = reference.codes >= 0
+    codes[known] = np.unique(reference.codes[known], return_inverse=True)[1]
+    if codes.max(initial=-1) < 1:
+        raise ValueError(
+            f"The rows of node {node} belong to one cluster: there is nothing to tell apart."
+        )
+    columns = _allowed(explanation, node, features)
+    mass = None if training.weights is None else training.weights[members]
+    if reference.memberships is not None:
+        shares = reference.memberships.sum(axis=1)
+        mass = shares if mass is None else shares * mass
+    amounts = None if mass is None else whole_counts(np.where(codes < 0, 1.0, mass))
+    views = SearchColumns.of(rows, columns, one_by_one=method == "best", codes=codes)
+    least = training.min_samples_leaf
+    depth = explanation.parameters.get("max_depth")
+    room = None if depth is None else max(0, int(depth) - len(ancestors(explanation.tree, node)))
+    if method == "best":
+        found = _best(written_out(views.matrix), codes, amounts, n_leaves, least, room)
+    else:
+        graph = cliques(codes, amounts)
+        objective = gini_cart(graph) if method == "cart" else spex(graph)
+        engine = resolve_engine("auto")
+        takes = getattr(engine, "takes_views", False)
+        matrix = views.matrix if takes else written_out(views.matrix)
+        search: Any = engine.bind(matrix, objective, min_samples_leaf=least)
+        if not rows.is_plain:
+            search = KindSearch(search, views.views, views.categories, mass)
+        found = grow(search, max_leaves=n_leaves, max_depth=room)
+    return settled(views.to_columns(found), rows)
+
+
+def _best(
+    X: Any, codes: Ints, amounts: Ints | None, n_leaves: int, least: int, room: int | None
+) -> Tree:
+    """Return the tree of most rows right that a search finds."""
+    with sorted_table(X, None, None) as orders:
+        ground = Improver(
+            orders,
+            codes,
+            goal="fidelity",
+            min_samples_leaf=least,
+            max_depth=room,
+            amounts=amounts,
+            keep_clusters=True,
+        )
+        tree, value = ground.refined(started("cart", X, ground, resolve_engine("auto"), n_leaves))
+        for _ in range(_PASSES):
+            tree, _ = ground.exchanged(tree)
+            tree, better = ground.refined(tree)
+            if better == value:
+                break
+            value = better
+    return tree
+
+
+def _needed(reference: Reference | None) -> Reference:
+    if reference is None:
+        raise ValueError("This needs a clustering to agree with; pass its labels to fit as y.")
+    return reference
+
+
+def _allowed(explanation: Explanation, node: int, features: Sequence[int | str] | None) -> Ints:
+    """Return the columns that tests at a node may use."""
+    n_columns = explanation.tree.n_features
+    training = explanation.training
+    if features is not None:
+        columns = [_column(explanation, each) for each in features]
+    elif training is not None and training.columns is not None:
+        columns = training.columns.tolist()
+    else:
+        columns = list(range(n_columns))
+    kept = sorted(set(columns) - _barred(explanation, node))
+    if not kept:
+        raise ValueError(f"No column is left that node {node} may ask about.")
+    return np.array(kept, dtype=np.int64)
+
+
+# --- Edits of what is asked for -------------------------------------------------------------------
+
+
+def lock(explanation: Explanation, node: int | None = None, leaf: int | None = None) -> Explanation:
+    """Return the explanation with a node, and the way to it, kept by later edits and fits."""
+    at = _one_of(explanation, node, leaf)
+    locked = explanation.locked | {at, *ancestors(explanation.tree, at)}
+    return _committed(explanation, replace(explanation, locked=locked), "lock", node=at)
+
+
+def unlock(
+    explanation: Explanation, node: int | None = None, leaf: int | None = None
+) -> Explanation:
+    """Return the explanation with a node, and all below it, free again."""
+    at = _one_of(explanation, node, leaf)
+    locked = explanation.locked - set(below(explanation.tree, at))
+    return _committed(explanation, replace(explanation, locked=locked), "unlock", node=at)
+
+
+def _one_of(explanation: Explanation, node: int | None, leaf: int | None) -> int:
+    if (node is None) == (leaf is None):
+        raise ValueError("Pass either node or leaf.")
+    return _node(explanation, node) if leaf is None else _leaf(explanation, leaf)
+
+
+def forbid(explanation: Explanation, column: int | str, under: int = 0) -> Explanation:
+    """Return the explanation without tests of a column at and below a node."""
+    node, number = _node(explanation, under), _column(explanation, column)
+    known = explanation.forbidden.get(node, frozenset())
+    forbidden = {**explanation.forbidden, node: known | {number}}
+    after, top = replace(explanation, forbidden=forbidden, edits=(), past=(), future=()), node
+    while True:
+        tree = after.tree
+        asking = [each for each in below(tree, top) if tree.feature[each] == number]
+        if not asking:
+            break
+        _rows(after)
+        _check_unlocked(after, below(tree, asking[0]))
+        try:
+            graft = _grown(after, asking[0], "cart", len(leaves_below(tree, asking[0])), None)
+        except ValueError:  # nothing else tells its rows apart
+            graft = Tree.root(n_features=tree.n_features, size=0)
+        shape = reshaped(tree, cut_off={asking[0]}, grafts={asking[0]: graft})
+        after, top = _rebuilt(after, shape), shape.homes[top]
+    name = explanation.names[number]
+    return _committed(explanation, after, "forbid", column=name, below=node)
+
+
+def merge_clusters(explanation: Explanation, one: Any, other: Any, name: Any = None) -> Explanation:
+    """Return the explanation of a clustering in which two clusters are one."""
+    first, second = _code(explanation, one), _code(explanation, other)
+    if first == second:
+        raise ValueError(f"{one!r} is one cluster already.")
+    merged = one if name is None else name
+    classes = list(_classes(explanation).tolist())
+    if merged not in (one, other) and merged in classes:
+        raise ValueError(f"There is a cluster {merged!r} already.")
+    kept = [code for code in range(len(classes)) if code != second]
+    place = np.zeros(len(classes) + 1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    place[second], place[-1] = place[first], -1
+    labels = [merged if code == first else classes[code] for code in kept]
+    after = _relabelled(explanation, labels, place)
+    arguments = {"one": _plain(one), "other": _plain(other), "name": _plain(merged)}
+    return _committed(explanation, after, "merge_clusters", **arguments)
+
+
+def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
+    """Return the explanation with another name of a cluster."""
+    code = _code(explanation, cluster)
+    labels = list(_classes(explanation).tolist())
+    if name in labels and name != cluster:
+        raise ValueError(f"There is a cluster {name!r} already; merge_clusters joins them.")
+    labels[code] = name
+    place = np.append(np.arange(len(labels)), -1)
+    after = _relabelled(explanation, labels, place)
+    return _committed(explanation, after, "rename", cluster=_plain(cluster), name=_plain(name))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _classes(explanation: Explanation) -> Array:
+    if explanation.classes is None:
+        raise ValueError(
+            "This model does not know its clusters one by one; give it rows by with_rows(X, y)."
+        )
+    return explanation.classes
+
+
+def _code(explanation: Explanation, cluster: Any) -> int:
+    known = _classes(explanation).tolist()
+    if _plain(cluster) not in known:
+        raise ValueError(f"There is no cluster {cluster!r}, only {quoted_list(known)}.")
+    return int(known.index(_plain(cluster)))
+
+
+def _relabelled(explanation: Explanation, labels: list[Any], place: Ints) -> Explanation:
+    """Return the explanation of clusters that have other names, or are joined."""
+    if len({type(each) for each in labels}) > 1:  # a text among numbers: all become texts
+        labels = [str(each) for each in labels]
+    classes = (
+        np.array(labels) if isinstance(labels[0], str | bool | int | float) else _objects(labels)
+    )
+    n_before = len(place) - 1
+    is_same = len(labels) == n_before
+    counts = explanation.node_counts
+    joined = np.zeros((len(counts), len(labels)), dtype=counts.dtype)
+    np.add.at(joined.T, place[:-1], counts.T)
+    codes = explanation.node_codes
+    if codes is not None:
+        codes = place[codes] if is_same else majority_codes(joined)
+    training = explanation.training
+    if training is not None and training.reference is not None:
+        training = replace(
+            training,
+            reference=_joined(training.reference, classes, place),
+            searched=None,
+            graph=None,
+            objective=None,
+        )
+    named = [*labels, None]
+    leaf_reference = None
+    if codes is None and explanation.leaf_reference is not None:
+        before = _classes(explanation).tolist()
+        leaf_reference = np.array(
+            [named[place[before.index(each)]] for each in explanation.leaf_reference.tolist()]
+        )
+    after = replace(
+        explanation,
+        classes=classes,
+        node_counts=joined,
+        node_codes=codes,
+        leaf_reference=leaf_reference,
+        leaf_purity=None,
+        training=training,
+        grown=None if not is_same else _grown_relabelled(explanation, classes),
+        node_costs=explanation.node_costs if is_same else None,
+        cluster_costs=explanation.cluster_costs if is_same else None,
+        steps=explanation.steps if is_same else None,
+        own_steps=explanation.own_steps if is_same else None,
+        is_refined=explanation.is_refined and is_same,
+    )
+    if is_same or training is None or training.table is None:
+        return after
+    shape = reshaped(explanation.tree)
+    return replace(_rebuilt(after, shape), edits=(), past=(), future=())
+
+
+def _grown_relabelled(explanation: Explanation, classes: Array) -> Explanation | None:
+    grown = explanation.grown
+    if grown is None or grown.node_codes is None:
+        return grown
+    return replace(grown, classes=classes, leaf_reference=None)
+
+
+def _objects(labels: list[Any]) -> Array:
+    found = np.empty(len(labels), dtype=object)
+    found[:] = labels
+    return found
+
+
+def _joined(reference: Reference, classes: Array, place: Ints) -> Reference:
+    """Return a clustering whose clusters have other names, or are joined."""
+    codes = place[reference.codes]
+    labels = np.array(reference.labels, dtype=object)
+    known = codes >= 0
+    labels[known] = np.asarray(classes, dtype=object)[codes[known]]
+    if known.all():
+        labels = classes[codes]
+    shared = reference.memberships
+    if shared is not None:
+        joined = np.zeros((len(shared), len(classes)))
+        np.add.at(joined.T, place[:-1], shared.T)
+        shared = joined
+    is_same = len(classes) == len(place) - 1
+    return replace(
+        reference,
+        labels=labels,
+        codes=codes,
+        classes=classes,
+        memberships=shared,
+        centers=reference.centers if is_same else None,
+    )
+
+
+# --- Undo -----------------------------------------------------------------------------------------
+
+
+def undo(explanation: Explanation) -> Explanation:
+    """Return the explanation before the last edit."""
+    if not explanation.edits:
+        raise ValueError("There is no edit to undo.")
+    bare = replace(explanation, edits=(), past=(), future=())
+    return replace(
+        explanation.past[-1],
+        edits=explanation.edits[:-1],
+        past=explanation.past[:-1],
+        future=((explanation.edits[-1], bare), *explanation.future),
+    )
+
+
+def redo(explanation: Explanation) -> Explanation:
+    """Return the explanation after the edit that was undone last."""
+    if not explanation.future:
+        raise ValueError("There is no edit to redo.")
+    (edit, after), *rest = explanation.future
+    bare = replace(explanation, edits=(), past=(), future=())
+    return replace(
+        after,
+        edits=(*explanation.edits, edit),
+        past=(*explanation.past, bare),
+        future=tuple(rest),
+    )
+
+
+# --- What could be asked instead ------------------------------------------------------------------
+
+
+class _Branches(NamedTuple):
+    """The rows of a node: where each would end in either branch, and what it adds to each cluster."""
+
+    rows: Ints  # of the table
+    is_left: Array  # the branch that each takes now
+    left: Ints  # leaf that it reaches in the left branch, 0, 1, ...
+    right: Ints  # and in the right branch
+    n_left: int  # leaves of the left branch
+    n_right: int
+    amounts: Floats  # shape (n_rows, k)
+    elsewhere: float  # rows right in the rest of the tree
+    total: float  # rows that belong to a cluster
+
+
+def _branches(explanation: Explanation, node: int) -> _Branches:
+    table, training = _rows(explanation)
+    reference = _needed(training.reference)
+    tree, rows = explanation.tree, _members(explanation, node)
+    weights = None if training.weights is None else training.weights[rows]
+    amounts = reference.rows(rows).amounts(weights)
+    all_right = explanation.node_counts[tree.leaves].max(axis=1)
+    own = leaves_below(tree, node)
+    elsewhere = float(all_right.sum() - all_right[own].sum())
+    total = float(explanation.node_counts[0].sum())
+    if tree.feature[node] == LEAF:
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        is_left = np.zeros(len(rows), dtype=np.bool_)
+        return _Branches(rows, is_left, nothing, nothing, 1, 1, amounts, elsewhere, total)
+    reached, sizes = [], []
+    values = table.take(rows)
+    for side in (tree.left, tree.right):
+        part = _part(tree, int(side[node]))
+        reached.append(np.asarray(values.fetch(values.leaves(part))))
+        sizes.append(part.n_leaves)
+    is_left = tree.test(node).passes(_values(table, int(tree.feature[node]))[rows])
+    return _Branches(
+        rows, is_left, reached[0], reached[1], sizes[0], sizes[1], amounts, elsewhere, total
+    )
+
+
+def _part(tree: Tree, node: int) -> Tree:
+    """Return the branch from a node on as a tree of its own."""
+    numbers, splits = {node: 0}, list[tuple[int, Test]]()
+    inner = [each for each in below(tree, node) if tree.feature[each] != LEAF]
+    for each in sorted(inner, key=lambda at: int(tree.left[at])):
+        test = tree.test(each)
+        first = 2 * len(splits) + 1
+        splits.append((numbers[each], test))
+        numbers[int(tree.left[each])], numbers[int(tree.right[each])] = first, first + 1
+    found = Tree.root(n_features=tree.n_features, size=0)
+    for at, test in splits:
+        found = found.split(
+            at,
+            feature=test.feature,
+            threshold=test.upper,
+            lower=test.lower,
+            missing=test.missing,
+            categories=test.values,
+        )
+    return found
+
+
+def _right_by_place(
+    leaf: Ints, n_leaves: int, amounts: Floats, n_rows: int
+) -> tuple[Floats, Floats, Ints]:
+    """Return rows right, purity and the smallest leaf, once 0, 1, ... rows have come into a branch in this order."""
+    right, purity = np.zeros(n_rows + 1), np.zeros(n_rows + 1)
+    smallest = np.full(n_rows + 1, np.iinfo(np.int64).max)
+    places = np.arange(n_rows + 1)
+    for each in range(n_leaves):
+        own = np.flatnonzero(leaf == each)
+        best, pure = np.zeros(len(own) + 1), np.zeros(len(own) + 1)
+        if len(own) and amounts.shape[1]:
+            counts = np.cumsum(amounts[own], axis=0)
+            best[1:] = counts.max(axis=1)
+            pure[1:] = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1e-300)
+        n_in = np.searchsorted(own, places, side="left")
+        right += best[n_in]
+        purity += pure[n_in]
+        smallest = np.minimum(smallest, n_in)
+    return right, purity, smallest
+
+
+def _swept(branches: _Branches, order: Ints, n_first: int) -> tuple[Floats, Ints, Ints, Floats]:
+    """Return rows right, rows changed, the smallest leaf and purity when the first 0, 1, ... rows of an order go left.
+
+    The `n_first` first rows of the order always do.
+    """
+    n_rows = len(order)
+    amounts = branches.amounts[order]
+    left, pure, least = _right_by_place(branches.left[order], branches.n_left, amounts, n_rows)
+    right, pure_too, other = _right_by_place(
+        branches.right[order][::-1], branches.n_right, amounts[::-1], n_rows
+    )
+    is_left = branches.is_left[order]
+    changed = np.concatenate([[0], np.cumsum(~is_left)]) + (
+        int(is_left.sum()) - np.concatenate([[0], np.cumsum(is_left)])
+    )
+    kept = slice(n_first, None)
+    total = branches.elsewhere + left + right[::-1]
+    purity = pure + pure_too[::-1]
+    return total[kept], changed[kept], np.minimum(least, other[::-1])[kept], purity[kept]
+
+
+def sweep(
+    explanation: Explanation, node: int, column: int | str, missing: bool | None = None
+) -> Sweep:
+    """Return what every threshold of a column would do at a node."""
+    node, number = _node(explanation, node), _column(explanation, column)
+    field = _rows(explanation)[0].columns[number]
+    if field.kind == "category":
+        raise ValueError(
+            f"Column {field.name!r} holds categories, which have no thresholds; see alternatives."
+        )
+    return _sweep_of(explanation, node, number, missing, _branches(explanation, node))
+
+
+def _sweep_of(
+    explanation: Explanation, node: int, number: int, missing: bool | None, branches: _Branches
+) -> Sweep:
+    table, _ = _rows(explanation)
+    x = _values(table, number)[branches.rows]
+    lacks = np.isnan(x)
+    if missing is None:
+        tree = explanation.tree
+        asks = tree.feature[node] == number
+        missing = bool(tree.missing[node]) if asks else False
+    # Rows without a value come first where they go left, and last where they go right.
+    key = np.where(lacks, -np.inf if missing else np.inf, x)
+    order = np.argsort(key, kind="stable")
+    n_lacking = int(lacks.sum())
+    n_first, n_known = (n_lacking if missing else 0), len(x) - n_lacking
+    right, changed, least, purity = _swept(branches, order, n_first)
+    known = np.sort(x[~lacks])
+    ends = np.flatnonzero(np.diff(known) > 0) + 1 if n_known else np.empty(0, dtype=np.int64)
+    field = table.columns[number]
+    thresholds = np.array(
+        [field.between(float(known[at - 1]), float(known[at])) for at in ends.tolist()]
+    )
+    return Sweep(
+        thresholds.astype(np.float64),
+        (ends + n_first).astype(np.int64),
+        right[ends],
+        changed[ends].astype(np.int64),
+        least[ends].astype(np.int64),
+        purity[ends],
+    )
+
+
+def alternatives(
+    explanation: Explanation,
+    node: int,
+    n: int = 10,
+    features: Sequence[int | str] | None = None,
+) -> list[Alternative]:
+    """Return the best other tests of a node, one for each column."""
+    node = _node(explanation, node)
+    check_integer("n", n, 1)
+    table, training = _rows(explanation)
+    branches = _branches(explanation, node)
+    tree = explanation.tree
+    now = int(tree.feature[node])
+    found = []
+    for number in _allowed(explanation, node, features).tolist():
+        if number == now and features is None:
+            continue
+        field = replace(table.columns[number], name=explanation.names[number])
+        best = (
+            _best_set(table, number, field, branches)
+            if field.kind == "category"
+            else _best_threshold(explanation, node, number, field, branches)
+        )
+        if best is not None and best[0] >= training.min_samples_leaf:
+            _, right, changed, test, purity = best
+            score = right / branches.total if branches.total else float("nan")
+            said = Alternative(test, test.text(field), field.name, score, right, changed)
+            found.append(((-right, -purity, number), said))
+    # Where no test puts more rows right than another, the one of purer leaves comes first.
+    return [said for _, said in sorted(found, key=lambda each: each[0])][:n]
+
+
+# Smallest leaf, rows right, rows changed, the test, and the purity of the leaves.
+_Found: TypeAlias = tuple[int, float, int, Test, float]
+
+
+def _best_threshold(
+    explanation: Explanation, node: int, number: int, field: Column, branches: _Branches
+) -> "_Found | None":
+    """Return the best threshold of a column."""
+    least = explanation.training.min_samples_leaf if explanation.training else 1
+    best: _Found | None = None
+    for missing in (False, True) if field.has_missing else (False,):
+        swept = _sweep_of(explanation, node, number, missing, branches)
+        right = np.where(swept.smallest_leaf >= max(1, least), swept.rows_right, -np.inf)
+        if not len(right) or right.max() == -np.inf:
+            continue
+        at = int(np.lexsort((-swept.purity, -right))[0])
+        if best is None or (right[at], swept.purity[at]) > (best[1], best[4]):
+            n_left = int(swept.rows_left[at])
+            goes = missing if field.has_missing else 2 * n_left >= len(branches.rows)
+            test = Test(number, upper=float(swept.thresholds[at]), missing=goes)
+            figures = int(swept.smallest_leaf[at]), float(right[at]), int(swept.rows_changed[at])
+            best = (*figures, test, float(swept.purity[at]))
+    return best
+
+
+def _best_set(table: Table, number: int, field: Column, branches: _Branches) -> "_Found | None":
+    """Return the best set of categories: one alone, or a run in the order of their clusters."""
+    x = _values(table, number)[branches.rows]
+    n_groups = len(field.categories) + 1
+    group = np.where(np.isnan(x), n_groups - 1, x).astype(np.int64)
+    present = np.flatnonzero(np.bincount(group, minlength=n_groups))
+    if len(present) < 2:
+        return None
+    profiles = np.zeros((n_groups, branches.amounts.shape[1]))
+    np.add.at(profiles, group, branches.amounts)
+    order = [each for each in order_by_profile(profiles).tolist() if each in set(present.tolist())]
+    sets = [{each} for each in present.tolist()]
+    sets += [set(order[:size]) for size in range(2, len(order))]
+    best: _Found | None = None
+    for chosen in sets:
+        is_left = np.isin(group, list(chosen))
+        right, least, purity = branches.elsewhere, np.iinfo(np.int64).max, 0.0
+        for leaf, n_leaves, inside in (
+            (branches.left, branches.n_left, is_left),
+            (branches.right, branches.n_right, ~is_left),
+        ):
+            table_ = np.zeros((n_leaves, branches.amounts.shape[1]))
+            np.add.at(table_, leaf[inside], branches.amounts[inside])
+            right += float(table_.max(axis=1).sum())
+            totals = np.maximum(table_.sum(axis=1), 1e-300)
+            purity += float((np.square(table_).sum(axis=1) / totals).sum())
+            least = min(least, int(np.bincount(leaf[inside], minlength=n_leaves).min()))
+        if least < 1:
+            continue
+        if best is None or (right, purity) > (best[1], best[4]):
+            codes = tuple(sorted(each for each in chosen if each < n_groups - 1))
+            lacks = n_groups - 1 in chosen
+            if n_groups - 1 not in present:
+                lacks = 2 * int(is_left.sum()) >= len(is_left)
+            changed = int(np.count_nonzero(is_left != branches.is_left))
+            best = int(least), right, changed, Test(number, missing=lacks, values=codes), purity
+    return best
