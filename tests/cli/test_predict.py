@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from datetime import date, datetime, time, timedelta
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -354,3 +355,27 @@ def test_text_in_columns_whose_names_look_like_patterns(run, tmp_path, name):
     assert result.exit_code == 0, result.stderr
     assert spexplain.from_json(model.read_bytes()).explanation_.used == [1]
     assert run("predict", model, tmp_path / "t.csv").stdout == labels.read_text()
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("method", ["cart", "kernel-imm"])
+def test_infinite_values_go_where_sql_puts_them(run, files, tmp_path, format, method):
+    """Below and above every threshold, in tests of one bound and of two."""
+    duckdb = pytest.importorskip("duckdb")
+    model, sql, path = tmp_path / "m.json", tmp_path / "m.sql", tmp_path / f"t.{format}"
+    options = ("--leaves", 6, "--json", model, "--sql", sql, "--table", "t")
+    assert run("explain", files["csv"], "-l", "species", "-m", method, *options).exit_code == 0
+    names = spexplain.from_json(model.read_bytes()).feature_names_in_
+    ends = [float("-inf"), float("inf"), 1.0, 4.9]
+    rows = pl.DataFrame(list(product(ends, repeat=4)), schema=list(names), orient="row")
+    getattr(rows, {"csv": "write_csv", "parquet": "write_parquet", "arrow": "write_ipc"}[format])(
+        path
+    )
+    if format == "csv":
+        path.write_text(path.read_text().replace("-inf", "-1e999"))
+    found = pl.read_csv(run("predict", model, path).stdout_bytes)
+    connection = duckdb.connect()
+    connection.register("t", rows.to_arrow())
+    expected = [row[-1] for row in connection.execute(sql.read_text()).fetchall()]
+    assert found["cluster"].to_list() == expected
+    assert found["leaf"].n_unique() > 2
