@@ -176,6 +176,10 @@ def _labels(
     """Return the labels; say which rows are noise; refuse what does not look like clusters."""
     import polars as pl
 
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise UserError(
+            f"The label column {name} holds {_type_word(series.dtype)}; labels must be numbers, texts or booleans."
+        )
     series, noise = _plain_labels(series), clustering.noise
     is_missing = series.is_null()
     is_noise = is_missing
@@ -216,6 +220,11 @@ def _labels(
         n_clusters,
         named,
     )
+
+
+def _type_word(dtype: "pl.DataType") -> str:
+    words = {"list": "lists", "array": "lists", "struct": "records", "binary": "bytes"}
+    return words.get(type(dtype).__name__.lower(), "objects")
 
 
 def _plain_labels(series: "pl.Series") -> "pl.Series":

@@ -50,6 +50,9 @@ TimeLimit = Annotated[
 ]
 
 
+_LONGEST_LIMIT = 1e8  # seconds, three years; timers have an end
+
+
 class _TimeOutError(Exception):
     """A method took longer than --time-limit."""
 
@@ -83,7 +86,13 @@ def compare(
     terminal = Terminal(quiet=messages.quiet, is_taken=format == "json")
     with opened(data, reading) as file:
         table = _in_one_block(read_table(file, columns, clustering, terminal))
-    table, seconds = _with_labels(table, clustering, tree, terminal)
+    try:
+        with _limited(time_limit):
+            table, seconds = _with_labels(table, clustering, tree, terminal)
+    except _TimeOutError:
+        raise UserError(
+            f"The clustering took longer than {time_limit:g} s; --time-limit allows more, --reference chooses another."
+        ) from None
     measured = []
     with terminal.bar("Comparing", len(names)) as advance:
         for name in names:
@@ -226,7 +235,7 @@ def _cut(summary: "Summary") -> float:
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
     """Raise where the body takes too long; only where the system has timers that interrupt."""
-    if not hasattr(signal, "setitimer"):
+    if not hasattr(signal, "setitimer") or seconds > _LONGEST_LIMIT:
         yield
         return
 

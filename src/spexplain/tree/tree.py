@@ -16,7 +16,9 @@ from spexplain.tree.column import Column
 from spexplain.tree.region import Region
 
 _NOTHING: Bools = np.zeros(0, dtype=np.bool_)
-_LEAST = -np.finfo(np.float64).max  # a bound of -inf is none: what lies below all numbers is above it
+_LEAST = -np.finfo(
+    np.float64
+).max  # a bound of -inf is none: what lies below all numbers is above it
 
 
 @dataclass(frozen=True)
