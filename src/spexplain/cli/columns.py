@@ -18,6 +18,7 @@ from spexplain.cli.terminal import Terminal
 from spexplain.export.spreadsheets import disarmed
 from spexplain.messages import closest, counted, listed
 from spexplain.table.columns import Cells, cells_of
+from spexplain.table.reference import text_array
 from spexplain.tree import Column
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def _label_array(series: "pl.Series") -> Array:
     # Labels repeat: every text is made once. Fixed-width text sorts faster than Python objects do.
     texts = series.unique()
     codes = series.cast(pl.Enum(texts)).to_physical()
-    labels: Array = texts.to_numpy().astype(str)[codes.to_numpy()]
+    labels: Array = text_array(texts)[codes.to_numpy()]
     return labels
 
 

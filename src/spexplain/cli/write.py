@@ -53,7 +53,7 @@ class Outputs:
             if place in taken:
                 usage_error(f"{taken[place]} and {option} both write to {path}.")
             taken[place] = option
-            if path != STDOUT:
+            if path != STDOUT and not _is_stream(path):
                 _check_place(place, path, option, force, source)
 
     @property

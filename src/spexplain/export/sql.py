@@ -273,7 +273,9 @@ def _read(dialect: Dialect, x: str, column: Column) -> str:
         if types == {bool}:
             return dialect.as_truth(x)
         return dialect.as_number(x) if types <= {int, float} else x
-    kinds = {"boolean": dialect.as_truth, "date": dialect.as_date, "duration": str}
+    if column.kind == "duration":
+        return x
+    kinds = {"boolean": dialect.as_truth, "date": dialect.as_date}
     return kinds.get(column.kind, dialect.as_number)(x)
 
 
