@@ -252,7 +252,7 @@ IMPORTED = [
     ["1.50", "9007199254740993", "true", "1", "1997-05-26", "3"],
     ["2.5", "9007199254740992", "no", "0", "2001-01-01", "4"],
     [" 7 ", "9007199254740995", "YES", "1.0", "2001-01-01 00:00:00.000001", "3"],
-    ["-1e999", "-1", "0", "", "", ""],
+    ["-1", "-1", "0", "", "", ""],
     ["", "", "", "", "1800-01-01", "x"],
     ["seven", "12monkeys", "maybe", "2", "2030-12-31 23:59:59", "5"],
 ]
@@ -282,7 +282,7 @@ def test_sqlite_reads_texts_as_predict_does(tmp_path, place, missing):
     texts = [row[place] for row in IMPORTED]
     file = TableFile("t.csv", tmp_path / "t.csv", "csv", ReadingOptions())
     cells = polars.Series([text or None for text in texts])
-    expected = tree.apply(columns.cell_values(cells, column, file)[:, None]).tolist()
+    expected = tree.apply(columns.cells_of_file(cells, column, file).values[:, None]).tolist()
     sql = to_sql(Explanation(tree, (column.name,), described=(column,)), dialect="sqlite")
     connection = sqlite3.connect(":memory:")
     connection.execute(f"CREATE TABLE t (`{column.name}` TEXT)")
