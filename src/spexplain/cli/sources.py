@@ -82,11 +82,13 @@ def plain(path: Path) -> Iterator[Path]:
 @contextmanager
 def unzipped(path: Path, name: str, *, is_named: bool, format: str) -> Iterator[Path]:
     """Yield the file, or a temporary one with what was compressed, as its first bytes or its name say."""
-    unpacked = gzip.open if is_named else _unpacker(path, name, format)
-    if unpacked is None:
+    unpacker: Callable[[Path], Any] | None = gzip.open
+    if not is_named:
+        unpacker = _unpacker(path, name, format)
+    if unpacker is None:
         yield path
         return
-    with unpacked(path) as stream, copied(stream, name) as copy:
+    with unpacker(path) as stream, copied(stream, name) as copy:
         yield copy
 
 
