@@ -8,7 +8,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spexplain import IMM, SpexClique, SpexGraph, datasets, from_json
+from spexplain import CART, IMM, SpexClique, SpexGraph, datasets, from_json
 from spexplain.exceptions import ClusterCountWarning, NoiseWarning
 
 IRIS = datasets.load("iris")
@@ -198,3 +198,27 @@ def test_leaf_of_noise_alone_stands_for_noise():
     assert explainer.leaf_reference_[explainer.labels_[0]] == -1
     only_noise = SpexGraph(2, graph=joined).fit(X, np.full(len(X), -1))
     assert only_noise.leaf_reference_.tolist() == [-1, -1]
+
+
+def test_labels_that_differ_in_a_final_nul_only():
+    """NumPy's texts of fixed width drop it."""
+    X, y = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0), ["p"] * 4 + ["p\0"] * 4 + ["q"] * 4
+    for given in (y, tuple(y), np.array(y, dtype=object), pl.Series(y), pd.Series(y)):
+        explainer = CART().fit(X, given)
+        assert explainer.n_leaves_ == 3
+        assert explainer.predict_reference(X).tolist() == y
+        assert from_json(explainer.to_json()).predict_reference(X).tolist() == y
+
+
+def test_a_long_label_costs_its_length_once():
+    """Not once for every leaf, or for every row."""
+    long = "x" * 100_000
+    X = np.arange(600.0)[:, None]
+    y = np.array(["a", long, "c"])[np.arange(600) // 2 % 3]
+    explainer = CART(n_leaves=300).fit(X, y.tolist())
+    assert explainer.leaf_reference_.nbytes < 10_000
+    assert explainer.predict_reference(X).nbytes < 10_000
+    loaded = from_json(explainer.to_json())
+    assert loaded.leaf_reference_.nbytes < 10_000
+    assert loaded.predict_reference(X).tolist() == y.tolist()
+    assert CART(n_leaves=300).fit(X, y).leaf_reference_.nbytes < 10_000  # of fixed width as given

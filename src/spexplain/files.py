@@ -1,7 +1,10 @@
 """Files: the formats that tables come in, and writing a file in one step."""
 
+import errno
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +36,8 @@ class PendingFile:
 
     Readers meet the old file or the new one, never half of it; an interrupted run leaves the old one
     as it was. The temporary file lies in the same folder under a random name, and is made only if
-    there is nothing of that name, not even a link.
+    there is nothing of that name, not even a link. A file that nothing can take the place of, such as
+    one that is mounted into a container, is written in place once all of its content is there.
 
     Parameters
     ----------
@@ -71,7 +75,7 @@ class PendingFile:
         file : binary file
             Empty, with the permissions of the old file if there is one.
         """
-        with open(self.temporary, "xb") as file:  # fails if anything has that name
+        with self._made() as file:
             if self.target.exists():
                 # Before anything is written: the content is never more open than the old file's.
                 same = file.fileno() if os.chmod in os.supports_fd else self.temporary
@@ -79,6 +83,25 @@ class PendingFile:
             yield file
             file.flush()
             os.fsync(file.fileno())
+
+    def _made(self) -> BinaryIO:
+        """Return the temporary file, new and empty."""
+        try:
+            return open(self.temporary, "xb")  # fails if anything has that name
+        except OSError as error:
+            is_shut = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            if not (is_shut and self.target.is_file() and os.access(self.target, os.W_OK)):
+                raise
+        # Only the file itself may be written, not its folder.
+        self.temporary = Path(tempfile.gettempdir()) / self.temporary.name
+        return open(self.temporary, "xb")
+
+    def check(self) -> None:
+        """Refuse a place where no file can be made, before any work is done for it."""
+        try:
+            self._made().close()
+        finally:
+            self.discard()
 
     def commit(self, *, force: bool = True) -> None:
         """Put the temporary file in its place.
@@ -89,16 +112,28 @@ class PendingFile:
             Whether an existing file is replaced; otherwise it is refused.
         """
         if force:
-            self.temporary.replace(self.target)
+            self._replace()
             return
         try:
             os.link(self.temporary, self.target)  # unlike a rename, refuses what is there already
         except FileExistsError:
             raise _exists(self.target) from None
         except OSError:  # a file system without links
-            self.temporary.replace(self.target)
+            self._replace()
         else:
             self.discard()
+
+    def _replace(self) -> None:
+        try:
+            self.temporary.replace(self.target)
+        except OSError as error:
+            if error.errno not in (errno.EBUSY, errno.EXDEV) or not self.target.is_file():
+                raise
+            with self.temporary.open("rb") as source, self.target.open("r+b") as file:
+                shutil.copyfileobj(source, file, 1 << 20)
+                file.truncate()
+                file.flush()
+                os.fsync(file.fileno())
 
     def discard(self) -> None:
         """Remove the temporary file, if it is there."""

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from datetime import date, datetime, time, timedelta
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -354,3 +355,118 @@ def test_text_in_columns_whose_names_look_like_patterns(run, tmp_path, name):
     assert result.exit_code == 0, result.stderr
     assert spexplain.from_json(model.read_bytes()).explanation_.used == [1]
     assert run("predict", model, tmp_path / "t.csv").stdout == labels.read_text()
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_infinite_values_are_no_numbers(run, files, model, iris, tmp_path, format):
+    """As in Python, which refuses them; no row gets the label of another leaf."""
+    names = spexplain.from_json(model.read_bytes()).feature_names_in_
+    ends = [float("-inf"), float("inf"), 1.0]
+    rows = pl.DataFrame(list(product(ends, repeat=4)), schema=list(names), orient="row")
+    path = tmp_path / f"t.{format}"
+    getattr(rows, f"write_{format}")(path)
+    if format == "csv":
+        path.write_text(path.read_text().replace("-inf", "-1e999"))
+    result = run("predict", model, path)
+    assert result.exit_code != 0
+    assert "is no number" in result.stderr
+    found = pl.read_csv(run("predict", model, path, "--max-unscored", "100%").stdout_bytes)
+    known = spexplain.from_json(model.read_bytes())
+    used = [names[column] for column in known.explanation_.used]
+    is_finite = rows.select(pl.all_horizontal(pl.col(used).is_finite())).to_series()
+    assert found["leaf"].is_not_null().to_list() == is_finite.to_list()
+    expected = known.predict(rows.filter(is_finite).fill_nan(None).to_numpy().clip(-9, 9))
+    assert found["leaf"].drop_nulls().to_list() == expected.tolist()
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "jsonl", "arrow"])
+@pytest.mark.parametrize("name", ["iris*", "iris[1]", "iris?", "~iris", "iris\udcff"])
+def test_names_of_files_are_no_patterns(run, files, model, expected, iris, tmp_path, format, name):
+    """A neighbour that a pattern would match is not read; nor is another user's home."""
+    write = {"csv": "csv", "parquet": "parquet", "jsonl": "ndjson", "arrow": "ipc"}[format]
+    plain = tmp_path / f"iris1.{format}"
+    getattr(iris.head(3), f"write_{write}")(plain)
+    path = tmp_path / f"{name}.{format}"
+    path.write_bytes(files[format].read_bytes())
+    result = run("predict", model, path)
+    assert result.exit_code == 0, result.stderr
+    assert pl.read_csv(result.stdout_bytes)["leaf"].to_list() == expected[0].tolist()
+    assert "150 rows" in run("explain", path, "-l", "species", "-m", "cart").stdout
+
+
+def test_a_folder_called_tilde(process, files, model, tmp_path):
+    folder = tmp_path / "~"
+    folder.mkdir()
+    (folder / "t.csv").write_bytes(files["csv"].read_bytes())
+    done = process("predict", model, "~/t.csv", "-o", "~/out.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(pl.read_csv(folder / "out.csv")) == 150
+
+
+def test_short_rows_anywhere(run, tmp_path, monkeypatch):
+    """Missing cells at the end of a row are missing values, at the start of a block and at the end of the file."""
+    model = tmp_path / "m.json"
+    (tmp_path / "t.csv").write_text(
+        "a,b,y\n" + "".join(f"{x}.5,{x % 3},{int(x > 9)}\n" for x in range(20))
+    )
+    assert (
+        run("explain", tmp_path / "t.csv", "-l", "y", "-m", "cart", "--json", model).exit_code == 0
+    )
+    rows = ["b,rest,a", "1", "2,x,4", "3,x", "4,x,15", "5,x,16", "6", "7,x,17", "8"]
+    expected = None
+    for size in (1 << 23, 12, 8, 5):  # every row starts a block at some size
+        monkeypatch.setattr(read, "_N_BATCH_BYTES", size)
+        for end in ("\n", ""):
+            (tmp_path / "short.csv").write_text("\ufeff" + "\n".join(rows) + end)
+            result = run("predict", model, tmp_path / "short.csv", "--keep", "b")
+            assert result.exit_code == 0, result.stderr
+            expected = expected or result.stdout
+            assert result.stdout == expected
+    found = pl.read_csv(expected.encode())
+    assert found["b"].to_list() == list(range(1, 9))
+    assert [found["cluster"][place] for place in (1, 3, 4, 6)] == [0, 1, 1, 1]
+
+
+def test_a_quote_that_is_not_closed(run, model, files, tmp_path, monkeypatch):
+    """The rest of the file is not taken for one row."""
+    lines = files["csv"].read_text().splitlines(keepends=True)
+    path = tmp_path / "t.csv"
+    path.write_text(lines[0] + lines[1] + '"' + "".join(lines[2:]) * 20)
+    monkeypatch.setattr(read, "_N_BATCH_BYTES", 1 << 10)
+    monkeypatch.setattr(read, "_LONGEST_ROW", 1 << 13)
+    taken = []
+    original = read._last_row_end
+    monkeypatch.setattr(
+        read, "_last_row_end", lambda block, quoted: taken.append(block) or original(block, quoted)
+    )
+    result = run("predict", model, path)
+    assert result.exit_code == 1
+    assert "the row of line 3 is longer than" in result.stderr
+    assert "a quote may not be closed" in result.stderr
+    assert max(map(len, taken)) < path.stat().st_size / 4
+    monkeypatch.undo()
+    result = run("predict", model, path)
+    assert 'a quote (") is not closed' in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("packed", ["gzip", "bz2", "lzma"])
+def test_compression_is_seen_in_the_content(run, files, model, expected, tmp_path, packed):
+    import importlib
+
+    path = tmp_path / "t.csv"
+    path.write_bytes(importlib.import_module(packed).compress(files["csv"].read_bytes()))
+    result = run("predict", model, path)
+    assert result.exit_code == 0, result.stderr
+    assert pl.read_csv(result.stdout_bytes)["leaf"].to_list() == expected[0].tolist()
+    path.write_bytes(path.read_bytes()[:-20])
+    assert "could not be read" in run("predict", model, path).stderr
+
+
+@pytest.mark.parametrize(
+    ("start", "title"), [(b"\x28\xb5\x2f\xfd", "zstd"), (b"PK\x03\x04", "zip")]
+)
+def test_other_compressions_are_named(run, model, tmp_path, start, title):
+    (tmp_path / "t.csv").write_bytes(start + b"rest")
+    result = run("predict", model, tmp_path / "t.csv")
+    assert f"is compressed ({title}); unpack it first" in result.stderr

@@ -266,3 +266,68 @@ def test_what_is_not_taken_is_said():
             fail()
         assert "\n" not in str(caught.value)
         assert str(caught.value).endswith(".")
+
+
+def uneven(*parts):
+    """A Dask frame whose partitions are what they are, whatever the first one promises."""
+    return dd.from_map(parts.__getitem__, range(len(parts)), meta=parts[0], enforce_metadata=False)
+
+
+@pytest.fixture
+def plain():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)).round(1), columns=["a", "b", "c"])
+    y = (frame["a"] > 0.5).astype(int) + 2 * (frame["b"] > 0.1).astype(int)
+    return frame, y.to_numpy()
+
+
+@pytest.mark.parametrize("extra", [False, True])
+def test_partitions_with_columns_in_another_order(synchronous, plain, extra):
+    """Columns are matched by name, in fits and in predictions."""
+    frame, y = plain
+    other = frame[100:200][["c", "a", "b"]]
+    if extra:
+        other = other.assign(more=1.0)
+    lazy = uneven(frame[:100], other, frame[200:])
+    known = CART(n_leaves=5).fit(frame, y)
+    found = CART(n_leaves=5).fit(lazy, y)
+    assert found.tree_ == known.tree_
+    assert found.predict(lazy).compute().tolist() == known.labels_.tolist()
+    assert known.predict(lazy[["b", "a"]]).compute().tolist() == known.labels_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda part: part.astype({"b": str}), "Partition 1 of X holds texts .* in column 'b', but X promises numbers"),
+        (lambda part: part.assign(b=pd.Timestamp("2020-01-01")), "holds dates in column 'b'"),
+        (lambda part: part.drop(columns="b"), "Partition 1 of X has no column 'b'"),
+        (lambda part: part.rename(columns={"b": "B"}), r"no column 'b', which X has \(it has a, B, c\)"),
+    ],
+)  # fmt: skip
+def test_partitions_that_are_not_what_the_frame_says(synchronous, plain, change, words):
+    frame, y = plain
+    lazy = uneven(frame[:100], change(frame[100:200]), frame[200:])
+    with pytest.raises(ValueError, match=words):
+        CART(n_leaves=5).fit(lazy, y)
+    known = CART(n_leaves=5).fit(frame, y)
+    with pytest.raises((ValueError, KeyError), match=r"partition of X|not in index"):
+        known.predict(lazy).compute()
+
+
+def test_a_partition_without_any_value_promises_nothing(synchronous, plain):
+    frame, y = plain
+    empty = frame[100:200].assign(b=pd.Series([None] * 100, dtype=object, index=range(100, 200)))
+    whole = pd.concat([frame[:100], empty.astype({"b": float}), frame[200:]])
+    found = CART(n_leaves=5).fit(uneven(frame[:100], empty, frame[200:]), y)
+    assert found.tree_ == CART(n_leaves=5).fit(whole, y).tree_
+
+
+def test_dates_promised_and_texts_found(synchronous, plain):
+    frame, y = plain
+    dated = frame.assign(b=pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["b"], "D"))
+    lazy = uneven(dated[:100], dated[100:200].astype({"b": str}), dated[200:])
+    with pytest.raises(
+        ValueError, match="holds texts or other objects in column 'b', but X promises dates"
+    ):
+        CART(n_leaves=5).fit(lazy, y)

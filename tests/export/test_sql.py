@@ -10,7 +10,7 @@ from spexplain import CART, IMM
 from spexplain.explanation import Explanation
 from spexplain.export import sql as sql_module
 from spexplain.export import to_sql
-from spexplain.tree import Tree
+from spexplain.tree import Column, Tree
 
 DIALECTS = ["duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"]
 HOSTILE = [
@@ -245,3 +245,52 @@ def test_bad_arguments(options, message):
 def test_dots_separate_schemas_unless_given_as_parts():
     assert 'FROM "s"."t";' in to_sql(stump(), table="s.t")
     assert 'FROM "s.t";' in to_sql(stump(), table=["s.t"])
+
+
+IMPORTED = [
+    # a number, a big whole number, yes or no, 0 or 1, a date, a code: as CSV files have them
+    ["1.50", "9007199254740993", "true", "1", "1997-05-26", "3"],
+    ["2.5", "9007199254740992", "no", "0", "2001-01-01", "4"],
+    [" 7 ", "9007199254740995", "YES", "1.0", "2001-01-01 00:00:00.000001", "3"],
+    ["-1", "-1", "0", "", "", ""],
+    ["", "", "", "", "1800-01-01", "x"],
+    ["seven", "12monkeys", "maybe", "2", "2030-12-31 23:59:59", "5"],
+]
+KINDS_IMPORTED = [
+    Column("number"), Column("big", "whole"), Column("yes", "boolean"), Column("flag", "flag"),
+    Column("when", "date"), Column("code", "category", (3, 4)),
+]  # fmt: skip
+TESTS_IMPORTED = [
+    {"threshold": 2.25}, {"threshold": 2.0**53}, {"threshold": 0.5}, {"threshold": 0.5},
+    {"threshold": 978_307_200_000_000.0}, {"threshold": np.nan, "categories": (0,)},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("missing", [False, True])
+def test_sqlite_reads_texts_as_predict_does(tmp_path, place, missing):
+    """What `.import` makes of a CSV file: columns of texts. Numbers beyond 2^53 are compared as doubles."""
+    polars = pytest.importorskip("polars")
+    from spexplain.cli import columns
+    from spexplain.cli.options import ReadingOptions
+    from spexplain.cli.read import TableFile
+
+    column = KINDS_IMPORTED[place]
+    tree = Tree.root(n_features=1, size=2).split(
+        0, feature=0, missing=missing, **TESTS_IMPORTED[place]
+    )
+    texts = [row[place] for row in IMPORTED]
+    file = TableFile("t.csv", tmp_path / "t.csv", "csv", ReadingOptions())
+    cells = polars.Series([text or None for text in texts])
+    expected = tree.apply(columns.cells_of_file(cells, column, file).values[:, None]).tolist()
+    sql = to_sql(Explanation(tree, (column.name,), described=(column,)), dialect="sqlite")
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE t (`{column.name}` TEXT)")
+    connection.executemany("INSERT INTO t VALUES (?)", [[text] for text in texts])
+    assert [found for (found,) in connection.execute(f"SELECT {sql} FROM t")] == expected
+    assert len(set(expected)) == 2
+    if column.name == "big":
+        connection.execute("CREATE TABLE u (big INTEGER)")
+        connection.executemany("INSERT INTO u VALUES (?)", [[2**53], [2**53 + 1], [2**53 + 3]])
+        assert [found for (found,) in connection.execute(f"SELECT {sql} FROM u")] == [0, 0, 1]
+    connection.close()

@@ -16,6 +16,7 @@ from spexplain.export.spreadsheets import disarmed
 
 STARTS = "=+-@\t\r\n＝＋－＠"
 RISKY = [f"{sign}cmd|' /C calc'!A0" for sign in STARTS]
+RISKY += ["\ufeff=cmd()", "\ufeff\ufeff@SUM(1)", "\0=cmd()"]  # what readers drop before a sign
 TAME = ["-1.5", "+2", "-1e-3", "-inf", "plain", "a=b", "'=quoted", "", " =spaced", "1-2"]
 
 
@@ -65,7 +66,7 @@ def is_safe(cell: str) -> bool:
     try:
         float(cell)
     except ValueError:
-        return not cell.startswith(tuple(STARTS))
+        return not cell.lstrip("\ufeff\0").startswith(tuple(STARTS))
     return True
 
 
@@ -111,6 +112,28 @@ def test_texts_are_found_again(tmp_path):
     kept = run("predict", tmp_path / "m.json", tmp_path / "t.csv", "--keep", "text,rest")
     (tmp_path / "again.csv").write_bytes(kept)
     assert run("predict", tmp_path / "m.json", tmp_path / "again.csv") == plain
+
+
+def test_names_behind_a_byte_order_mark(tmp_path):
+    frame = pl.DataFrame({"\ufeff=cmd()": [0.5, 1.5, 2.5, 3.5], "y": ["u", "u", "v", "v"]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    model = tmp_path / "m.json"
+    run("explain", tmp_path / "t.parquet", "-l", "y", "-m", "cart", "--json", model, "-q")
+    cells = cells_of(run("predict", model, tmp_path / "t.parquet", "--keep", "all"))
+    assert all(map(is_safe, cells))
+
+
+def test_texts_that_differ_in_an_apostrophe_only(tmp_path):
+    """One that stands for a disarmed formula, and one of the data."""
+    values = ["=a", "'=a", "b"] * 10
+    frame = pl.DataFrame({"text": values, "rest": [0.0] * 30, "kind": ["u", "v", "w"] * 10})
+    frame.write_csv(tmp_path / "t.csv")
+    options = ("-l", "kind", "-m", "cart", "--keep", "text", "--json", tmp_path / "m.json", "-q")
+    run("explain", tmp_path / "t.csv", *options)
+    for format in ("csv", "parquet"):
+        getattr(frame, f"write_{format}")(tmp_path / f"t.{format}")
+        found = pl.read_csv(run("predict", tmp_path / "m.json", tmp_path / f"t.{format}"))
+        assert found["cluster"].to_list() == frame["kind"].to_list()
 
 
 def test_tables_of_the_paper_are_safe(tmp_path, monkeypatch):

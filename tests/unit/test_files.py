@@ -1,7 +1,9 @@
 """Files are written in one step, through no link that somebody has laid, and never half."""
 
+import errno
 import os
 import secrets
+from pathlib import Path
 
 import pytest
 
@@ -99,3 +101,61 @@ def test_temporary_names_are_random_and_no_link_is_followed(tmp_path, monkeypatc
     with pytest.raises(FileExistsError):
         write_file(tmp_path / "file", "new")
     assert victim.read_text() == "precious"
+
+
+def test_a_mounted_file_is_written_in_place(tmp_path, monkeypatch):
+    """Nothing can be renamed to a file that is mounted into a container."""
+    path = tmp_path / "file"
+    path.write_text("a longer old content")
+    number = path.stat().st_ino
+
+    def busy(self, target):
+        raise OSError(errno.EBUSY, "Device or resource busy", str(target))
+
+    monkeypatch.setattr(Path, "replace", busy)
+    with replacing(path) as file:
+        file.write(b"new")
+        assert path.read_text() == "a longer old content"
+    assert path.read_text() == "new"
+    assert path.stat().st_ino == number
+    assert names(tmp_path) == ["file"]
+    with pytest.raises(OSError, match="busy"):
+        write_file(tmp_path / "other", "new")
+
+
+def test_a_file_in_a_folder_that_may_not_be_written(tmp_path, monkeypatch):
+    path = tmp_path / "closed" / "file"
+    path.parent.mkdir()
+    path.write_text("old")
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(other))
+    original = open
+
+    def refusing(name, mode="r"):
+        if Path(name).parent == path.parent and "x" in mode:
+            raise PermissionError(errno.EACCES, "Permission denied", str(name))
+        return original(name, mode)
+
+    monkeypatch.setattr("spexplain.files.open", refusing, raising=False)
+    original_replace = Path.replace
+
+    def across(self, target):
+        if self.parent != Path(target).parent:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return original_replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", across)
+    PendingFile(path).check()
+    write_file(path, "new")
+    assert path.read_text() == "new"
+    assert names(other) == []
+    with pytest.raises(PermissionError):
+        PendingFile(path.parent / "new").check()
+
+
+def test_a_place_is_tried_out_without_a_trace(tmp_path):
+    PendingFile(tmp_path / "file").check()
+    assert names(tmp_path) == []
+    with pytest.raises(FileNotFoundError):
+        PendingFile(tmp_path / "no folder" / "file").check()

@@ -50,6 +50,23 @@ def test_float32_rows_meet_float64_thresholds_unrounded():
     assert tree.apply(np.array([[0.1]], dtype=np.float32)).tolist() == [1]
 
 
+def test_infinity_lies_beyond_every_bound():
+    tests = {
+        Test(0, upper=2.0): [True, False],
+        Test(0, 1.0, 2.0): [False, False],
+        Test(0, lower=1.0): [False, True],
+        Test(0, upper=-np.inf, missing=True): [False, False],  # missing values only
+        Test(0, upper=np.inf): [True, True],  # all but missing values
+    }
+    for test, expected in tests.items():
+        tree = Tree.root(n_features=1, size=2).split(
+            0, feature=0, threshold=test.upper, lower=test.lower, missing=test.missing
+        )
+        ends = np.array([-np.inf, np.inf])
+        assert (tree.apply(ends[:, None]) == 0).tolist() == expected
+        assert test.passes(ends).tolist() == expected
+
+
 def test_no_rows():
     assert three_leaves().apply(np.empty((0, 2))).tolist() == []
     assert three_leaves().decision_path(np.empty((0, 2))).shape == (0, 5)

@@ -1,16 +1,15 @@
 """The program ``spexplain``: its commands, its version, its signals."""
 
-import contextlib
-import signal
+import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from spexplain._version import __version__
 from spexplain.cli.check import check
 from spexplain.cli.compare import compare
-from spexplain.cli.errors import Commands
+from spexplain.cli.errors import Commands, Ending
 from spexplain.cli.explain import explain
 from spexplain.cli.options import grouped
 from spexplain.cli.paper import paper
@@ -65,11 +64,12 @@ def run() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
-    with contextlib.suppress(ValueError):  # not the main thread
-        signal.signal(signal.SIGTERM, _terminate)
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: a file that is opened later must not take its place
+            os.open(os.devnull, os.O_RDWR)
+    if os.environ.get("COLUMNS", "1").strip() in ("", "0"):
+        del os.environ["COLUMNS"]  # a width of nothing means that it is not known
+    Ending.listen()
     app(prog_name="spexplain")
-
-
-def _terminate(number: int, frame: Any) -> None:
-    """End as if by an error, so that temporary files are removed."""
-    sys.exit(128 + number)

@@ -18,6 +18,7 @@ from spexplain.cli.terminal import Terminal
 from spexplain.export.spreadsheets import disarmed
 from spexplain.messages import closest, counted, listed
 from spexplain.table.columns import Cells, cells_of
+from spexplain.table.reference import text_array
 from spexplain.tree import Column
 
 if TYPE_CHECKING:
@@ -176,6 +177,10 @@ def _labels(
     """Return the labels; say which rows are noise; refuse what does not look like clusters."""
     import polars as pl
 
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise UserError(
+            f"The label column {name} holds {_type_word(series.dtype)}; labels must be numbers, texts or booleans."
+        )
     series, noise = _plain_labels(series), clustering.noise
     is_missing = series.is_null()
     is_noise = is_missing
@@ -218,6 +223,11 @@ def _labels(
     )
 
 
+def _type_word(dtype: "pl.DataType") -> str:
+    words = {"list": "lists", "array": "lists", "struct": "records", "binary": "bytes"}
+    return words.get(type(dtype).__name__.lower(), "objects")
+
+
 def _plain_labels(series: "pl.Series") -> "pl.Series":
     """Return labels as integers, floats or texts, empty ones as null."""
     import polars as pl
@@ -247,7 +257,7 @@ def _label_array(series: "pl.Series") -> Array:
     # Labels repeat: every text is made once. Fixed-width text sorts faster than Python objects do.
     texts = series.unique()
     codes = series.cast(pl.Enum(texts)).to_physical()
-    labels: Array = texts.to_numpy().astype(str)[codes.to_numpy()]
+    labels: Array = text_array(texts)[codes.to_numpy()]
     return labels
 
 

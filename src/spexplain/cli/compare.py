@@ -59,6 +59,7 @@ _MOST_ROWS: dict[str, int] = {
     "spex-graph": 100_000,
     "non-uniform-cut": 100_000,
 }
+_LONGEST_LIMIT = 1e8  # seconds, three years; timers have an end
 
 
 class _TimeOutError(Exception):
@@ -95,7 +96,13 @@ def compare(
     terminal = Terminal(quiet=messages.quiet, is_taken=format == "json")
     with opened(data, reading) as file:
         table = _in_one_block(read_table(file, columns, clustering, terminal))
-    table, seconds = _with_labels(table, clustering, tree, terminal)
+    try:
+        with _limited(time_limit):
+            table, seconds = _with_labels(table, clustering, tree, terminal)
+    except _TimeOutError:
+        raise UserError(
+            f"The clustering took longer than {time_limit:g} s; --time-limit allows more, --reference chooses another."
+        ) from None
     n_rows = len(table.X)
     skipped = [each for each in chosen if n_rows > _MOST_ROWS.get(each, n_rows)]
     if methods is not None:
@@ -307,7 +314,7 @@ def _cut(summary: "Summary") -> float:
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
     """Raise where the body takes too long; only where the system has timers that interrupt."""
-    if not hasattr(signal, "setitimer"):
+    if not hasattr(signal, "setitimer") or seconds > _LONGEST_LIMIT:
         yield
         return
 

@@ -1,8 +1,13 @@
 """Errors: one sentence and an exit status; tracebacks are for ``--debug``."""
 
 import errno
+import os
+import re
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import typer
@@ -36,6 +41,51 @@ def usage_error(message: str) -> NoReturn:
     raise _UsageError(one_line(message))
 
 
+class Ending:
+    """Signals that ask the process to end: it ends as if by an error, so that temporary files go.
+
+    Foreign code that calls back into Python can swallow the exception that a signal raises; before a
+    command keeps anything, it therefore asks `check`.
+    """
+
+    _received: int | None = None
+
+    @classmethod
+    def listen(cls) -> None:
+        """End by SIGTERM and, unless a parent such as nohup ignores it, by SIGHUP."""
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                with suppress(ValueError):  # not the main thread
+                    signal.signal(number, cls._end)
+
+    @classmethod
+    def _end(cls, number: int, frame: object) -> None:
+        cls._received = number
+        cls.check()
+
+    @classmethod
+    def check(cls) -> None:
+        """Raise SystemExit if the process was asked to end."""
+        if cls._received is not None:
+            sys.exit(128 + cls._received)
+
+
+@contextmanager
+def output_errors(name: str) -> Iterator[None]:
+    """Give errors of writing, also those that polars words as its own, an errno and a file."""
+    try:
+        yield
+    except Exception as error:
+        number = error.errno if isinstance(error, OSError) else None
+        found = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None and found is not None:
+            number = int(found.group(1))
+        if number is None:
+            raise
+        raise OSError(number, os.strerror(number), name) from None
+
+
 class Commands(TyperGroup):
     """The group of all commands; turns their exceptions into sentences and exit statuses."""
 
@@ -49,7 +99,7 @@ class Commands(TyperGroup):
             # The library refuses bad parameters and tables in sentences of this kind.
             _fail(ctx, str(error))
         except OSError as error:
-            if error.errno == errno.EPIPE or "os error 32" in str(error):
+            if error.errno == errno.EPIPE:
                 # The reader of our output has left, as `head` does.
                 raise BrokenPipeError(errno.EPIPE, "broken pipe") from None
             _fail(ctx, _file_sentence(error))
@@ -71,6 +121,8 @@ def _is_usage_error(error: Exception) -> bool:
 
 def _fail(ctx: Any, sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong and exit."""
+    if sys.stderr is None:  # closed: `print` would take standard output instead
+        raise typer.Exit(status)
     if ctx.meta.get(DEBUG):
         for line in traceback.format_exc().splitlines():
             indent = line[: len(line) - len(line.lstrip())]
@@ -81,6 +133,10 @@ def _fail(ctx: Any, sentence: str, status: int = 1) -> NoReturn:
 
 
 def _file_sentence(error: OSError) -> str:
-    if error.filename is None or error.strerror is None:
+    if error.strerror is None:
         return str(error)
-    return f"{error.filename}: {error.strerror}."
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"The output could not be written: {error.strerror}."
+    return f"{error.strerror}."

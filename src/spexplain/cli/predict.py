@@ -110,7 +110,8 @@ def predict(
                 scored, tree, kept, advance, with_reasons=most > 0, with_check=check
             )
             with outputs.target("--output") as target:
-                write_batches(labeller.batches(), labeller.written, target, written)
+                name = "standard output" if outputs.use_stdout else str(output)
+                write_batches(labeller.batches(), labeller.written, target, written, name)
         _judge_unscored(scored, labeller.n_rows, most, max_unscored, terminal)
         if labeller.tally is not None:
             found = compared(tree, labeller.tally, scored.plan, bounds)

@@ -1,7 +1,7 @@
 """Reading tables from files, at once or batch by batch; what is wrong with a file is said in one sentence."""
 
-import errno
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,9 +13,9 @@ import numpy as np
 from spexplain.cli.errors import UserError, usage_error
 from spexplain.cli.numbers import has_decimal_comma, read_numbers
 from spexplain.cli.options import ReadingOptions
-from spexplain.cli.sources import copied, in_utf8, sheet_as_csv, sniffed, unzipped
+from spexplain.cli.sources import copied, in_utf8, plain, sheet_as_csv, sniffed, unzipped
 from spexplain.files import FORMATS, READ_ONLY_FORMATS, TableFormat
-from spexplain.memory import check_memory
+from spexplain.memory import check_memory, in_words
 from spexplain.messages import closest, listed, one_line
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _N_GUESSED = 10_000
 _LONGEST_HEADER = 1 << 24  # bytes
 _N_BATCH_ROWS = 1 << 18  # rows of a batch of a columnar file
 _N_BATCH_BYTES = 1 << 23  # bytes of a batch of a text file
+_LONGEST_ROW = 1 << 26  # bytes; a quote that is never closed would make the rest of a file one row
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 _DELIMITERS = {";": "';'", "\t": "a tab", "|": "'|'", ",": "','", ":": "':'"}
 
@@ -82,7 +83,7 @@ class TableFile:
         if self.format == "arrow":
             return _scan_arrow(self.path)
         if self.format == "jsonl":
-            return pl.scan_ndjson(self.path, infer_schema_length=guessed)
+            return pl.scan_ndjson(self.path, infer_schema_length=guessed)  # globs: see `plain`
         options: dict[str, Any] = {"infer_schema_length": guessed}
         if as_text:
             options = {"infer_schema": False}
@@ -198,15 +199,16 @@ class TableFile:
         """Return some rows of a CSV file, cells as text; the first block starts with the header."""
         import polars as pl
 
-        return pl.read_csv(
-            block,
+        # polars counts the columns in the first row, which may be a short one.
+        full = self.separator.join("x" * len(schema)).encode() + b"\n"
+        rows = pl.read_csv(
+            full + (block.removeprefix(_BYTE_ORDER_MARK) if has_header else block),
             separator=self.separator,
             has_header=False,
-            skip_rows=int(has_header and not self.reading.no_header),
             schema=schema,
             null_values=self._null_words,
-            raise_if_empty=False,  # a block may hold the header alone
         )
+        return rows.slice(1 + int(has_header and not self.reading.no_header))
 
     def names(self) -> list[str]:
         """Return the names of the columns; refuse tables without, and names that occur twice."""
@@ -214,7 +216,7 @@ class TableFile:
             names = self.scan().collect_schema().names()
             if self.is_text and not self.reading.no_header:
                 names = self._header()
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             cure = "rename them"
             if self.is_text and any(map(is_number, twice)):
@@ -256,16 +258,26 @@ class TableFile:
 
 
 def _check_size(source: TableFile, frame: "pl.LazyFrame", columns: list[str] | None) -> None:
-    """Refuse a table that does not fit into memory twice, as it is read and as numbers."""
+    """Refuse a table that does not fit into memory thrice: as it is read, put together, and as numbers."""
     import polars as pl
 
     n_bytes = source.path.stat().st_size
     if source.format in ("parquet", "arrow"):
         n_rows = int(frame.select(pl.len()).collect().item())
-        n_columns = len(frame.collect_schema() if columns is None else columns)
-        n_bytes = max(n_bytes, 4 * n_rows * n_columns)
+        schema = frame.collect_schema()
+        taken = schema.names() if columns is None else columns
+        n_bytes = max(n_bytes, n_rows * sum(_cell_bytes(schema[name]) for name in taken))
     cure = "take fewer rows, or leave out columns by --ignore"
-    check_memory(2 * n_bytes, f"The columns of {source.name}", cure)
+    check_memory(3 * n_bytes, f"The columns of {source.name}", cure)
+
+
+def _cell_bytes(dtype: "pl.DataType") -> int:
+    """Return about how many bytes a cell takes, in the table or as a number of eight."""
+    import polars as pl
+
+    if dtype.is_nested() or dtype in (pl.Object,):
+        return _NESTED_BYTES
+    return _TEXT_BYTES if dtype in (pl.String, pl.Binary) else 8
 
 
 def is_number(text: str) -> bool:
@@ -283,12 +295,12 @@ def _scan_arrow(path: Path) -> "pl.LazyFrame":
     with path.open("rb") as file:
         is_file = file.read(6) == b"ARROW1"
     # What is piped from another program is often a stream, which has no index to scan by.
-    return pl.scan_ipc(path) if is_file else pl.read_ipc_stream(path).lazy()
+    return pl.scan_ipc(path, glob=False) if is_file else pl.read_ipc_stream(path).lazy()
 
 
 def _blocks(file: BinaryIO, *, quoted: bool) -> Iterator[bytes]:
     """Yield a text file in blocks of whole rows; a line break between quotes ends no row."""
-    rest = b""
+    rest, n_lines = b"", 0
     while True:
         more = file.read(_N_BATCH_BYTES)
         block = rest + more
@@ -299,7 +311,12 @@ def _blocks(file: BinaryIO, *, quoted: bool) -> Iterator[bytes]:
         end = _last_row_end(block, quoted)
         if end:
             yield block[:end]
+            n_lines += block.count(b"\n", 0, end)
         rest = block[end:]
+        if len(rest) > _LONGEST_ROW:
+            why = "; a quote may not be closed" if quoted else ""
+            size = in_words(_LONGEST_ROW)
+            raise RuntimeError(f"the row of line {n_lines + 1:,} is longer than {size}{why}")
 
 
 def _last_row_end(block: bytes, quoted: bool) -> int:
@@ -307,7 +324,7 @@ def _last_row_end(block: bytes, quoted: bool) -> int:
     if not quoted or _QUOTE not in block:
         return block.rfind(b"\n") + 1
     codes = np.frombuffer(block, dtype=np.uint8)
-    is_outside = np.cumsum(codes == _QUOTE, dtype=np.int64) % 2 == 0
+    is_outside = np.cumsum(codes == _QUOTE, dtype=np.uint8) % 2 == 0  # 256 quotes are none
     ends = np.flatnonzero((codes == _NEWLINE) & is_outside)
     return int(ends[-1]) + 1 if len(ends) else 0
 
@@ -322,18 +339,25 @@ def opened(data: str, reading: ReadingOptions) -> Iterator[TableFile]:
             )
     notes: list[str] = []
     with ExitStack() as stack:
-        if data == "-":
-            name, path = (
-                "standard input",
-                stack.enter_context(copied(sys.stdin.buffer, "standard input")),
-            )
-            format, is_zipped = reading.input_format or "csv", False
-        else:
-            name, path = data, Path(data)
+        is_stdin, path = data in ("-", "/dev/stdin"), Path(data)
+        name = "standard input" if is_stdin else data
+        if data == "-" and sys.stdin is None:
+            raise UserError("Standard input is closed; name a file.")
+        if not is_stdin:
             _check_file(path)
-            is_zipped = path.suffix.lower() == ".gz"
-            format = reading.input_format or _format_of(path.with_suffix("") if is_zipped else path)
-        path = stack.enter_context(unzipped(path, name, is_named=is_zipped))
+        is_zipped = path.suffix.lower() == ".gz"
+        bare = path.with_suffix("") if is_zipped else path
+        # Pipes can be read only once; `<(...)` of a shell is one, too.
+        is_pipe = is_stdin or not path.is_file()
+        is_nameless = is_pipe and not bare.suffix
+        format = reading.input_format or ("csv" if is_nameless else _format_of(bare))
+        if data == "-":
+            path = stack.enter_context(copied(sys.stdin.buffer, name))
+        elif is_pipe:
+            path = stack.enter_context(copied(stack.enter_context(path.open("rb")), name))
+        else:
+            path = stack.enter_context(plain(path))
+        path = stack.enter_context(unzipped(path, name, is_named=is_zipped, format=format))
         if format == "xlsx":
             path = stack.enter_context(sheet_as_csv(path, name, reading))
             format, reading = "csv", replace(reading, delimiter=",", decimal_comma=False)
@@ -342,6 +366,10 @@ def opened(data: str, reading: ReadingOptions) -> Iterator[TableFile]:
         if format == "csv":
             reading = sniffed(path, name, reading, notes)
         yield TableFile(name, path, format, reading, tuple(notes))
+
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TEXT_BYTES, _NESTED_BYTES = 48, 128  # of a cell, about
 
 
 def _check_file(path: Path) -> None:
@@ -386,12 +414,12 @@ def user_errors(source: TableFile) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         message = str(error)
-        if "os error 32" in message:  # not the file: whoever reads our output has left
-            raise BrokenPipeError(errno.EPIPE, "broken pipe") from None
         if "utf-8" in message or "utf8" in message:
             why = "it is not UTF-8 text; --encoding names another encoding, such as latin-1"
         elif "more fields than" in message:
             why = "some rows have more cells than the first line"
+        elif source.is_text and ("CSV malformed" in message or "as dtype `str`" in message):
+            why = 'a quote (") is not closed, or stands in the middle of a cell'
         else:
             why = _first(error)
         raise UserError(f"{source.name} could not be read as {title}: {why.rstrip('.')}.") from None

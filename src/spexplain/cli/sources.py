@@ -1,13 +1,16 @@
 """From the file that a user has to one that polars can read: unzipped, in UTF-8, its sheet as CSV, its signs known."""
 
+import bz2
 import codecs
 import csv
 import gzip
 import io
+import lzma
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, time
@@ -20,7 +23,14 @@ from spexplain.cli.options import ReadingOptions
 from spexplain.memory import check_memory
 from spexplain.messages import closest
 
-_GZIP = b"\x1f\x8b"
+# What compressed files begin with.
+_COMPRESSIONS: list[tuple[bytes, str, Callable[[Path], Any] | None]] = [
+    (rb"\x1f\x8b", "gzip", gzip.open),
+    (rb"BZh[1-9]1AY&SY", "bzip2", bz2.open),
+    (rb"\xfd7zXZ\x00", "xz", lzma.open),
+    (rb"\x28\xb5\x2f\xfd", "zstd", None),
+    (rb"PK\x03\x04", "zip", None),
+]
 _BOM = codecs.BOM_UTF8
 # The longer mark first: it begins with the shorter one.
 _MARKS = (
@@ -47,22 +57,51 @@ def copied(stream: BinaryIO, name: str) -> Iterator[Path]:
     with tempfile.NamedTemporaryFile(prefix="spexplain-") as file:
         try:
             shutil.copyfileobj(stream, file, _BLOCK)
-        except (gzip.BadGzipFile, EOFError, OSError) as error:
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             raise UserError(f"{name} could not be read: {error}.") from None
         file.flush()
         yield Path(file.name)
 
 
 @contextmanager
-def unzipped(path: Path, name: str, *, is_named: bool) -> Iterator[Path]:
-    """Yield the file, or a temporary one with what was gzipped, as its first bytes or its name say."""
-    with path.open("rb") as file:
-        is_zipped = is_named or file.read(len(_GZIP)) == _GZIP
-    if not is_zipped:
+def plain(path: Path) -> Iterator[Path]:
+    """Yield a name of a file that polars takes as it is: no pattern, no ~ for a home, no foreign bytes."""
+    text = str(path)
+    if text.isprintable() and not any(sign in text for sign in "*?[~"):
         yield path
         return
-    with gzip.open(path) as stream, copied(stream, name) as copy:  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory(prefix="spexplain-") as folder:
+        link = Path(folder) / "table"
+        try:
+            link.symlink_to(path.resolve())
+        except OSError:  # a system that gives links to few users
+            shutil.copyfile(path, link)
+        yield link
+
+
+@contextmanager
+def unzipped(path: Path, name: str, *, is_named: bool, format: str) -> Iterator[Path]:
+    """Yield the file, or a temporary one with what was compressed, as its first bytes or its name say."""
+    unpacker: Callable[[Path], Any] | None = gzip.open
+    if not is_named:
+        unpacker = _unpacker(path, name, format)
+    if unpacker is None:
+        yield path
+        return
+    with unpacker(path) as stream, copied(stream, name) as copy:
         yield copy
+
+
+def _unpacker(path: Path, name: str, format: str) -> Callable[[Path], Any] | None:
+    """Return what opens a compressed file, whatever its name; None for one that is not compressed."""
+    with path.open("rb") as file:
+        start = file.read(10)
+    for pattern, title, unpacker in _COMPRESSIONS:
+        if re.match(pattern, start, re.DOTALL) and (title, format) != ("zip", "xlsx"):
+            if unpacker is None:
+                raise UserError(f"{name} is compressed ({title}); unpack it first.")
+            return unpacker
+    return None
 
 
 @contextmanager

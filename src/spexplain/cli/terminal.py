@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from spexplain.cli.errors import UserError
 from spexplain.messages import counted, one_line
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def write_json(document: dict[str, Any]) -> None:
     """Print a document as JSON, and nothing else."""
     import json
 
+    if sys.stdout is None:
+        raise UserError("Standard output is closed, so that JSON cannot be printed.")
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(escaped(text) + "\n")
     sys.stdout.flush()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
 
-from spexplain.cli.errors import UserError, usage_error
+from spexplain.cli.errors import Ending, UserError, output_errors, usage_error
 from spexplain.cli.options import STDOUT
 from spexplain.cli.sources import write_sheet
 from spexplain.export.spreadsheets import FORMULA, disarmed
@@ -38,16 +38,22 @@ class Outputs:
     def __init__(
         self, paths: dict[str, Path | None], *, force: bool = False, source: str = "-"
     ) -> None:
-        self.paths = {option: path for option, path in paths.items() if path is not None}
+        self.paths = {
+            option: STDOUT if str(path) in _STDOUT else path
+            for option, path in paths.items()
+            if path is not None
+        }
+        if self.use_stdout and sys.stdout is None:
+            raise UserError("Standard output is closed; name a file to write to.")
         self.force = force
         self._pending: list[PendingFile] = []
         taken: dict[Path, str] = {}
         for option, path in self.paths.items():
-            place = STDOUT if path == STDOUT else Path(os.path.realpath(path))
+            place = path if path == STDOUT or _is_stream(path) else Path(os.path.realpath(path))
             if place in taken:
                 usage_error(f"{taken[place]} and {option} both write to {path}.")
             taken[place] = option
-            if path != STDOUT:
+            if path != STDOUT and not _is_stream(path):
                 _check_place(place, path, option, force, source)
 
     @property
@@ -56,6 +62,10 @@ class Outputs:
         return STDOUT in self.paths.values()
 
     def __enter__(self) -> Self:
+        for path in self.paths.values():
+            if path != STDOUT and not _is_stream(path):
+                with output_errors(str(path)):
+                    PendingFile(path).check()
         return self
 
     def __exit__(
@@ -63,6 +73,7 @@ class Outputs:
     ) -> None:
         try:
             if kind is None:
+                Ending.check()
                 for pending in self._pending:
                     pending.commit(force=self.force)
         finally:
@@ -79,9 +90,8 @@ class Outputs:
             yield screen if sys.stdout.isatty() else sys.stdout.buffer
             sys.stdout.flush()
             return
-        place = Path(os.path.realpath(path))
-        if place.exists() and not place.is_file():  # a pipe or device: there is nothing to replace
-            with place.open("wb") as file:
+        if _is_stream(path):
+            with path.open("wb") as file:
                 yield file
             return
         pending = PendingFile(path)
@@ -91,7 +101,7 @@ class Outputs:
 
     def write(self, option: str, content: str | bytes) -> None:
         """Write a whole file."""
-        with self.target(option) as file:
+        with output_errors(str(self.paths[option])), self.target(option) as file:
             file.write(content.encode() if isinstance(content, str) else content)
 
 
@@ -116,6 +126,16 @@ class _Screen(io.RawIOBase):
     def flush(self) -> None:
         """Show what was written."""
         self._terminal.flush()
+
+
+# What shells call standard output, which is no file to replace even where it goes to one.
+_STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a pipe or device: there is nothing to replace."""
+    is_open = str(path).startswith(("/dev/fd/", "/proc/self/fd/"))  # by the shell, perhaps a file
+    return is_open or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _check_place(place: Path, path: Path, option: str, force: bool, source: str) -> None:
@@ -157,7 +177,7 @@ def write_labels(outputs: Outputs, path: Path, estimator: Any) -> None:
     clusters = getattr(estimator, "leaf_reference_", None)
     if clusters is not None:
         frame = frame.hstack([leaf_clusters(clusters).gather(leaves)])
-    with outputs.target("--output") as file:
+    with output_errors(str(path)), outputs.target("--output") as file:
         sink(frame.lazy(), file, format_of_output(path, None))
 
 
@@ -212,32 +232,42 @@ def write_batches(
     schema: "pl.Schema",
     file: BinaryIO,
     format: TableFormat,
+    name: str,
 ) -> None:
-    """Write batches to a file, each before the next is asked for."""
+    """Write batches to a file, each before the next is asked for; errors of writing name the file."""
     if format == "xlsx":
-        write_sheet(batches, schema.names(), file)
+        with output_errors(name):
+            write_sheet(batches, schema.names(), file)
         return
-    if format in ("parquet", "arrow"):
-        _sink_batches(batches, schema, file, format)
-        return
-    if format == "jsonl":
-        for batch in batches:
-            batch.write_ndjson(file)
-    else:
-        _write_csv(batches, schema, file, "\t" if format == "tsv" else ",")
-    file.flush()
-
-
-def _write_csv(
-    batches: Iterator["pl.DataFrame"], schema: "pl.Schema", file: BinaryIO, separator: str
-) -> None:
     import polars as pl
 
-    header = without_formulas(pl.DataFrame(schema=schema).lazy()).collect()
-    header.write_csv(file, separator=separator)
+    if format in ("parquet", "arrow"):
+        _sink_batches(batches, schema, file, format, name)
+        return
+    if format != "jsonl":
+        _write_text(pl.DataFrame(schema=schema), file, format, name, header=True)
     for batch in batches:
-        safe = without_formulas(batch.lazy()).collect()
-        safe.write_csv(file, separator=separator, include_header=False)
+        _write_text(batch, file, format, name)
+    with output_errors(name):
+        file.flush()
+
+
+def _write_text(
+    batch: "pl.DataFrame",
+    file: BinaryIO,
+    format: TableFormat,
+    name: str,
+    *,
+    header: bool = False,
+) -> None:
+    """Write some rows of text, or the header alone."""
+    safe = batch if format == "jsonl" else without_formulas(batch.lazy()).collect()
+    with output_errors(name):
+        if format == "jsonl":
+            safe.write_ndjson(file)
+        else:
+            separator = "\t" if format == "tsv" else ","
+            safe.write_csv(file, separator=separator, include_header=header)
 
 
 def _sink_batches(
@@ -245,24 +275,25 @@ def _sink_batches(
     schema: "pl.Schema",
     file: BinaryIO,
     format: TableFormat,
+    name: str,
 ) -> None:
     """Let polars ask for the batches while it writes a columnar file."""
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
 
     def asked(*options: Any) -> Iterator[pl.DataFrame]:
         try:
             yield from batches
-        except Exception as error:
+        except BaseException as error:
             failures.append(error)
             raise
 
     try:
-        sink(register_io_source(asked, schema=schema), file, format)
-    except pl.exceptions.PolarsError:
-        # What went wrong in a batch, not how polars wraps it up.
-        if failures:
+        with output_errors(name):
+            sink(register_io_source(asked, schema=schema), file, format)
+    finally:
+        # What went wrong in a batch, not how polars wraps it up; it may even swallow it.
+        if failures and not isinstance(failures[0], GeneratorExit):
             raise failures[0] from None
-        raise

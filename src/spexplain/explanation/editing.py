@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 METHODS = ("cart", "spex", "best")
-_NOTES = ("lock", "unlock", "forbid", "rename")  # edits that leave every row where it is
+_NOTES = ("lock", "unlock", "rename")  # edits that leave every row where it is
 _PASSES = 3  # of "best", from exchanges to refinement and back
 
 

@@ -42,6 +42,9 @@ class Dialect:
     has_empty_names: bool = False
     has_dots: bool = True  # where not, a dot parts a quoted name, too
     exact_text: Callable[[str], str] = str  # a column of texts, for comparisons by the letter
+    as_number: Callable[[str], str] = str  # a column of numbers, as what `predict` reads there
+    as_truth: Callable[[str], str] = str  # a column of booleans, likewise
+    as_date: Callable[[str], str] = str  # a column of dates, likewise
 
     def identifier(self, name: str, argument: str) -> str:
         """Return a quoted name; refuse one that the database cannot have."""
@@ -217,6 +220,17 @@ def _sqlite_fraction(x: float) -> str:
     return f"(1.0 * {whole}{scaling} /* {x!r} */)"
 
 
+def _sqlite_column(x: str) -> str:
+    # Any column may hold texts, as after .import; those that are no numbers are missing values.
+    # Whole numbers beyond those of a double are compared as the doubles that a tree tests.
+    return f"CASE WHEN {x} = CAST({x} AS NUMERIC) THEN CAST({x} AS REAL) END"
+
+
+def _sqlite_truth(x: str) -> str:
+    words = "WHEN '1' THEN 1 WHEN '1.0' THEN 1 WHEN 'true' THEN 1 WHEN 'yes' THEN 1"
+    return f"CASE LOWER({x}) {words} {words.replace('1', '0').replace('true', 'false').replace('yes', 'no')} END"
+
+
 def _equals_nan(type_name: str) -> Callable[[str], tuple[str, str]]:
     return lambda x: (f"{x} = 'NaN'::{type_name}", f"{x} <> 'NaN'::{type_name}")
 
@@ -259,6 +273,9 @@ DIALECTS: dict[str, Dialect] = {
         has_booleans=False,
         has_dates=False,
         has_empty_names=True,
+        as_number=_sqlite_column,
+        as_truth=_sqlite_truth,
+        as_date=lambda x: f"NULLIF({x}, '')",
     ),
     "bigquery": Dialect(
         "BigQuery",

@@ -7,13 +7,13 @@ import numpy as np
 
 from spexplain.aliases import Array
 from spexplain.arguments import check_choice
+from spexplain.table.reference import text_array
 
 LabelKind: TypeAlias = Literal["leaf", "reference"]
 PlainType: TypeAlias = Literal["str", "int", "float", "bool"]
 
 _BY_TYPE: dict[type, PlainType] = {str: "str", int: "int", float: "float", bool: "bool"}
 _DTYPES: dict[PlainType, type] = {
-    "str": str,
     "int": np.int64,
     "float": np.float64,
     "bool": np.bool_,
@@ -59,9 +59,7 @@ def label_array(kind: PlainType, values: list[Any]) -> Array:
     >>> label_array("int", [3, 1]).dtype
     dtype('int64')
     """
-    # NumPy's fixed-width text forgets NUL characters at the end.
-    keeps = kind != "str" or not any(value.endswith("\0") for value in values)
-    return np.array(values, dtype=_DTYPES[kind] if keeps else object)
+    return text_array(values) if kind == "str" else np.array(values, dtype=_DTYPES[kind])
 
 
 def type_of_plain(name: str) -> type | None:

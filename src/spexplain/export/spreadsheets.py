@@ -2,8 +2,9 @@
 
 import re
 
-# Spreadsheets run cells that start like this; some read the full-width signs of East Asian keyboards too.
-FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
+# Spreadsheets run cells that start like this; some read the full-width signs of East Asian keyboards too,
+# and drop a byte-order mark or NUL characters before them.
+FORMULA = "^[\ufeff\0]*[=+\\-@\t\r\n＝＋－＠]"
 
 
 def disarmed(text: str) -> str:

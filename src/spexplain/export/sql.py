@@ -256,6 +256,7 @@ def condition_sql(dialect: Dialect, x: str, region: Region, column: Column) -> t
         return _ALWAYS, False
     if not region.intervals and not region.missing:
         return _NEVER, False
+    x = _read(dialect, x, column)
     if column.kind == "category":
         parts = _categories(dialect, x, region, column)
     elif column.kind in ("boolean", "flag"):
@@ -263,6 +264,19 @@ def condition_sql(dialect: Dialect, x: str, region: Region, column: Column) -> t
     else:
         parts = _numbers(dialect, x, region, column)
     return " OR ".join(parts) or _NEVER, len(parts) > 1
+
+
+def _read(dialect: Dialect, x: str, column: Column) -> str:
+    """Return a column as `predict` reads it, where the database may hold its values in other types."""
+    if column.kind == "category":
+        types = {type(each) for each in column.categories}
+        if types == {bool}:
+            return dialect.as_truth(x)
+        return dialect.as_number(x) if types <= {int, float} else x
+    if column.kind == "duration":
+        return x
+    kinds = {"boolean": dialect.as_truth, "date": dialect.as_date}
+    return kinds.get(column.kind, dialect.as_number)(x)
 
 
 def _categories(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:

@@ -8,12 +8,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.coding import spread_of_bins
+from spexplain.messages import listed
 from spexplain.table.base import GroupSums, NodeValues
 from spexplain.table.checks import check_finite, first_flaw
 from spexplain.table.coding import N_CODES, Binning, code
@@ -40,6 +41,63 @@ class Part(NamedTuple):
     low: Floats  # shape (n_discrete, 256)
     high: Floats
     flaw: tuple[int, int] | None  # the first row and column that hold no finite number
+
+
+class Promise(NamedTuple):
+    """What a Dask data frame says of its partitions, each of which may be otherwise."""
+
+    names: tuple[Any, ...]
+    kinds: tuple[str, ...]  # of NumPy's types, or "O" for anything
+
+    @classmethod
+    def of(cls, frame: Any) -> Self:
+        """Return what a data frame promises."""
+        return cls(tuple(frame.columns), tuple(_type_kind(each) for each in frame.dtypes))
+
+
+def kept(block: Any, promise: Promise, number: int | None = None) -> Any:
+    """Return a partition with its columns in the promised order; refuse it if it keeps no promise.
+
+    Dask itself looks at neither names nor types of a partition.
+
+    Parameters
+    ----------
+    block : data frame
+        The partition.
+    promise : Promise
+        What it must hold.
+    number : int, optional
+        Which partition it is.
+    """
+    names, where = tuple(block.columns), "A partition" if number is None else f"Partition {number}"
+    if names != promise.names:
+        missing = [name for name in promise.names if name not in names]
+        if missing:
+            raise ValueError(
+                f"{where} of X has no column {missing[0]!r}, which X has (it has {listed(map(str, names))})."
+            )
+        if len(set(names)) < len(names) or len(set(promise.names)) < len(promise.names):
+            raise ValueError(
+                f"{where} of X has its columns in another order than X, and names that occur twice; rename them."
+            )
+        block = block[list(promise.names)]
+    for place, kind in enumerate(promise.kinds):
+        found = _type_kind(block.dtypes.iloc[place])
+        if kind not in ("O", found) and not block.iloc[:, place].isna().all():
+            raise ValueError(
+                f"{where} of X holds {_NOUNS[found]} in column {promise.names[place]!r}, but X promises "
+                f"{_NOUNS[kind]}; convert the column in every partition."
+            )
+    return block
+
+
+def _type_kind(dtype: Any) -> str:
+    """Return one letter for what a type of pandas holds: "i" for any number or boolean, "O" for anything."""
+    kind = getattr(dtype, "kind", "O")
+    return "i" if kind in "iufb" else kind if kind in "mM" else "O"
+
+
+_NOUNS = {"i": "numbers", "m": "durations", "M": "dates", "O": "texts or other objects"}
 
 
 def as_matrix(block: Any) -> Matrix:
@@ -311,10 +369,11 @@ def leaf_of_tested(block: Any, tested: Tested) -> Ints:
     return tested.tree.apply(X) if columns else np.zeros(len(X), dtype=np.int64)
 
 
-def leaf_series(block: Any, tested: Tested) -> Any:
+def leaf_series(block: Any, tested: Tested, promise: Promise) -> Any:
     """Return the leaf ids of a data frame's rows as one of its columns."""
     from pandas import Series
 
+    block = kept(block, promise)
     return Series(leaf_of_tested(block, tested), index=block.index)
 
 

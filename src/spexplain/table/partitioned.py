@@ -68,7 +68,11 @@ class Source:
         chosen = tuple(columns)
         if chosen not in self._columns:
             picked = self.collection[[self.names[column] for column in chosen]]
-            self._columns[chosen] = list(picked.to_delayed())
+            promise = worker.Promise.of(picked)
+            keep = dask.delayed(worker.kept, pure=True, traverse=False)
+            self._columns[chosen] = [
+                keep(block, promise, number) for number, block in enumerate(picked.to_delayed())
+            ]
         return self._columns[chosen], {column: i for i, column in enumerate(chosen)}
 
 
@@ -179,9 +183,10 @@ class LazyRows(Rows):
             keys = list(rows.columns)
             rows = rows[[column.name if self.by_name else keys[place] for place, column in columns]]
             columns = tuple((place, column) for place, (_, column) in enumerate(columns))
-        tested = worker.Tested(compact, columns, *options)
-        nothing = worker.leaf_series(rows._meta, tested)
-        return rows.map_partitions(worker.leaf_series, tested, meta=nothing).to_dask_array()
+        tested, promise = worker.Tested(compact, columns, *options), worker.Promise.of(rows)
+        nothing = worker.leaf_series(rows._meta, tested, promise)
+        found = rows.map_partitions(worker.leaf_series, tested, promise, meta=nothing)
+        return found.to_dask_array()
 
     def to_host(self, what: str = "This", instead: str = _FOR_TRAINING_ROWS) -> Matrix:
         """Say what to do instead."""

@@ -12,6 +12,7 @@ from spexplain.table.columns import is_missing
 from spexplain.table.places import is_collection, on_host
 
 NOISE = -1
+_LONG_TEXT = 256  # characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ class Reference:
             classes, places = np.unique(labels[~is_noise], return_inverse=True)
         except TypeError:
             raise mixed_labels() from None
+        if classes.dtype.kind == "U":
+            classes = text_array(classes)  # of the leaves of a large tree, each of its own width
         codes = np.full(n_samples, NOISE, dtype=np.int64)
         codes[~is_noise] = places
         return cls(labels, codes, classes, has_noise=bool(is_noise.any()))
@@ -294,11 +297,29 @@ def _as_array(y: Any) -> Array:
         raise ValueError(
             "y must hold one label per row of X, got lists of unequal length."
         ) from None
-    if labels.dtype.kind == "U" and isinstance(y, list | tuple):
-        kept = np.asarray(y, dtype=object)
-        if not all(isinstance(each, str) for each in kept.ravel()):
+    if labels.dtype.kind == "U" and not isinstance(y, np.ndarray) and labels.ndim == 1:
+        kept = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=object)
+        if not all(isinstance(each, str) for each in kept):
             return kept
+        return text_array(kept)
     return labels
+
+
+def text_array(texts: Iterable[str]) -> Array:
+    r"""Return texts as an array: of fixed width, unless one is long or ends in NUL, which NumPy drops.
+
+    An array of fixed width gives every entry the room of the longest.
+
+    Examples
+    --------
+    >>> from spexplain.table.reference import text_array
+    >>> text_array(["a", "bc"]), text_array(["a", "a\0"])
+    (array(['a', 'bc'], dtype='<U2'), array(['a', 'a\x00'], dtype=object))
+    """
+    kept: Array = np.array(list(texts), dtype=object)
+    if any(len(each) > _LONG_TEXT or each.endswith("\0") for each in kept):
+        return kept
+    return kept.astype(str)
 
 
 def missing_labels(labels: Array) -> Bools:

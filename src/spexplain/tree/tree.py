@@ -16,6 +16,9 @@ from spexplain.tree.column import Column
 from spexplain.tree.region import Region
 
 _NOTHING: Bools = np.zeros(0, dtype=np.bool_)
+_LEAST = -np.finfo(
+    np.float64
+).max  # a bound of -inf is none: what lies below all numbers is above it
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Test:
 
     def passes(self, x: Any) -> Any:
         """Whether values pass: one value, or an array of them; NaN is a missing value."""
+        x = np.maximum(x, _LEAST)
         found = (self.lower < x) & (x <= self.upper)
         if self.values is not None:
             found = np.isin(x, self.values)
@@ -267,7 +271,7 @@ class Tree:
         while len(moving):
             at = node[moving]
             # float32 rows meet float64 thresholds as float64: no rounding of either.
-            x = X[moving, self.feature[at]].astype(np.float64, copy=False)
+            x = np.maximum(X[moving, self.feature[at]].astype(np.float64, copy=False), _LEAST)
             goes_left = (self.lower[at] < x) & (x <= self.threshold[at])
             if knows_more:
                 goes_left |= np.isnan(x) & missing[at]
