@@ -357,7 +357,8 @@ class Explanation:
         )
         node_codes = majority_codes(found.node_counts)
         node_codes[self.tree.leaves] = codes
-        return found.with_codes(node_codes)
+        steps = tuple(path_of(found, node_codes))
+        return replace(found.with_codes(node_codes), steps=steps)
 
     @property
     def labels(self) -> Ints | None:

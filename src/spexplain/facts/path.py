@@ -28,13 +28,16 @@ class PathStep(NamedTuple):
     explanation_size: float  # mean number of conditions that explain a row
 
 
-def path_of(explanation: "Explanation") -> list[PathStep]:
+def path_of(explanation: "Explanation", codes: Ints | None = None) -> list[PathStep]:
     """Return the figures of the trees of 1, 2, ... leaves: growth nests, so one tree holds them all.
 
     Parameters
     ----------
     explanation : Explanation
         A tree and what is known about it.
+    codes : array of int, shape (n_nodes,), optional
+        The cluster that each node stands for, -1 for none, where rows other than those of training are
+        counted; by default its commonest.
 
     Returns
     -------
@@ -55,7 +58,11 @@ def path_of(explanation: "Explanation") -> list[PathStep]:
         if index is not None:
             counts = node_counts[leaves]
             agreement = float(index.of_table(whole[leaves]))
-            fidelity = float(counts.max(axis=1).sum() / counts.sum())
+            hits = counts.max(axis=1)
+            if codes is not None:
+                own = codes[leaves]
+                hits = np.where(own < 0, 0, counts[np.arange(len(leaves)), own])
+            fidelity = float(hits.sum() / counts.sum())
         if index is not None and node_costs is not None and explanation.cluster_costs is not None:
             price = price_of_costs(node_costs[leaves], explanation.cluster_costs)
         step = PathStep(
