@@ -191,7 +191,7 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any) -> None:
         for place, content in dbt.items():
             outputs.write(f"--dbt {place}", content)
     if files.json is not None:
-        outputs.write("--json", export.to_json(model))
+        outputs.write("--json", export.to_json(model, profile=files.profile))
     if files.python is not None:
         outputs.write("--python", export.to_python(model, label=label))
     if files.onnx is not None:
