@@ -16,7 +16,7 @@ from spexplain.cli.write import Outputs
 SLOW = """
 import sys, time
 from spexplain import cli, export
-def slowly(model):
+def slowly(model, **options):
     print("writing", file=sys.stderr, flush=True)
     time.sleep(30)
 export.to_json = slowly

@@ -119,6 +119,36 @@ def test_entries(good, name):
     refusal(good | ENTRIES[name])
 
 
+COLUMN = {"rows": 10, "missing": 1, "counts": [4, 5], "numbers_rows": False,
+          "quantiles": [0.0] * 12 + [1.0] * 9}  # fmt: skip
+SEEN = {
+    "no rows": {"rows": None, "columns": {}},
+    "fewer rows than none": {"rows": -1, "columns": {}},
+    "columns in a list": {"rows": 10, "columns": [COLUMN]},
+    "a column that is not there": {"rows": 10, "columns": {"2": COLUMN}},
+    "a column with another name": {"rows": 10, "columns": {"width": COLUMN}},
+    "an unknown entry": {"rows": 10, "columns": {}, "sample": [[1.0, 2.0]]},
+    "rows of a column": {"rows": 10, "columns": {"0": COLUMN | {"sample": [1.0]}}},
+    "too few entries": {"rows": 10, "columns": {"0": {"rows": 10}}},
+    "more missing than rows": {"rows": 10, "columns": {"0": COLUMN | {"missing": 11}}},
+    "more counted than rows": {"rows": 10, "columns": {"0": COLUMN | {"counts": [9, 9]}}},
+    "negative counts": {"rows": 10, "columns": {"0": COLUMN | {"counts": [-1, 5]}}},
+    "counts as floats": {"rows": 10, "columns": {"0": COLUMN | {"counts": [4.0, 5.0]}}},
+    "too many counts": {"rows": 10, "columns": {"0": COLUMN | {"counts": [4, 2, 3]}}},
+    "too few quantiles": {"rows": 10, "columns": {"0": COLUMN | {"quantiles": [0.0, 1.0]}}},
+    "falling quantiles": {"rows": 10, "columns": {"0": COLUMN | {"quantiles": [1.0] * 20 + [0.0]}}},
+    "quantiles that are texts": {"rows": 10, "columns": {"0": COLUMN | {"quantiles": ["0"] * 21}}},
+    "a truth that is a number": {"rows": 10, "columns": {"0": COLUMN | {"numbers_rows": 0}}},
+    "huge counts": {"rows": 2**63, "columns": {"0": COLUMN | {"rows": 2**63}}},
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_was_seen(good, name):
+    assert from_json(json.dumps(good | {"seen": {"rows": 10, "columns": {"0": COLUMN}}}))
+    refusal(good | {"seen": SEEN[name]})
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400", "9" * 4999])
 def test_numbers(good, number):
     refusal(json.dumps(good).replace("0.5", number))

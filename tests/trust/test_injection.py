@@ -6,13 +6,15 @@ import sqlite3
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from export.conftest import DuckDB, SQLite
+from spexplain import CART, from_json
 from spexplain.explanation import Explanation
 from spexplain.export import to_python, to_sql
 from spexplain.export.dialects import DIALECTS
-from spexplain.show.report import render
+from spexplain.show.report import render, render_check
 from spexplain.tree import Column, Tree
 from trust.hostile import TEXTS, fitted, model_of
 
@@ -71,6 +73,45 @@ def test_reports_run_nothing_in_a_browser(visit, summary):
     assert page.evaluate("window.__pwned") is None
     assert page.locator("script").count() == 2
     assert page.locator("img, iframe, object, embed").count() == 0
+
+
+@pytest.fixture(scope="module")
+def hostile_check():
+    """The page of a check in which columns, categories, labels and cells are all hostile."""
+    names = [text for text in TEXTS if "\ud800" not in text and "\0" not in text]
+    n_rows = 20 * len(names)
+    then = pd.DataFrame({name: np.arange(n_rows) % (7 + at) for at, name in enumerate(names[:8])})
+    then["category"] = [names[at % 12] for at in range(n_rows)]
+    labels = np.array([names[at % 12] for at in range(n_rows)], dtype=object)
+    model = CART(n_leaves=9, features=["category", *names[:8]]).fit(then, labels)
+    now = then.assign(category=[names[-1 - at % len(names)] for at in range(n_rows)])
+    now[names[0]] = [names[at % len(names)] for at in range(n_rows)]
+    now = now.rename(columns={names[1]: names[1] + "!"})
+    return from_json(model.to_json(profile="all")).check(now, labels[::-1])
+
+
+def test_checks_hold_no_foreign_markup(hostile_check):
+    page = Page()
+    html = render_check(hostile_check.facts, title=TEXTS[0])
+    page.feed(html)
+    kinds = {each["kind"] for each in hostile_check.findings}
+    assert {"new-category", "kind-changed"} <= kinds
+    assert page.tags.count("script") == 0
+    assert page.tags.count("style") == 1
+    assert not {"img", "iframe", "object", "embed", "base"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert ESCAPES.search(html) is None
+    assert ESCAPES.search(hostile_check.to_text()) is None
+    assert hostile_check.to_json().isascii()
+
+
+def test_checks_run_nothing_in_a_browser(visit, summary, hostile_check):
+    html = render_check(hostile_check.facts)
+    for width in (1280, 390):
+        page = visit(summary, width=width, spoil=lambda _: html).page
+        assert page.evaluate("window.__pwned") is None
+        assert page.locator("script, img, iframe, object, embed").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_notebooks_show_no_foreign_markup():

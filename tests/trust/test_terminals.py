@@ -62,6 +62,28 @@ def test_outputs_and_errors(table, arguments):
     assert CONTROLS.search(shown) is None, ascii(shown)
 
 
+def test_checks_and_stored_models(table, tmp_path):
+    model = tmp_path / "m.json"
+    run("explain", table, *LABEL, "-m", "cart", "--json", model, "--profile", "all", "-q")
+    frame = pl.read_parquet(table)
+    odd = [NAMES[at % len(NAMES)] for at in range(len(frame))]
+    now = frame.with_columns(pl.Series(NAMES[0], odd), pl.Series("\x1b[31mlabel", odd))
+    now.write_parquet(tmp_path / "now.parquet")
+    for arguments in (
+        ("show", model),
+        ("show", model, "--format", "json"),
+        ("check", model, tmp_path / "now.parquet", *LABEL),
+        ("check", model, tmp_path / "now.parquet", *LABEL, "--format", "json"),
+        ("predict", model, tmp_path / "now.parquet"),
+        ("predict", model, tmp_path / "now.parquet", "--check", "--max-unscored", "100%"),
+        ("check", model, table, "--fail-on", "\x1b[2J"),
+        ("report", model, table, "--labels", "\x1b[31mlabl"),
+    ):
+        shown = run(*arguments)
+        assert shown.strip()
+        assert CONTROLS.search(shown) is None, (arguments[0], ascii(shown))
+
+
 def test_json_still_says_the_names(table):
     document = json.loads(run("explain", table, *LABEL, "-m", "cart", "--format", "json"))
     assert document["columns"] == NAMES

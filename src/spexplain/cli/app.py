@@ -14,6 +14,7 @@ from spexplain.cli.explain import explain
 from spexplain.cli.options import grouped
 from spexplain.cli.paper import paper
 from spexplain.cli.predict import predict
+from spexplain.cli.show import report, show
 from spexplain.cli.warmup import warmup
 
 app = typer.Typer(
@@ -53,7 +54,7 @@ def demo() -> None:
     main()
 
 
-for _command in (explain, predict, check, compare, demo, paper, warmup):
+for _command in (explain, predict, check, show, report, compare, demo, paper, warmup):
     app.command()(grouped(_command))
 
 

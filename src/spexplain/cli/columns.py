@@ -506,8 +506,8 @@ def cells_of_file(cells: "pl.Series", column: "Column", file: TableFile) -> Cell
     if column.kind == "category":
         values = _codes(cells.cast(pl.String), column)
     elif is_text:
-        text = cells.cast(pl.String)
-        read = pl.DataFrame({"": _read_cells(text.str.strip_chars(), column, file)})
+        cells = cells.cast(pl.String).str.strip_chars().replace("", None)  # blanks are no values
+        read = pl.DataFrame({"": _read_cells(cells, column, file)})
         values = cells_of(read, "", column).values
     else:
         return cells_of(pl.DataFrame({"": cells}), "", column)

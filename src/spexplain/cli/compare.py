@@ -116,6 +116,7 @@ def compare(
     measured = []
     with terminal.bar("Comparing", len(names)) as advance:
         for name in names:
+            advance(0, f"Comparing: {name}, at most {time_limit:g} s")
             measured.append(_measured(name, table, clustering, tree, time_limit))
             advance(1)
     failures = [each for each in measured if "reason" in each]

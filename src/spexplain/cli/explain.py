@@ -89,7 +89,7 @@ def explain(
         document = _document(data, summary, table, seconds, outputs, terminal)
         write_json(document if segments is None else document | {"segments": segments})
     else:
-        _show(summary, data, clustering, terminal)
+        show_summary(summary, data, clustering.labels or "the clusters", terminal)
         if segments is not None:
             terminal.show("", *segment_lines(summary, segments, terminal.out.width), wrap=True)
     for path in outputs.paths.values():
@@ -191,7 +191,7 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any) -> None:
         for place, content in dbt.items():
             outputs.write(f"--dbt {place}", content)
     if files.json is not None:
-        outputs.write("--json", export.to_json(model))
+        outputs.write("--json", export.to_json(model, profile=files.profile))
     if files.python is not None:
         outputs.write("--python", export.to_python(model, label=label))
     if files.onnx is not None:
@@ -210,10 +210,8 @@ def report_html(estimator: Any) -> str:
         raise UserError(f"--report cannot be written: {error}") from None
 
 
-def _show(
-    summary: "Summary", data: str, clustering: ClusteringOptions, terminal: "Terminal"
-) -> None:
-    """Print tree, rules and agreement."""
+def show_summary(summary: "Summary", data: str, with_what: str, terminal: "Terminal") -> None:
+    """Print tree, rules and agreement with the clusters, which are called `with_what`."""
     from spexplain.cli.terminal import (
         agreement_line,
         data_title,
@@ -233,7 +231,7 @@ def _show(
     terminal.show("")
     terminal.show(*tree_lines(summary, width), "")
     terminal.show(rules_table(summary, width))
-    found = agreement_line(summary, clustering.labels or "the clusters")
+    found = agreement_line(summary, with_what)
     if found is not None:
         terminal.show("", found, wrap=True)
 

@@ -342,6 +342,15 @@ class FileOptions:
         Path | None,
         _files("--json", metavar="FILE", help="The model, for spexplain predict."),
     ] = None
+    profile: Annotated[
+        Literal["tested", "all", "none"],
+        _files(
+            "--profile",
+            show_default=True,
+            metavar="tested|all|none",
+            help="Columns of which the model remembers ranges, quantiles and categories, for spexplain check.",
+        ),
+    ] = "tested"
     python: Annotated[
         Path | None,
         _files(

@@ -131,9 +131,10 @@ def _most_unscored(text: str) -> float:
         most = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         most = -1.0
-    if text.endswith("%") and most == 1.0:
+    is_share = text.endswith("%")
+    if is_share and most == 1.0:
         return inf
-    if not 0 <= most < inf or (most >= 1 and most != int(most)):
+    if not 0 <= most < inf or (most >= 1 and (is_share or most != int(most))):
         usage_error(
             f"--max-unscored must be a number of rows, or a share such as 0.01 or 1%, not {text}."
         )

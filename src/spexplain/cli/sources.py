@@ -332,16 +332,18 @@ def write_sheet(batches: Iterator[Any], names: list[str], file: BinaryIO) -> Non
         made.data_type = "s"
         return made
 
-    sheet.append([cell(name) for name in names])
-    n_rows = 1
-    for batch in batches:
-        n_rows += len(batch)
-        if n_rows > _MOST_ROWS:
-            raise UserError(
-                f"An Excel sheet holds {_MOST_ROWS:,} rows at most; write .csv or .parquet instead."
-            )
-        for row in batch.iter_rows():
-            sheet.append([cell(value) for value in row])
-    buffer = io.BytesIO()  # a zip file is written back and forth, which a pipe cannot do
-    book.save(buffer)
+    try:
+        sheet.append([cell(name) for name in names])
+        n_rows = 1
+        for batch in batches:
+            n_rows += len(batch)
+            if n_rows > _MOST_ROWS:
+                raise UserError(
+                    f"An Excel sheet holds {_MOST_ROWS:,} rows at most; write .csv or .parquet instead."
+                )
+            for row in batch.iter_rows():
+                sheet.append([cell(value) for value in row])
+    finally:
+        buffer = io.BytesIO()  # a zip file is written back and forth, which a pipe cannot do
+        book.save(buffer)  # which also removes the library's own temporary file
     file.write(buffer.getbuffer())

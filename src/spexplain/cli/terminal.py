@@ -88,10 +88,10 @@ class Terminal:
             yield
 
     @contextmanager
-    def bar(self, text: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Show a progress bar, if somebody watches; yields the function that advances it."""
+    def bar(self, text: str, total: int | None) -> Iterator[Callable[..., None]]:
+        """Show a progress bar, if somebody watches; yields the function that advances it, and may rename it."""
         if self.quiet or not self.err.is_terminal:
-            yield lambda step: None
+            yield lambda step, what=text: None
             return
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -102,7 +102,9 @@ class Terminal:
         )
         with Progress(*columns, console=self.err, transient=True) as progress:
             task = progress.add_task(text, total=total)
-            yield lambda step: progress.advance(task, step)
+            yield lambda step, what=text: progress.update(
+                task, advance=step, description=one_line(what)
+            )
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:

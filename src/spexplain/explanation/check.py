@@ -248,7 +248,7 @@ def tally_of(X: Any, y: Any, plan: Plan) -> Tally:
             )
         cells[number] = _cells(X, name if by_name else number, each.column)
     extra = [name for name in names if name not in (plan.names or ())]
-    tally = count_cells(cells, _codes_of(y, plan), plan, len(X), extra)
+    tally = count_cells(cells, _codes_of(y, plan), plan, X.shape[0], extra)
     if y is not None:
         _count_other_labels(tally, y, plan)
     for number in plan.tested if not tally.has_leaves else ():

@@ -20,9 +20,9 @@ from spexplain.facts.profile import Profile, profile_of
 from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, look_up
+from spexplain.table.places import is_collection, is_sparse, look_up
 from spexplain.table.reference import NOISE, Reference, labels_of_codes
-from spexplain.table.sparse import leaves_of
+from spexplain.table.sparse import SparseTable, leaves_of
 from spexplain.tree import LEAF, Column, Test, Tree
 from spexplain.tree.column import as_columns, renamed
 
@@ -309,7 +309,10 @@ class Explanation:
         labels = leaves_of(self.tree, rows)
         sizes = _sizes(labels, self.tree.n_leaves)
         if not np.array_equal(sizes, self.tree.size[self.tree.leaves]):
-            raise ValueError("X must hold the training rows: some rows fall into other leaves.")
+            raise ValueError(
+                "X must hold the training rows: some rows fall into other leaves. Pass labels of these rows as y to "
+                "describe other rows."
+            )
         return replace(self, training=Training(labels))
 
     def with_labels(self, y: Any) -> Self:
@@ -329,6 +332,62 @@ class Explanation:
     def remembered(self) -> dict[str, Any]:
         """Answers that take a while, such as the verdict, once somebody has asked."""
         return {}
+
+    def on_rows(self, rows: Matrix, y: Any) -> Self:
+        """Return the record of what the tree does to other rows; leaves keep the labels they stand for.
+
+        Parameters
+        ----------
+        rows : array of shape (n_rows, n_features)
+            The rows, as numbers.
+        y : array of shape (n_rows,)
+            Their labels.
+        """
+        reference = Reference.from_labels(
+            y,
+            n_samples=rows.shape[0],
+            noise=self.parameters.get("noise", "ignore"),
+            must_occur=False,
+        )
+        stands = self.needed_reference()
+        known = stands[:0] if self.classes is None else self.classes
+        kinds = {each.dtype.kind for each in (known, stands, reference.classes) if len(each)}
+        if len(kinds & set("biuf")) and kinds - set("biuf"):
+            raise ValueError(
+                f"y holds labels of type {reference.classes.dtype}, but the leaves stand for labels of type "
+                f"{stands.dtype}; pass labels of that type."
+            )
+        codes = np.full(self.tree.n_leaves, NOISE)
+        is_cluster = np.ones(self.tree.n_leaves, dtype=np.bool_)
+        if self.node_codes is not None:
+            is_cluster = self.node_codes[self.tree.leaves] != NOISE
+        classes = np.unique(np.concatenate([known, stands[is_cluster], reference.classes]))
+        places = np.searchsorted(classes, reference.classes)
+        codes[is_cluster] = np.searchsorted(classes, stands[is_cluster])
+        same = replace(
+            reference,
+            classes=classes,
+            codes=np.where(reference.codes < 0, NOISE, places[reference.codes]),
+        )
+        table: Table = (
+            SparseTable(rows) if is_sparse(rows) else HostTable(rows, described=self.fields)
+        )
+        found = type(self).of(
+            self.tree,
+            table,
+            same,
+            columns=self.columns,
+            described=self.described,
+            method=self.method,
+            version=self.version,
+            scales=self.scales,
+            parameters=self.parameters,
+            profile=self.profile,
+        )
+        node_codes = majority_codes(found.node_counts)
+        node_codes[self.tree.leaves] = codes
+        steps = tuple(path_of(found, node_codes))
+        return replace(found.with_codes(node_codes), steps=steps)
 
     @property
     def labels(self) -> Ints | None:

@@ -30,6 +30,7 @@ from spexplain.facts import Summary, feature_importances, runner_ups, summarize
 from spexplain.facts.certificates import Certificate, certify
 from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.drift import MAX_PSI
+from spexplain.facts.rows import add_profile
 from spexplain.facts.schema import (
     ContrastFacts,
     RowExplanation,
@@ -735,6 +736,7 @@ class FittedModel(ABC):
     def summary(
         self,
         X: Any = None,
+        y: Any = None,
         *,
         feature_names: Sequence[str] | None = None,
         runner_up: bool | None = None,
@@ -745,7 +747,9 @@ class FittedModel(ABC):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features), optional
-            The training rows, if the model does not remember them.
+            The training rows, if the model does not remember them; or other rows, with their labels.
+        y : array of shape (n_samples,), optional
+            Labels of other rows than those of training: the facts are then about these rows.
         feature_names : list of str, optional
             Names of the columns; by default those of the training table, or x0, x1, ...
         runner_up : bool, optional
@@ -763,6 +767,8 @@ class FittedModel(ABC):
         """
         explanation = self._told(feature_names)
         table = self._rows(X)
+        if y is not None:
+            return summary_of_rows(self, explanation.on_rows(table, y), table)
         explanation = explanation.with_rows(table)
         is_small = table.shape[0] * table.shape[1] <= _SMALL
         proof = found = None
@@ -1003,6 +1009,7 @@ class FittedModel(ABC):
         self,
         path: str | PathLike[str],
         X: Any = None,
+        y: Any = None,
         *,
         title: str | None = None,
         feature_names: Sequence[str] | None = None,
@@ -1016,8 +1023,10 @@ class FittedModel(ABC):
         path : str or path
             The file; it is replaced if it exists, and never left half-written.
         X : array or data frame of shape (n_samples, n_features), optional
-            The training rows, if the model does not remember them; without rows, the report says
-            nothing about values.
+            The training rows, if the model does not remember them; without rows, the report says of
+            values what the model remembers. Or other rows, with their labels.
+        y : array of shape (n_samples,), optional
+            Labels of other rows than those of training: the report is then about these rows.
         title : str, optional
             Heading of the report.
         feature_names : list of str, optional
@@ -1036,9 +1045,10 @@ class FittedModel(ABC):
         training = self._fitted().training
         if X is None and (training is None or training.table is None):
             facts = self.outline(feature_names)
+            add_profile(facts, self._fitted().profile)
         else:
             facts = self.summary(
-                X, feature_names=feature_names, runner_up=runner_up, certificate=certificate
+                X, y, feature_names=feature_names, runner_up=runner_up, certificate=certificate
             )
         return write(path, render(facts, title=title))
 
@@ -1309,6 +1319,13 @@ def _summarized(explanation: Explanation, table: Matrix | None, **more: Any) -> 
         parameters=explanation.parameters,
         **more,
     )
+
+
+def summary_of_rows(model: FittedModel, explanation: Explanation, table: Matrix) -> Summary:
+    """Return all facts about what a model does to other rows than those of training."""
+    other = copy(model)
+    other._set_explanation(explanation)
+    return other._summarized(explanation, table, verdict=other._verdict(quick=True))
 
 
 def _renamed(function: FunctionType, qualname: str) -> FunctionType:

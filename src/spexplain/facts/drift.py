@@ -450,7 +450,7 @@ def _column(now: ColumnTally, max_psi: float, alpha: float) -> tuple[ColumnFacts
         _find_lost(seen, now, name, find, alpha)
     elif seen.quantiles:
         _find_beyond(seen, now, name, find, alpha)
-        jump = _unit_jump(seen, now, max_psi, alpha)
+        jump = _unit_jump(seen, now, min(max_psi, MAX_PSI), alpha)
         if jump:
             find("unit-jump", "alarm", f"{name} {jump}")
     return facts, found

@@ -28,13 +28,16 @@ class PathStep(NamedTuple):
     explanation_size: float  # mean number of conditions that explain a row
 
 
-def path_of(explanation: "Explanation") -> list[PathStep]:
+def path_of(explanation: "Explanation", codes: Ints | None = None) -> list[PathStep]:
     """Return the figures of the trees of 1, 2, ... leaves: growth nests, so one tree holds them all.
 
     Parameters
     ----------
     explanation : Explanation
         A tree and what is known about it.
+    codes : array of int, shape (n_nodes,), optional
+        The cluster that each node stands for, -1 for none, where rows other than those of training are
+        counted; by default its commonest.
 
     Returns
     -------
@@ -49,15 +52,14 @@ def path_of(explanation: "Explanation") -> list[PathStep]:
     if node_counts.any():
         whole = tree.totals(whole_counts(node_counts[tree.leaves]))
         index = RandIndex.of_sizes(whole[0])
+    own = explanation.node_codes if codes is None else codes
     steps = []
     for leaves in _leaves_of_trees(tree):
         agreement = fidelity = price = nan
         if index is not None:
             counts = node_counts[leaves]
             agreement = float(index.of_table(whole[leaves]))
-            fidelity = float(
-                right_rows(counts, explanation.node_codes, leaves).sum() / counts.sum()
-            )
+            fidelity = float(right_rows(counts, own, leaves).sum() / counts.sum())
         if index is not None and node_costs is not None and explanation.cluster_costs is not None:
             price = price_of_costs(node_costs[leaves], explanation.cluster_costs)
         step = PathStep(

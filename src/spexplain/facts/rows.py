@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Bools, Floats, Ints, Matrix
+from spexplain.facts.profile import Profile
 from spexplain.facts.schema import (
     DifferencesFacts,
     FeatureFacts,
@@ -16,6 +17,7 @@ from spexplain.facts.schema import (
     ShareFacts,
     Summary,
     TellingFacts,
+    column_of,
     finite,
     plain_label,
 )
@@ -481,6 +483,23 @@ def _add_features(summary: Summary, training: TrainingRows, total: Moments) -> N
         is_time = column.kind in ("date", "duration")
         middle = quantiles_of(values[None], [0.5], weights, is_between=not is_time)
         fact["median"] = finite(middle[0, 0])
+
+
+def add_profile(summary: Summary, profile: Profile | None) -> None:
+    """Describe the features by what a model remembers of its training rows, if it does."""
+    known = {} if profile is None else profile.columns
+    for fact in summary["features"]:
+        seen, column = known.get(fact["feature"]), column_of(fact)
+        if seen is None:
+            continue
+        fact["missing"] = seen.share_missing
+        if column.kind == "category" and seen.n_known:
+            counts = np.array(seen.counts, dtype=np.int64)
+            overall = counts / counts.sum()
+            fact["shares"] = [_share(column, code, overall[code]) for code in _commonest(counts)]
+        elif seen.quantiles:
+            fact["min"], fact["max"] = finite(seen.low), finite(seen.high)
+            fact["median"] = finite(seen.quantiles[len(seen.quantiles) // 2])
 
 
 def _known_values(training: TrainingRows, feature: int) -> tuple[Floats, Floats | None]:
