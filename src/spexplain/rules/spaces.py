@@ -453,7 +453,20 @@ class Words(Space):
         return covered
 
     def _sums(self, rows: Ints, task: Task) -> tuple[Floats, Floats]:
-        """Return the weights of the documents with each word, among some."""
+        """Return the weights of the documents with each word, among some of those that count."""
+        if 2 * len(rows) < len(task.rows):
+            return self._counted(rows, task)
+        # Of most documents: what all have, less what the others have.
+        if "words" not in task.memo:
+            task.memo["words"] = self._counted(task.rows, task)
+        tp, fp = task.memo["words"]
+        is_other = np.zeros(self.n_rows, dtype=np.bool_)
+        is_other[task.rows] = True
+        is_other[rows] = False
+        less_tp, less_fp = self._counted(np.flatnonzero(is_other), task)
+        return tp - less_tp, fp - less_fp
+
+    def _counted(self, rows: Ints, task: Task) -> tuple[Floats, Floats]:
         from spexplain.kernels.rules import sum_words
 
         tp, fp = np.empty(self.n_words), np.empty(self.n_words)
