@@ -8,9 +8,11 @@ from spexplain.messages import counted, one_line
 from spexplain.show.report.phrases import figure, share
 from spexplain.show.report.render import rendered_page
 from spexplain.show.report.sections import color_class
+from spexplain.tree.words import has_or
 
 if TYPE_CHECKING:
     from spexplain.explanation.rule_set import ClusterRule, RuleSet
+    from spexplain.tree.rule import Rule
 
 _MOST_OVERLAPS = 12  # pairs of clusters that are listed
 _LONGEST_TEXT = 360  # characters of a document that are shown
@@ -51,7 +53,7 @@ def render_rules(
         "version": rule_set.version,
         "noun": noun,
         "verdict": (
-            f"One rule a cluster finds {share(covered)} of the rows; its predictions have a mean F1 of "
+            f"A rule per cluster covers {share(covered)} of the rows; what the rules predict has a mean F1 of "
             f"{figure(rule_set.macro_f1, 2)}."
         ),
         "tiles": [
@@ -109,15 +111,22 @@ def _card(
 
 def _facts(rule_set: "RuleSet", rule: "ClusterRule") -> dict[str, Any]:
     return {
-        "rules": [
-            [condition.parts(rule_set.fields) for condition in each.conditions]
-            for each in rule.rules
-        ],
+        "rules": [_conditions(rule_set, each) for each in rule.rules],
         "covered": _weight(rule.covered),
         "precision": rule.precision,
         "recall": rule.recall,
         "f1": rule.f1,
     }
+
+
+def _conditions(rule_set: "RuleSet", rule: "Rule") -> list[tuple[str, list[str]]]:
+    """Return the conditions of a rule, in brackets where "or" would be read past an "and"."""
+    found = [condition.parts(rule_set.fields) for condition in rule.conditions]
+    several = len(found) > 1
+    return [
+        (f"({text})" if several and not words and has_or(text) else text, words)
+        for text, words in found
+    ]
 
 
 def _weight(weight: float) -> str:
