@@ -266,7 +266,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
             self._settings(),
             weights is not None or reference.memberships is not None,
             n_rows=len(table),
-            examples=vars(self).pop("_examples"),
+            examples=self.__dict__.pop("_examples"),
         )
         masks = np.stack(found.masks(table), axis=1)
         mass = amounts.sum(axis=1)

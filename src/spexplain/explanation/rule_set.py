@@ -124,13 +124,17 @@ class RuleSet:
     n_rows: int | None = None
     examples: tuple[tuple[int, ...], ...] = ()
     method: str = "ClusterRules"
-    grown: None = None  # what trees have
 
     @cached_property
     def used(self) -> list[int]:
         """The columns that some rule asks, alternatives among them, in increasing order."""
         every = (rule for each in self.clusters for rule in (each, *each.alternatives))
         return sorted({column for rule in every for column in rule.used})
+
+    @property
+    def tested(self) -> list[int]:
+        """The same under the name that trees have for it."""
+        return self.used
 
     @property
     def described(self) -> Sequence[Column]:
