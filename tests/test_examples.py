@@ -29,7 +29,7 @@ REPORTS = {
     "cd_shop.py": "last_order before 1997-09-01 and spent ≤ 43",
     "wage_survey.py": "21%      age ≤ 28 and wage ≤ 453",
     "loan_answers.py": "no_mortgage_before = 0\n├─ yes: more_than_12_years_of_school = 0",
-    "newsgroup_words.py": '97% of cluster  5: contains "hockey"',
+    "newsgroup_words.py": "macro-F1 of what they predict: 0.642",
     "mixture_of_wines.py": "64 wines, 82% group 0: color_intensity ≤ 3.8",
 }
 # Packages whose data they use.

@@ -14,6 +14,7 @@ from spexplain.cli.explain import explain
 from spexplain.cli.options import grouped
 from spexplain.cli.paper import paper
 from spexplain.cli.predict import predict
+from spexplain.cli.segment import segment
 from spexplain.cli.show import report, show
 from spexplain.cli.warmup import warmup
 
@@ -54,7 +55,7 @@ def demo() -> None:
     main()
 
 
-for _command in (explain, predict, check, show, report, compare, demo, paper, warmup):
+for _command in (explain, segment, predict, check, show, report, compare, demo, paper, warmup):
     app.command()(grouped(_command))
 
 

@@ -19,6 +19,7 @@ from spexplain.threads import Threads, count_threads
 
 _WIDTH = 8  # rules that are kept at each length
 _WIDTH_OF_OTHERS = 3  # likewise of alternatives
+_N_EXAMPLES = 3  # typical rows of a cluster
 _PRECISE = (0.5, 0.25)  # how much recall counts for the first of several rules
 _WORTH_SAYING = (
     0.1  # share of the way from no condition to a perfect rule that an alternative must make
@@ -225,6 +226,10 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
             if not self.overlap:
                 found = search.apart(found)
             others = threads.map(lambda code: search.others(code, found[code]), codes)
+        self._examples = tuple(
+            tuple(counts[search.typical(code, one, more)].tolist())
+            for code, (one, more) in enumerate(zip(found, others, strict=True))
+        )
         return [
             search.rule(code, one)._replace(
                 alternatives=tuple(search.rule(code, [other]) for other in more)
@@ -260,6 +265,8 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
             str(self.measure),
             self._settings(),
             weights is not None or reference.memberships is not None,
+            n_rows=len(table),
+            examples=self.__dict__.pop("_examples"),
         )
         masks = np.stack(found.masks(table), axis=1)
         mass = amounts.sum(axis=1)
@@ -268,7 +275,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         self.explanation_ = found = replace(
             found,
             order=order,
-            overlap=(masks * mass[:, None]).T @ masks.astype(np.float64),
+            overlap=np.array([mass[holds] @ masks[holds] for holds in masks.T], dtype=np.float64),
             uncovered=float(mass[n_rules == 0].sum()),
             shared=float(mass[n_rules > 1].sum()),
             macro_f1=macro_f1,
@@ -377,6 +384,16 @@ class _Search:
             others.append(other)
             used |= {column for clause in other.clauses for column, _ in clause}
         return others
+
+    def typical(self, code: int, found: list[Found], others: list[Found]) -> Ints:
+        """Return a few rows of a cluster that its rule holds for, those first that meet most other conditions."""
+        own = np.flatnonzero(self._rows(found) & (self.amounts.argmax(axis=1) == code))
+        met = np.zeros(len(own), dtype=np.int64)
+        for each in (*found, *others):
+            for clause in each.clauses:
+                for literal in clause:
+                    met += self.space.rows(((literal,),))[own]
+        return own[np.argsort(-met, kind="stable")[:_N_EXAMPLES]]
 
     def rule(self, code: int, found: list[Found]) -> ClusterRule:
         """Return the record of rules, one of which must hold."""

@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ from spexplain._version import __version__
 from spexplain.aliases import Array, Floats
 from spexplain.export.dialects import DialectName
 from spexplain.export.rules import rules_to_json, rules_to_sql, stored_rules
+from spexplain.facts.text import percent
 from spexplain.messages import counted, one_line
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind, as_frame
@@ -98,6 +101,10 @@ class RuleSet:
         Whether rows have weights.
     version : str
         The version of spexplain that found them.
+    n_rows : int, optional
+        Number of training rows, where these are known.
+    examples : tuple of tuple of int
+        Typical training rows of every cluster, where these are known.
     """
 
     fields: Sequence[Column]
@@ -114,14 +121,20 @@ class RuleSet:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_weighted: bool = False
     version: str = __version__
+    n_rows: int | None = None
+    examples: tuple[tuple[int, ...], ...] = ()
     method: str = "ClusterRules"
-    grown: None = None  # what trees have
 
     @cached_property
     def used(self) -> list[int]:
         """The columns that some rule asks, alternatives among them, in increasing order."""
         every = (rule for each in self.clusters for rule in (each, *each.alternatives))
         return sorted({column for rule in every for column in rule.used})
+
+    @property
+    def tested(self) -> list[int]:
+        """The same under the name that trees have for it."""
+        return self.used
 
     @property
     def described(self) -> Sequence[Column]:
@@ -227,6 +240,8 @@ class RuleSet:
                 lines.append(f"  also: {other.text(self.fields)}")
                 lines.append(f"        {_figures_text(other, noun)}")
             parts.append("\n".join(one_line_each(lines)))
+        if clusters is not None:
+            return "\n".join(parts)
         return "\n".join([*parts, "", self.closing_text()])
 
     def closing_text(self) -> str:
@@ -250,7 +265,7 @@ def one_line_each(lines: list[str]) -> Iterator[str]:
 
 def _figures_text(rule: ClusterRule, noun: str) -> str:
     return (
-        f"precision {rule.precision:.0%}, recall {rule.recall:.0%}, F1 {rule.f1:.2f}; "
+        f"precision {percent(rule.precision)}, recall {percent(rule.recall)}, F1 {rule.f1:.2f}; "
         f"holds for {_plain(rule.covered):,} {noun}"
     )
 
@@ -400,6 +415,49 @@ class RulesModel(ABC):
             prefix=prefix,
             view=view,
         )
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        texts: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> Path:
+        """Write the rules as one HTML file that needs no network (extra ``report``).
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it is replaced if it exists, and never left half-written.
+        title : str, optional
+            Heading of the report.
+        texts : sequence of str, optional
+            The documents, one per training row: the report shows three of every cluster, rules' words marked.
+        feature_names : list of str, optional
+            Names of the columns; by default those of the training table, or x0, x1, ...
+
+        Returns
+        -------
+        path : Path
+            Where it was written.
+        """
+        from spexplain.show.report import write
+        from spexplain.show.report.rule_cards import render_rules
+
+        found = self._fitted(feature_names)
+        if texts is not None:
+            texts = list(texts)
+            if found.n_rows is None:
+                raise ValueError(
+                    "texts belong to training rows, which rules read from JSON do not know; pass texts to the report "
+                    "of the fitted ClusterRules."
+                )
+            if len(texts) != found.n_rows:
+                raise ValueError(
+                    f"texts has {len(texts)} entries, but there were {found.n_rows} training rows."
+                )
+        return write(path, render_rules(found, title=title, texts=texts))
 
     def to_json(self) -> str:
         """Return the rules as JSON text that `spexplain.from_json` reads.

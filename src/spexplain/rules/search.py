@@ -24,11 +24,17 @@ class Found(NamedTuple):
     value: float
     clauses: Clauses
     is_optimal: bool = False  # whether no rule of the space is better
+    weight: float = 0.0  # of rules that are equally good, those of the greatest weight come first
 
     @property
     def size(self) -> int:
         """Number of its literals."""
         return sum(map(len, self.clauses))
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """What is the least for the best rule: of equal ones the shorter, the heavier, that of earlier columns."""
+        return -round(self.value, 12), self.size, -self.weight, self.clauses
 
     @property
     def key(self) -> Any:
@@ -119,10 +125,9 @@ def best_rule(
 
 
 def _best_of(found: Sequence[Found], width: int) -> list[Found]:
-    """Return the best rules, each once; of equal ones the shorter, then that of earlier columns."""
+    """Return the best rules, each once."""
     different = {each.key: each for each in reversed(found)}
-    order = sorted(different.values(), key=lambda each: (-each.value, each.size, each.clauses))
-    return order[:width]
+    return sorted(different.values(), key=lambda each: each.rank)[:width]
 
 
 def _exchanged(space: Space, start: Found, task: Task, without: frozenset[int]) -> Found:

@@ -23,6 +23,7 @@ _MOST_WRITTEN = 256  # columns of a sparse table of numbers that are written out
 _ROWS_OF_PAIRS = 4_000_000_000  # rows that are looked at for the bounds of pairs, and beyond them
 _MOST_WORDS = 2000  # first words of pairs
 _TINY = 1e-12
+_TIE = 1e-10  # what a tie is broken by
 
 
 def space_of(table: Table, columns: Ints, codes: Array) -> Space:
@@ -229,7 +230,7 @@ class Regions(Space):
             if best.region is not None and not self._is_all(place, best.region):
                 literal = int(self.numbers[place]), best.region
                 found.append(Found(best.value, (*clauses, (literal,))))
-        return sorted(found, key=lambda each: (-each.value, each.clauses))[:n_best]
+        return sorted(found, key=lambda each: each.rank)[:n_best]
 
     def _is_all(self, place: int, region: Any) -> bool:
         """Whether every training row lies in a region."""
@@ -453,7 +454,32 @@ class Words(Space):
         return covered
 
     def _sums(self, rows: Ints, task: Task) -> tuple[Floats, Floats]:
-        """Return the weights of the documents with each word, among some."""
+        """Return the weights of the documents with each word, among some of those that count."""
+        if 2 * len(rows) < len(task.rows):
+            return self._counted(rows, task)
+        # Of most documents: what all have, less what the others have.
+        tp, fp = self._totals(task)
+        is_other = np.zeros(self.n_rows, dtype=np.bool_)
+        is_other[task.rows] = True
+        is_other[rows] = False
+        less_tp, less_fp = self._counted(np.flatnonzero(is_other), task)
+        return tp - less_tp, fp - less_fp
+
+    def _totals(self, task: Task) -> tuple[Floats, Floats]:
+        """Return the weights of all documents with each word."""
+        if "words" not in task.memo:
+            task.memo["words"] = self._counted(task.rows, task)
+        tp, fp = task.memo["words"]
+        return tp, fp
+
+    def _alone(self, task: Task) -> Floats:
+        """Return how well each word does alone."""
+        if "alone" not in task.memo:
+            task.memo["alone"] = task.value(*self._totals(task))
+        found: Floats = task.memo["alone"]
+        return found
+
+    def _counted(self, rows: Ints, task: Task) -> tuple[Floats, Floats]:
         from spexplain.kernels.rules import sum_words
 
         tp, fp = np.empty(self.n_words), np.empty(self.n_words)
@@ -477,14 +503,19 @@ class Words(Space):
         base_tp, base_fp = task.inside[inside].sum(), task.outside[inside].sum()
         tp, fp = self._sums(inside, task)
         everything = task.inside[all_rows].sum() + task.outside[all_rows].sum()
+        alone = self._alone(task)
         found = []
 
         def keep(tp: Floats, fp: Floats, longer: Any) -> None:
             values = np.where(allowed & (tp + fp < everything), task.value(tp, fp), -inf)
             n_most = min(n_best, len(values))
-            for word in np.argpartition(-values, n_most - 1)[:n_most].tolist():
+            # Of words that do equally well, those that also do well alone.
+            order = np.argpartition(-(values + _TIE * alone), n_most - 1)
+            for word in order[:n_most].tolist():
                 if values[word] > task.nothing:
-                    found.append(Found(float(values[word]), longer(word)))
+                    clauses = longer(word)
+                    weight = sum(float(alone[each]) for clause in clauses for each, _ in clause)
+                    found.append(Found(float(values[word]), clauses, weight=round(weight, 9)))
 
         keep(tp, fp, lambda word: (*clauses, ((word, True),)))
         keep(base_tp - tp, base_fp - fp, lambda word: (*clauses, ((word, False),)))
@@ -500,7 +531,7 @@ class Words(Space):
                 base_fp + fp,
                 lambda word, b=before, c=clause, a=after: (*b, (*c, (word, True)), *a),
             )
-        return sorted(found, key=lambda each: (-each.value, each.clauses))[:n_best]
+        return sorted(found, key=lambda each: each.rank)[:n_best]
 
     def best_pair(
         self, task: Task, value: float, without: frozenset[int]

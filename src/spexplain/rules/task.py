@@ -1,6 +1,7 @@
 """What a search for rules maximises: a measure of the rows of a cluster that a rule covers, and of the others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -27,6 +28,8 @@ class Task:
         What each row weighs in the cluster, and outside of it. Rows that weigh nothing do not count.
     form : array of float, shape (6,)
         a to f.
+    memo : dict
+        Where a search keeps what it needs again.
 
     Examples
     --------
@@ -40,6 +43,7 @@ class Task:
     inside: Floats
     outside: Floats
     form: Floats
+    memo: dict[str, Any] = field(default_factory=dict)  # what a space remembers of it
 
     @classmethod
     def of(
@@ -78,7 +82,7 @@ class Task:
             outside = np.where(barred, _LOSS * (total + others), outside)
         return cls(np.ascontiguousarray(inside), np.ascontiguousarray(outside), form)
 
-    @property
+    @cached_property
     def rows(self) -> Ints:
         """The rows that count."""
         return np.flatnonzero((self.inside > 0) | (self.outside > 0))

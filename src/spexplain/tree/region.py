@@ -130,7 +130,7 @@ def _interval_text(low: float, high: float, column: Column) -> str:
 
 def _word_text(low: float, high: float, column: Column) -> str:
     """Return in words how often a document has a word, or how much it weighs there."""
-    word = _quoted_word(column)
+    word = _quoted(column.name)
     if (low, high) in ((0, inf), (-inf, 0)):
         return f"contains {word}" if low == 0 else f"no {word}"
     is_count = all(end == floor(end) and end >= 0 for end in (low, high) if abs(end) < inf)
@@ -155,14 +155,37 @@ def any_of_text(region: Region, columns: Sequence[Column]) -> str:
     >>> any_of_text(contained, [Column("ice", "word"), Column("puck", "word")])
     'contains any of "ice", "puck"'
     """
-    are_words = all(column.kind == "word" for column in columns)
-    if len(columns) > 1 and are_words and list(region.intervals) == [(0.0, inf)]:
-        return f"contains any of {', '.join(_quoted_word(column) for column in columns)}"
+    found = word_parts(region, columns)
+    if found is not None and len(columns) > 1:
+        lead, words = found
+        return f"{lead} {', '.join(map(_quoted, words))}"
     return " or ".join(region.text(column) for column in columns)
 
 
-def _quoted_word(column: Column) -> str:
-    return '"' + column.name.replace('"', '\\"') + '"'
+def word_parts(region: Region, columns: Sequence[Column]) -> tuple[str, list[str]] | None:
+    """Return what is said before some words, and the words; None for what is no question for words.
+
+    Examples
+    --------
+    >>> from spexplain.tree import Column, Region
+    >>> from spexplain.tree.region import word_parts
+    >>> word_parts(Region(((-float("inf"), 0.0),), missing=False), [Column("ice", "word")])
+    ('no', ['ice'])
+    """
+    ends = list(region.intervals)
+    if any(column.kind != "word" for column in columns) or ends not in (
+        [(0.0, inf)],
+        [(-inf, 0.0)],
+    ):
+        return None
+    names = [column.name for column in columns]
+    if ends == [(-inf, 0.0)]:
+        return ("no", names) if len(names) == 1 else None
+    return "contains any of" if len(names) > 1 else "contains", names
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '\\"') + '"'
 
 
 def _times(count: float) -> str:

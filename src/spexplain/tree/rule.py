@@ -9,7 +9,7 @@ import numpy as np
 from spexplain.aliases import Bools
 from spexplain.records import Cut
 from spexplain.tree.column import Column, as_column
-from spexplain.tree.region import Region, any_of_text
+from spexplain.tree.region import Region, any_of_text, word_parts
 from spexplain.tree.tree import Tree
 
 
@@ -31,6 +31,11 @@ class Condition(NamedTuple):
     def text(self, columns: Sequence[Column | str]) -> str:
         """Return the condition in words."""
         return any_of_text(self.region, [as_column(columns[each]) for each in self.columns])
+
+    def parts(self, columns: Sequence[Column]) -> tuple[str, list[str]]:
+        """Return the condition as a text and the words that follow it; without words, the text alone."""
+        asked = [columns[each] for each in self.columns]
+        return word_parts(self.region, asked) or (self.text(columns), [])
 
 
 class Rule(NamedTuple):

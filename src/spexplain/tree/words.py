@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from spexplain.tree import LEAF, Column, Tree
 from spexplain.tree.boxes import Box, leaf_boxes
 
-__all__ = ["joined_by_and", "joined_by_or", "joined_text", "leaf_rules", "rule_text", "tree_text"]
+__all__ = [
+    "has_or",
+    "joined_by_and",
+    "joined_by_or",
+    "joined_text",
+    "leaf_rules",
+    "rule_text",
+    "tree_text",
+]
 
 
 def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
@@ -25,7 +33,7 @@ def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
 def joined_by_and(conditions: Sequence[str]) -> str:
     """Return conditions in one line, all of which must hold."""
     several = len(conditions) > 1  # "or" binds less than "and"
-    texts = (f"({text})" if several and _has_or(text) else text for text in conditions)
+    texts = (f"({text})" if several and has_or(text) else text for text in conditions)
     return " and ".join(texts) or "all rows"
 
 
@@ -47,13 +55,13 @@ def joined_by_or(rules: Sequence[str], sizes: Sequence[int]) -> str:
     """Return rules of so many conditions in one line, one of which must hold."""
     several = len(rules) > 1
     texts = (
-        f"({text})" if several and (size > 1 or _has_or(text)) else text
+        f"({text})" if several and (size > 1 or has_or(text)) else text
         for text, size in zip(rules, sizes, strict=True)
     )
     return " or ".join(texts) or "no rows"
 
 
-def _has_or(text: str) -> bool:
+def has_or(text: str) -> bool:
     """Whether a condition joins two by "or", which binds less than "and"; names in it may say so too."""
     return " or " in text
 

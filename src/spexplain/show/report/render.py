@@ -89,16 +89,20 @@ def render(summary: Summary, *, title: str | None = None, note: str | None = Non
     >>> "<b>" in html, "&lt;b&gt;age&lt;/b&gt;" in html
     (False, True)
     """
+    context = _context(ReportFacts.of(summary), title, note)
+    return rendered_page("report.html", context, script="script.js")
+
+
+def rendered_page(template: str, context: dict[str, Any], *, script: str | None = None) -> str:
+    """Return a page with its style and, if it has one, its script; the page allows nothing else."""
     templates = environment()
-    source = ReportFacts.of(summary)
     style = templates.get_template("style.css").render(palette())
-    script = templates.get_template("script.js").render()
-    page = templates.get_template("report.html")
-    return page.render(
-        _context(source, title, note),
+    code = "" if script is None else templates.get_template(script).render()
+    return templates.get_template(template).render(
+        context,
         style=trusted(style),
-        script=trusted(script),
-        policy=policy(script, style),
+        script=trusted(code),
+        policy=policy(code, style),
     )
 
 

@@ -1,0 +1,163 @@
+"""The report of rules per cluster: one card a cluster, with example documents where texts are given."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from spexplain.messages import counted, one_line
+from spexplain.show.report.phrases import figure, share
+from spexplain.show.report.render import rendered_page
+from spexplain.show.report.sections import color_class
+from spexplain.tree.words import has_or
+
+if TYPE_CHECKING:
+    from spexplain.explanation.rule_set import ClusterRule, RuleSet
+    from spexplain.tree.rule import Rule
+
+_MOST_OVERLAPS = 12  # pairs of clusters that are listed
+_LONGEST_TEXT = 360  # characters of a document that are shown
+_BEFORE = 90  # of these before the first word of the rule
+_NOT_SAID = ("feature_names", "n_jobs", "verbose")
+
+
+def render_rules(
+    rule_set: "RuleSet", *, title: str | None = None, texts: Sequence[str] | None = None
+) -> str:
+    """Return the report of rules as one HTML page that loads nothing.
+
+    Parameters
+    ----------
+    rule_set : RuleSet
+        The rules.
+    title : str, optional
+        Heading of the report.
+    texts : sequence of str, optional
+        The documents, one per training row: three of every cluster are shown.
+
+    Returns
+    -------
+    html : str
+        The same for the same rules. Names, labels and texts are escaped.
+    """
+    labels = [one_line(str(label)) for label in rule_set.labels]
+    noun = "weight" if rule_set.is_weighted else "rows"
+    k = len(labels)
+    pairs = sorted(
+        (-float(rule_set.overlap[one, other]), one, other)
+        for one in range(k)
+        for other in range(one + 1, k)
+        if rule_set.overlap[one, other] > 0
+    )
+    covered = 1 - rule_set.uncovered / rule_set.total if rule_set.total else 0.0
+    facts: dict[str, Any] = {
+        "version": rule_set.version,
+        "noun": noun,
+        "verdict": (
+            f"A rule per cluster covers {share(covered)} of the rows; what the rules predict has a mean F1 of "
+            f"{figure(rule_set.macro_f1, 2)}."
+        ),
+        "tiles": [
+            (
+                "Mean F1",
+                figure(rule_set.macro_f1, 3),
+                "of what the rules predict, over the clusters",
+            ),
+            ("Covered", share(covered), "rows that meet a rule"),
+            (
+                "Clusters",
+                f"{k:,}",
+                f"{sum(bool(each.rules) for each in rule_set.clusters):,} with a rule",
+            ),
+            ("Columns used", f"{len(rule_set.used):,}", f"of {len(rule_set.fields):,}"),
+        ],
+        "clusters": [_card(rule_set, code, label, texts) for code, label in enumerate(labels)],
+        "closing": rule_set.closing_text(),
+        "order": [labels[code] for code in rule_set.order],
+        "overlaps": [
+            (labels[one], labels[other], _weight(-weight))
+            for weight, one, other in pairs[:_MOST_OVERLAPS]
+        ],
+        "settings": [
+            (name, one_line(str(value)))
+            for name, value in rule_set.parameters.items()
+            if name not in _NOT_SAID
+        ],
+    }
+    heading = one_line(title or "") or f"{counted(k, 'cluster')} in a rule each"
+    return rendered_page("rule_set.html", {"title": heading, "facts": facts})
+
+
+def _card(
+    rule_set: "RuleSet", code: int, label: str, texts: Sequence[str] | None
+) -> dict[str, Any]:
+    cluster = rule_set.clusters[code]
+    words = [
+        word
+        for one in (cluster, *cluster.alternatives)
+        for rule in one.rules
+        for condition in rule.conditions
+        for word in condition.parts(rule_set.fields)[1]
+    ]
+    examples = rule_set.examples[code] if texts is not None and rule_set.examples else ()
+    return _facts(rule_set, cluster) | {
+        "label": label,
+        "color": color_class(code),
+        "alternatives": [_facts(rule_set, each) for each in cluster.alternatives],
+        "texts": [(row, excerpt(str(texts[row]), words)) for row in examples]
+        if texts is not None
+        else [],
+    }
+
+
+def _facts(rule_set: "RuleSet", rule: "ClusterRule") -> dict[str, Any]:
+    return {
+        "rules": [_conditions(rule_set, each) for each in rule.rules],
+        "covered": _weight(rule.covered),
+        "precision": rule.precision,
+        "recall": rule.recall,
+        "f1": rule.f1,
+    }
+
+
+def _conditions(rule_set: "RuleSet", rule: "Rule") -> list[tuple[str, list[str]]]:
+    """Return the conditions of a rule, in brackets where "or" would be read past an "and"."""
+    found = [condition.parts(rule_set.fields) for condition in rule.conditions]
+    several = len(found) > 1
+    return [
+        (f"({text})" if several and not words and has_or(text) else text, words)
+        for text, words in found
+    ]
+
+
+def _weight(weight: float) -> str:
+    return f"{int(weight):,}" if float(weight).is_integer() else figure(weight)
+
+
+def excerpt(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return a part of a document around the first of some words, in pieces: those that are words are marked.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.rule_cards import excerpt
+    >>> excerpt("The puck slid over the ice.", ["ice", "puck"])
+    [('The ', False), ('puck', True), (' slid over the ', False), ('ice', True), ('.', False)]
+    """
+    text = one_line(text)
+    asked = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    pattern = re.compile(rf"(?<!\w)(?:{asked})(?!\w)", re.IGNORECASE) if words else None
+    first = pattern.search(text) if pattern else None
+    start = 0
+    if first is not None and first.start() > _LONGEST_TEXT - _BEFORE:
+        start = text.rfind(" ", 0, first.start() - _BEFORE) + 1
+    end = len(text)
+    if end - start > _LONGEST_TEXT:
+        end = text.rfind(" ", start + 1, start + _LONGEST_TEXT)
+        end = end if end > start else start + _LONGEST_TEXT
+    part = ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")
+    pieces: list[tuple[str, bool]] = []
+    at = 0
+    for found in pattern.finditer(part) if pattern else ():
+        pieces += [(part[at : found.start()], False), (found.group(), True)]
+        at = found.end()
+    pieces.append((part[at:], False))
+    return [piece for piece in pieces if piece[0]]
