@@ -132,7 +132,7 @@ class CountingLedger(SideLedger):
     def numbers(self, state: LabelCounts) -> NumberedLabels:
         """Return the labels of a node as its histograms number them."""
         if state.numbers is None:
-            state.numbers = self._numbered(np.flatnonzero(state.totals))
+            state.numbers = self._numbered(state.totals.nonzero()[0])
         return state.numbers
 
     def _numbered(self, labels: Ints) -> NumberedLabels:
@@ -304,7 +304,7 @@ class LabelLedger(CountingLedger):
         Shapes: counts (..., n_clusters + 1), result (3, ...).
         """
         weight, degree, size = self.per_cluster
-        return np.stack([counts * (counts - 1) @ weight, counts @ degree, counts @ size])
+        return np.array([counts * (counts - 1) @ weight, counts @ degree, counts @ size])
 
     def clusters(self, totals: Ints) -> ClusterTable:
         """Return the clusters of a node with so many samples of each."""
@@ -331,7 +331,7 @@ class LabelLedger(CountingLedger):
         from spexplain.kernels.labels import corner_sums
 
         cells, starts, fields = counted
-        places = np.flatnonzero(wanted.any(axis=1))
+        places = wanted.any(axis=1).nonzero()[0]
         found = np.empty((np.count_nonzero(wanted), 2, 4, 1 << n_top), dtype=np.int64)
         corner_sums(cells, starts, places, wanted, clusters.sums, n_top, fields, found)
         return found
@@ -381,7 +381,7 @@ class LabelLedger(CountingLedger):
         first = np.repeat(np.cumsum(totals) - totals, totals)
         n_earlier_grouped = np.arange(order.shape[1]) - first
         n_earlier = np.empty(order.shape, dtype=np.int64)
-        np.put_along_axis(n_earlier, by_cluster, n_earlier_grouped[None, :], axis=1)
+        n_earlier[np.arange(len(order))[:, None], by_cluster] = n_earlier_grouped
         n_earlier, labels = n_earlier[:, :-1], labels[:, :-1]
         weights, degrees, sizes = self.per_cluster
         twice_weight = 2 * weights[labels]
