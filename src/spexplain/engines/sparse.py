@@ -59,7 +59,8 @@ class PieceCounts(NamedTuple):
 
     def some(self, part: Any) -> "PieceCounts":
         """Return some of the pieces."""
-        return PieceCounts(*(None if each is None else each[part] for each in self))
+        amounts = None if self.amounts is None else self.amounts[part]
+        return PieceCounts(self.pieces[part], self.counts[part], amounts)
 
     @property
     def added(self) -> Array:

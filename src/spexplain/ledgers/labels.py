@@ -331,7 +331,7 @@ class LabelLedger(CountingLedger):
         from spexplain.kernels.labels import corner_sums
 
         cells, starts, fields = counted
-        places = wanted.any(axis=1).nonzero()[0]
+        places = np.flatnonzero(wanted.any(axis=1))
         found = np.empty((np.count_nonzero(wanted), 2, 4, 1 << n_top), dtype=np.int64)
         corner_sums(cells, starts, places, wanted, clusters.sums, n_top, fields, found)
         return found
