@@ -21,15 +21,25 @@ from spexplain.engines.sparse import (
     cut_to_pieces_compiled,
 )
 from spexplain.exceptions import LeafCountWarning
-from spexplain.graphs import CliqueGraph
+from spexplain.graphs import CliqueGraph, MembershipGraph
 from spexplain.grow import grow
 from spexplain.ledgers import ledger_of
+from spexplain.ledgers.labels import in_labels
 from spexplain.objectives import Objective, gini_cart, spex, volume_cart
 from spexplain.records import Side
 from spexplain.table.host import HostTable
 from spexplain.table.sparse import SparseTable, canonical, entries_differ
 from spexplain.threads import Threads
 from strategies import labels_for
+
+
+def weighted(labels):
+    """Cliques of rows of different weights, of which some share no cluster."""
+    amounts = np.zeros((len(labels), max(labels.max() + 1, 1)))
+    known = labels >= 0
+    amounts[known, labels[known]] = (np.arange(len(labels)) % 3 + 0.5)[known]
+    return MembershipGraph.from_amounts(amounts)
+
 
 FORMULAS = {
     "spex": lambda labels: spex(CliqueGraph.from_labels(labels)),
@@ -38,6 +48,8 @@ FORMULAS = {
     ),
     "gini": lambda labels: gini_cart(CliqueGraph.from_labels(labels)),
     "volume": lambda labels: volume_cart(CliqueGraph.from_labels(labels)),
+    "spex, weighted": lambda labels: spex(weighted(labels)),
+    "gini, weighted": lambda labels: gini_cart(weighted(labels)),
 }
 SEARCHES = {"numpy": SparseSearch, "histogram": CompiledSparseSearch}
 FORMS = [
@@ -92,7 +104,7 @@ def dense_tree(X, objective, min_samples_leaf=1):
 def test_the_tree_of_the_dense_table(engine, formula, case, min_samples_leaf):
     X, labels = case
     objective = FORMULAS[formula](labels)
-    ledger = ledger_of(objective.graph, objective.trend)
+    ledger = in_labels(ledger_of(objective.graph, objective.trend))
     search = SEARCHES[engine](entries_of(X), objective, ledger, Threads(1), min_samples_leaf)
     assert grown(search) == dense_tree(X, objective, min_samples_leaf)
 
@@ -288,6 +300,22 @@ def test_nothing_is_written_out(model, monkeypatch):
         fitted = method(reference="kmeans", n_clusters=3, random_state=0).fit(X)
         fitted.predict(X)
         fitted.summary()
+
+
+@pytest.mark.parametrize("engine", SEARCHES)
+@pytest.mark.parametrize("method", [SpexClique, CART])
+def test_weights_are_searched_among_the_entries(method, engine, monkeypatch):
+    def refuse(*given):
+        raise AssertionError("the whole table was written out")
+
+    X, labels = np.asarray(COUNTS), np.arange(len(COUNTS)) % 3 - 1
+    weights = np.arange(len(labels)) % 4 / 3
+    model = method(n_leaves=4, cluster_weight="balanced", engine=engine)
+    expected = clone(model).fit(X, labels, sample_weight=weights)
+    monkeypatch.setattr("spexplain.engines.sparse.densified", refuse)
+    model.fit(sparse.csr_matrix(X), labels, sample_weight=weights)
+    assert model.tree_ == expected.tree_
+    assert model.path_[-1].fidelity == expected.path_[-1].fidelity
 
 
 @pytest.mark.parametrize("method", [SpexKNN(2, n_neighbors=2), IMM(3), BestTree(3)])

@@ -49,6 +49,7 @@ class SortedNode(NamedTuple):
 
     order: Ints  # shape (n_features, n_members)
     state: Any
+    record: Any
 
     @property
     def members(self) -> Ints:
@@ -77,13 +78,17 @@ class NumpySearch:
         self.ledger = ledger_of(graph, objective.trend)
 
     def root(self) -> SortedNode:
-        return SortedNode(np.argsort(self.columns, axis=1, kind="stable"), self.ledger.root())
+        order = np.argsort(self.columns, axis=1, kind="stable")
+        return self._node(order, self.ledger.root())
+
+    def _node(self, order: Ints, state: Any) -> SortedNode:
+        return SortedNode(order, state, self.ledger.node(state, order[0]))
 
     def size(self, node: SortedNode) -> int:
         return int(np.count_nonzero(node.members < self.n_samples))
 
     def value(self, node: SortedNode) -> float:
-        return self.objective.leaf_value(self.ledger.node(node.state, node.members))
+        return self.objective.leaf_value(node.record)
 
     def members(self, node: SortedNode) -> Ints:
         """Return the vertices of a node."""
@@ -102,8 +107,8 @@ class NumpySearch:
         goes_left[members[is_left]] = True
         is_left = goes_left[node.order]
         return (
-            SortedNode(node.order[is_left].reshape(self.n_features, -1), left),
-            SortedNode(node.order[~is_left].reshape(self.n_features, -1), right),
+            self._node(node.order[is_left].reshape(self.n_features, -1), left),
+            self._node(node.order[~is_left].reshape(self.n_features, -1), right),
         )
 
     def best_cuts(self, nodes: Sequence[SortedNode], rival: float = np.inf) -> list[Cut | None]:
@@ -116,7 +121,7 @@ class NumpySearch:
         return cut
 
     def _best_with(self, node: SortedNode, min_samples: int) -> Cut | None:
-        side = self.ledger.node(node.state, node.members)
+        side = node.record
         n_members = node.order.shape[1]
         if n_members < 2:
             return None
@@ -137,7 +142,7 @@ class NumpySearch:
         self, node: SortedNode, side: Any, block: slice, min_samples: int
     ) -> Cut | None:
         order = node.order[block]
-        values = np.take_along_axis(self.columns[block], order, axis=1)
+        values = self.columns[block][np.arange(len(order))[:, None], order]
         valid = self._valid(values, order, min_samples)
         if not valid.any():
             return None
@@ -163,10 +168,11 @@ class NumpySearch:
 
     def _valid(self, values: Floats, order: Ints, min_samples: int) -> Bools:
         """Return which gaps part distinct values and leave enough samples on both sides."""
-        is_sample = order < self.n_samples
-        n_left = np.cumsum(is_sample[:, :-1], axis=1)
-        n_right = np.count_nonzero(is_sample[0]) - n_left
-        enough = (n_left >= min_samples) & (n_right >= min_samples)
+        n_left, n_samples = np.arange(1, order.shape[1]), order.shape[1]
+        if self.objective.graph.extra is not None:
+            is_sample = order < self.n_samples
+            n_left, n_samples = is_sample[:, :-1].cumsum(axis=1), np.count_nonzero(is_sample[0])
+        enough = (n_left >= min_samples) & (n_samples - n_left >= min_samples)
         return np.asarray((values[:, :-1] < values[:, 1:]) & enough)
 
 

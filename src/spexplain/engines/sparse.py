@@ -1,8 +1,9 @@
 """The search in sparse tables: only stored entries are looked at, and the zeros of a node are all its other rows.
 
 The entries of one column, value and cluster make a *piece*. A node is a list of pieces with the number of its
-rows in each; a split moves the entries of its smaller part to a list of their own. Cuts above zero are known from
-the pieces on their right, cuts below zero from those on their left, so that a column costs no more than its pieces.
+rows in each, and what these weigh; a split moves the entries of its smaller part to a list of their own. Cuts
+above zero are known from the pieces on their right, cuts below zero from those on their left, so that a column costs
+no more than its pieces.
 The cut is the one that `NumpyEngine` finds in the same table with its zeros written out.
 """
 
@@ -17,7 +18,7 @@ from spexplain.engines.base import Search
 from spexplain.engines.exhaustive import midpoint
 from spexplain.ledgers import ledger_of
 from spexplain.ledgers.bins import Gaps
-from spexplain.ledgers.labels import LabelCounts, LabelLedger
+from spexplain.ledgers.labels import LabelCounts, LabelLedger, in_labels
 from spexplain.objectives import Objective
 from spexplain.objectives.bounds import CutSums, admissible_scores, both_sides, has_enough
 from spexplain.records import Cut, Side
@@ -41,17 +42,36 @@ class Pieces(NamedTuple):
 
 
 class SparseNode(NamedTuple):
-    """The rows of a node, what the ledger remembers of them, their sums, and their entries piece by piece."""
+    """The rows of a node, what the ledger remembers of them, their sums, and their entries by piece."""
 
     rows: Array  # int32, ascending
     state: LabelCounts
     side: Side
+    own: "PieceCounts"
+
+
+class PieceCounts(NamedTuple):
+    """How many rows of a node are in each piece, and what they add to its cluster, if they weigh something."""
+
     pieces: Array  # int32, ascending
-    counts: Array  # int32: rows in each
+    counts: Array  # int32
+    amounts: Array | None = None  # int64
+
+    def some(self, part: Any) -> "PieceCounts":
+        """Return some of the pieces."""
+        amounts = None if self.amounts is None else self.amounts[part]
+        return PieceCounts(self.pieces[part], self.counts[part], amounts)
+
+    @property
+    def added(self) -> Array:
+        """What the rows of each piece add to the sums of its cluster."""
+        return self.counts if self.amounts is None else self.amounts
 
 
 class SparseSearch:
     """The cuts of one sparse table under one objective on cliques. Every node is split once at most.
+
+    Of weighted rows, pieces have amounts too; only the number of rows on a side does not depend on them.
 
     Parameters
     ----------
@@ -78,20 +98,29 @@ class SparseSearch:
         self.X, self.objective, self.ledger, self.threads = X, objective, ledger, threads
         self.n_samples, self.n_features = X.shape
         self.min_samples_leaf = min_samples_leaf
+        self.amounts: Array | None = getattr(ledger, "amounts", None)  # of rows
         self.pieces = self._cut(X, ledger.labels, ledger.n_labels)
         # Whether there are values below zero, and above.
         self.signs = [each for each in (False, True) if np.any((self.pieces.values > 0) == each)]
 
     def root(self) -> SparseNode:
         rows = np.arange(self.n_samples, dtype=np.int32)
-        n_pieces = len(self.pieces.values)
-        counts = np.bincount(self.pieces.of_entry, minlength=n_pieces).astype(np.int32)
-        pieces = np.arange(n_pieces, dtype=np.int32)
-        return self._node(rows, self.ledger.root(), pieces, counts)
+        pieces = np.arange(len(self.pieces.values), dtype=np.int32)
+        return self._node(rows, self.ledger.root(), PieceCounts(pieces, *self._counts()))
 
-    def _node(self, rows: Array, state: LabelCounts, pieces: Array, counts: Array) -> SparseNode:
-        side = self.ledger.node(state, rows)
-        return SparseNode(rows, state, side, pieces, counts)
+    def _counts(self, moves: Bools | None = None) -> tuple[Array, Array | None]:
+        """Return how many rows, all or some, are in each piece, and what they add to it."""
+        n_pieces, of_entry = len(self.pieces.values), self.pieces.of_entry
+        n_entries = np.diff(self.pieces.row_starts)
+        moving = slice(None) if moves is None else np.repeat(moves, n_entries)
+        counts = np.bincount(of_entry[moving], minlength=n_pieces).astype(np.int32)
+        if self.amounts is None:
+            return counts, None
+        added = np.repeat(self.amounts, n_entries)[moving]  # floats hold their sums exactly
+        return counts, np.bincount(of_entry[moving], added, n_pieces).astype(np.int64)
+
+    def _node(self, rows: Array, state: LabelCounts, own: PieceCounts) -> SparseNode:
+        return SparseNode(rows, state, self.ledger.node(state, rows), own)
 
     def size(self, node: SparseNode) -> int:
         return len(node.rows)
@@ -106,8 +135,8 @@ class SparseSearch:
         own, rest = self._parted(node, node.rows[is_left if smaller_is_left else ~is_left])
         parts = (own, rest) if smaller_is_left else (rest, own)
         return (
-            self._node(node.rows[is_left], left, *parts[0]),
-            self._node(node.rows[~is_left], right, *parts[1]),
+            self._node(node.rows[is_left], left, parts[0]),
+            self._node(node.rows[~is_left], right, parts[1]),
         )
 
     def best_cuts(self, nodes: Sequence[SparseNode], rival: float = np.inf) -> list[Cut | None]:
@@ -120,7 +149,7 @@ class SparseSearch:
         def search(block: slice) -> Cut | None:
             return self._best_in_block(node, block, first=is_flat)
 
-        blocks = self._blocks(node.pieces)
+        blocks = self._blocks(node.own.pieces)
         if is_flat:  # all cuts tie: the first one found is the answer
             best = next((cut for cut in map(search, blocks) if cut is not None), None)
         else:
@@ -165,48 +194,48 @@ class SparseSearch:
     def _cut(self, X: Any, labels: Array, n_labels: int) -> Pieces:
         return cut_to_pieces(X, labels, n_labels)
 
-    def _parted(
-        self, node: SparseNode, rows: Array
-    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def _parted(self, node: SparseNode, rows: Array) -> tuple[PieceCounts, PieceCounts]:
         """Return pieces and counts of some rows of a node, and of its other rows."""
         moves = np.zeros(self.n_samples, dtype=bool)
         moves[rows] = True
-        entries = np.repeat(moves, np.diff(self.pieces.row_starts))
-        n_pieces = len(self.pieces.values)
-        moved = np.bincount(self.pieces.of_entry[entries], minlength=n_pieces)[node.pieces]
-        moved = moved.astype(np.int32)
-        stay = node.counts - moved
-        own, rest = moved > 0, stay > 0
-        return (node.pieces[own], moved[own]), (node.pieces[rest], stay[rest])
+        pieces, counts, amounts = node.own
+        n_moved, moved = (None if each is None else each[pieces] for each in self._counts(moves))
+        assert n_moved is not None
+        stay = None if amounts is None else amounts - moved
+        return (
+            PieceCounts(pieces, n_moved, moved).some(n_moved > 0),
+            PieceCounts(pieces, counts - n_moved, stay).some(counts > n_moved),
+        )
 
     def _gaps(self, node: SparseNode, block: slice, *, is_above: bool) -> Gaps:
         """Return the gaps above zero, or below, of some columns, ascending."""
-        side, pieces, counts = node.side, node.pieces[block], node.counts[block].astype(np.int64)
+        side, own = node.side, node.own.some(block)
+        pieces, counts = own.pieces, own.counts.astype(np.int64)
         values = self.pieces.values[pieces].astype(np.float64)
         columns = np.searchsorted(self.pieces.column_starts, pieces, side="right") - 1
         n_stored = np.bincount(columns, counts, self.n_features)
         # From the outside to zero: the highest value first above zero, the lowest below.
         step = -1 if is_above else 1
         met = np.flatnonzero((values > 0) == is_above)[::step]
-        label, m = self.pieces.labels[pieces[met]].astype(np.int64), counts[met]
+        label, m = self.pieces.labels[pieces[met]].astype(np.int64), own.added[met].astype(np.int64)
         column, value = columns[met], values[met]
         n_before = _running(m[None], column * self.ledger.n_labels + label)[0] - m
         weight, degree, size = self.ledger.per_cluster[:, label] * m
         parted = weight * (2 * (node.state.totals[label] - n_before) - m - 1)
         joined = weight * (2 * n_before + m - 1)
-        own = _running(np.stack([parted, joined, degree, size, m]), column)
+        sums = _running(np.stack([parted, joined, degree, size, counts[met]]), column)
         following = np.clip(met + step, 0, len(values) - 1)
         is_inside = (following != met) & (columns[following] == column)
         beyond = np.where(is_inside, values[following], 0.0)
         has_zeros = n_stored[column] < len(node.rows)
         beyond = np.where(has_zeros & ((beyond > 0) != is_above), 0.0, beyond)
         is_gap = (beyond != value) & (is_inside | has_zeros)
-        inner, n = np.array([side.inner - own[0], own[1]]), own[4]
+        inner, n = np.array([side.inner - sums[0], sums[1]]), sums[4]
         if is_above:
-            fields = [*inner, side.volume - own[2], side.size - own[3], len(node.rows) - n]
+            fields = [*inner, side.volume - sums[2], side.size - sums[3], len(node.rows) - n]
             around = [beyond, value]
         else:
-            fields, around = [*inner[::-1], own[2], own[3], n], [value, beyond]
+            fields, around = [*inner[::-1], sums[2], sums[3], n], [value, beyond]
         ascending = np.flatnonzero(is_gap)[::step]
         return Gaps(
             np.stack([*fields, fields[-1]])[:, ascending],
@@ -234,30 +263,44 @@ class CompiledSparseSearch(SparseSearch):
         from spexplain.engines.histogram.scores import scores_of
 
         self.scores = scores_of(self.objective, self.ledger)
-        self.room = np.zeros(len(self.pieces.values), dtype=np.int32)
+        n_pieces = len(self.pieces.values)
+        self.room = np.zeros(n_pieces, dtype=np.int32)
+        weighs = self.amounts is not None
+        self.amount_room = np.zeros(n_pieces, dtype=np.int64) if weighs else None
         weight, degree, size = self.ledger.per_cluster
         self.clusters = np.stack([weight, 2 * weight, degree, size], axis=1)
 
     def _cut(self, X: Any, labels: Array, n_labels: int) -> Pieces:
         return cut_to_pieces_compiled(X, labels, n_labels)
 
-    def _parted(
-        self, node: SparseNode, rows: Array
-    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    def _parted(self, node: SparseNode, rows: Array) -> tuple[PieceCounts, PieceCounts]:
         from spexplain.kernels.sparse import part_pieces
 
-        starts, (*_, pieces, counts) = self.pieces.row_starts, node
+        starts, (pieces, _, amounts) = self.pieces.row_starts, node.own
         n_most = min(len(pieces), int(np.sum(starts[rows + 1] - starts[rows], dtype=np.int64)))
-        own = np.empty(n_most, dtype=np.int32), np.empty(n_most, dtype=np.int32)
-        n_own, n_rest = part_pieces(
-            starts, self.pieces.of_entry, rows, pieces, counts, self.room, *own
+        weighs = amounts is not None
+        own = PieceCounts(
+            np.empty(n_most, dtype=np.int32),
+            np.empty(n_most, dtype=np.int32),
+            np.empty(n_most, dtype=np.int64) if weighs else None,
         )
-        return _shortened(*own, n_own), _shortened(pieces, counts, n_rest)
+        n_own, n_rest = part_pieces(
+            starts,
+            self.pieces.of_entry,
+            rows,
+            self.amounts,
+            *node.own,
+            self.room,
+            self.amount_room,
+            *own,
+        )
+        return _shortened(own, n_own), _shortened(node.own, n_rest)
 
     def _gaps(self, node: SparseNode, block: slice, *, is_above: bool) -> Gaps:
         from spexplain.kernels.sparse import sweep_pieces
 
-        pieces = node.pieces[block]
+        own = node.own.some(block)
+        pieces = own.pieces
         gaps = Gaps(  # what belongs to a gap lies side by side
             np.empty((len(pieces), self.ledger.n_fields), dtype=np.int64).T,
             np.empty((len(pieces), 2)).T,
@@ -267,7 +310,8 @@ class CompiledSparseSearch(SparseSearch):
         clusters[:, 1] *= node.state.totals - 1
         n_gaps = sweep_pieces(
             pieces,
-            node.counts[block],
+            own.counts,
+            own.added,
             self.pieces.column_starts,
             self.pieces.values,
             self.pieces.labels,
@@ -296,8 +340,8 @@ def searched_entries(
     engine: Any, kind: type[SparseSearch], X: Any, objective: Objective, min_samples_leaf: int
 ) -> Search:
     """Return the search of a sparse table; where its zeros are needed, that of the table with all of them."""
-    ledger = ledger_of(objective.graph, objective.trend)
-    if isinstance(ledger, LabelLedger):
+    ledger = in_labels(ledger_of(objective.graph, objective.trend))
+    if ledger is not None:
         threads = Threads(count_threads(engine.n_jobs))
         return kind(X, objective, ledger, threads, min_samples_leaf)
     dense = densified(X, f"The objective {objective.name}", "take fewer rows or columns")
@@ -388,10 +432,9 @@ def _numbered(keys: Array, n_keys: int) -> tuple[Array, Array]:
     return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1)[keys]
 
 
-def _shortened(pieces: Array, counts: Array, n: int) -> tuple[Array, Array]:
-    """Return the first n of a list, copied if much of its room is not used."""
-    short = pieces[:n], counts[:n]
-    return short if 2 * n > len(pieces) else (short[0].copy(), short[1].copy())
+def _shortened(own: PieceCounts, n: int) -> PieceCounts:
+    """Return the first n pieces, copied if much of their room is not used."""
+    return own.some(slice(n) if 2 * n > len(own.pieces) else np.arange(n))
 
 
 def _running(amounts: Ints, group: Ints) -> Ints:

@@ -1,5 +1,7 @@
 """Loops over the stored entries of a sparse table; see `spexplain.engines.sparse` for what a piece is."""
 
+from typing import Any
+
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit
 
@@ -85,21 +87,28 @@ def part_pieces(
     starts: Array,
     piece_of: Array,
     rows: Array,
+    row_amounts: Any,
     pieces: Array,
     counts: Array,
+    amounts: Any,
     room: Array,
+    amount_room: Any,
     own_pieces: Array,
     own_counts: Array,
+    own_amounts: Any,
 ) -> tuple[int, int]:
     """Move the entries of some rows from the pieces of a node to lists of their own; return both lengths.
 
-    What is left is written over the node's own lists. `room` holds zeros before and after. Shapes: starts
-    (n + 1,), piece_of (n_entries,), rows (m,), pieces and counts (n_own,), room (n_pieces,). Cost O(n_own +
+    What is left is written over the node's own lists. `room` holds zeros before and after. What is said of
+    amounts is None where rows do not weigh. Shapes: starts (n + 1,), piece_of (n_entries,), rows (m,),
+    row_amounts (n,), pieces, counts and amounts (n_own,), room and amount_room (n_pieces,). Cost O(n_own +
     entries of the rows).
     """
     for i in range(len(rows)):
         for entry in range(starts[rows[i]], starts[rows[i] + 1]):
             room[piece_of[entry]] += 1
+            if row_amounts is not None:
+                amount_room[piece_of[entry]] += row_amounts[rows[i]]
     n_moved, n_left = 0, 0
     for i in range(len(pieces)):
         piece, count = pieces[i], counts[i]
@@ -107,12 +116,19 @@ def part_pieces(
         if moved > 0:
             own_pieces[n_moved] = piece
             own_counts[n_moved] = moved
-            n_moved += 1
             room[piece] = 0
         if moved < count:
             pieces[n_left] = piece
             counts[n_left] = count - moved
-            n_left += 1
+        if amounts is not None:
+            amount, its_moved = amounts[i], amount_room[piece]
+            amount_room[piece] = 0
+            if moved > 0:
+                own_amounts[n_moved] = its_moved
+            if moved < count:
+                amounts[n_left] = amount - its_moved
+        n_moved += moved > 0
+        n_left += moved < count
     return n_moved, n_left
 
 
@@ -120,6 +136,7 @@ def part_pieces(
 def sweep_pieces(
     pieces: Array,
     counts: Array,
+    amounts: Array,
     column_starts: Ints,
     values: Array,
     labels: Array,
@@ -134,10 +151,11 @@ def sweep_pieces(
     """Write the gaps of a node above zero, or below, column by column; return how many there are.
 
     Those above zero are met from the highest value on, and the entries on their right added up; those below
-    from the lowest on, with the entries on their left. Moving r of t samples of a cluster away takes
+    from the lowest on, with the entries on their left. `amounts` is what pieces add to sums: the counts, unless
+    rows weigh something. Moving r of t samples of a cluster away takes
     w r (2 t - r - 1) from the inner weight of the others, which is 2 w r (t - 1) less what the moved ones have.
 
-    Shapes: pieces and counts (m,), column_starts (d + 1,), values and labels (n_pieces,), clusters
+    Shapes: pieces, counts and amounts (m,), column_starts (d + 1,), values and labels (n_pieces,), clusters
     (n_labels, 4): edge weight w, twice w (t - 1), degree and size of a sample; node (4,): inner weight,
     volume, size and samples; moved (n_labels,), zeros before and after; fields (6, >= m), around (2, >= m),
     which (>= m,). Cost O(m + d).
@@ -153,12 +171,12 @@ def sweep_pieces(
         start, inside, value = i, True, float(values[pieces[i]])
         inner, tied, volume, size, n = 0, 0, 0, 0, 0
         while inside and (value > 0) == is_above:
-            m, c = counts[i], labels[pieces[i]]
+            m, c = amounts[i], labels[pieces[i]]
             inner += clusters[c, 0] * m * (2 * moved[c] + m - 1)
             tied += clusters[c, 1] * m
             volume += clusters[c, 2] * m
             size += clusters[c, 3] * m
-            n += m
+            n += counts[i]
             moved[c] += m
             before, value = value, 0.0
             i += step

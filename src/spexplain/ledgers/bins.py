@@ -30,9 +30,12 @@ class BinnedTable(NamedTuple):
         """Return which of some features must be counted, and those that `share_counts` knows from the one before."""
         from spexplain.table.coding import APART
 
-        twins = self.twins[first : first + n_features] & (1 << self.shift <= APART)
-        twins[:1] = False
-        return np.flatnonzero(~twins), np.flatnonzero(twins)
+        twins = self.twins[first : first + n_features]
+        if 1 << self.shift > APART or not twins.any():
+            return np.arange(n_features), np.empty(0, dtype=np.int64)
+        is_counted = ~twins
+        is_counted[0] = True
+        return np.flatnonzero(is_counted), np.flatnonzero(~is_counted)
 
     def to_bound(
         self, n_rows: int, most_bins: int, rows_per_bin: int, n_cells: int = 1

@@ -14,7 +14,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.graphs import CliqueGraph, Graph, MembershipGraph
-from spexplain.ledgers.base import SideLedger, ledger_of
+from spexplain.ledgers.base import Ledger, SideLedger, ledger_of
 from spexplain.ledgers.bins import (
     BinnedTable,
     BinRanges,
@@ -114,17 +114,17 @@ class CountingLedger(SideLedger):
         raise NotImplementedError
 
     def root(self, *, for_bins: bool = False) -> LabelCounts:
-        return self._state(self._count(self.labels))
+        return self._state(self._count(slice(None)))
 
     def split(
         self, state: LabelCounts, members: Array, is_left: Bools, cut: Cut
     ) -> tuple[LabelCounts, LabelCounts]:
-        left = self._count(self.labels[members[is_left]])
+        left = self._count(members[is_left])
         return self._state(left, state), self._state(state.totals - left, state)
 
-    def _count(self, labels: Array) -> Ints:
-        """Return how many vertices have each label."""
-        return np.bincount(labels, minlength=self.n_labels).astype(np.int64)
+    def _count(self, members: Any) -> Ints:
+        """Return how many of some vertices have each label."""
+        return np.bincount(self.labels[members], minlength=self.n_labels).astype(np.int64)
 
     def _state(self, totals: Ints, parent: LabelCounts | None = None) -> LabelCounts:
         return LabelCounts(totals, parent)
@@ -132,7 +132,7 @@ class CountingLedger(SideLedger):
     def numbers(self, state: LabelCounts) -> NumberedLabels:
         """Return the labels of a node as its histograms number them."""
         if state.numbers is None:
-            state.numbers = self._numbered(np.flatnonzero(state.totals))
+            state.numbers = self._numbered(state.totals.nonzero()[0])
         return state.numbers
 
     def _numbered(self, labels: Ints) -> NumberedLabels:
@@ -304,7 +304,7 @@ class LabelLedger(CountingLedger):
         Shapes: counts (..., n_clusters + 1), result (3, ...).
         """
         weight, degree, size = self.per_cluster
-        return np.stack([counts * (counts - 1) @ weight, counts @ degree, counts @ size])
+        return np.array([counts * (counts - 1) @ weight, counts @ degree, counts @ size])
 
     def clusters(self, totals: Ints) -> ClusterTable:
         """Return the clusters of a node with so many samples of each."""
@@ -381,7 +381,7 @@ class LabelLedger(CountingLedger):
         first = np.repeat(np.cumsum(totals) - totals, totals)
         n_earlier_grouped = np.arange(order.shape[1]) - first
         n_earlier = np.empty(order.shape, dtype=np.int64)
-        np.put_along_axis(n_earlier, by_cluster, n_earlier_grouped[None, :], axis=1)
+        n_earlier[np.arange(len(order))[:, None], by_cluster] = n_earlier_grouped
         n_earlier, labels = n_earlier[:, :-1], labels[:, :-1]
         weights, degrees, sizes = self.per_cluster
         twice_weight = 2 * weights[labels]
@@ -433,3 +433,40 @@ class LabelLedger(CountingLedger):
             start,
             *gaps,
         )
+
+
+class WeightedLabelLedger(LabelLedger):
+    """The ledger of cliques of weighted samples, none of them shared: a sample counts as its amount.
+
+    Engines that add up amounts themselves take it in place of the graph's own, which knows one sum for
+    every cluster.
+
+    Attributes
+    ----------
+    amounts : array of int, shape (n_samples,)
+        What every sample adds to its cluster.
+    """
+
+    has_bins = False
+
+    def __init__(self, graph: MembershipGraph, trend: Any = None) -> None:
+        amounts = graph.amounts
+        labels = np.where(amounts.any(axis=1), np.argmax(amounts, axis=1), -1)
+        cliques = CliqueGraph(labels, graph.cluster_sizes, graph.weights, graph.unit)
+        super().__init__(cliques, trend)
+        self.amounts = amounts.sum(axis=1)
+
+    def _count(self, members: Any) -> Ints:
+        # Floats hold these sums exactly.
+        labels, amounts = self.labels[members], self.amounts[members]
+        return np.bincount(labels, amounts, minlength=self.n_labels).astype(np.int64)
+
+
+def in_labels(ledger: Ledger) -> LabelLedger | None:
+    """Return a ledger that counts samples, or their amounts, by one label each; None where that is not enough."""
+    if isinstance(ledger, LabelLedger):
+        return ledger
+    graph = ledger.graph
+    if isinstance(graph, MembershipGraph) and np.all(np.count_nonzero(graph.amounts, axis=1) <= 1):
+        return WeightedLabelLedger(graph, ledger.trend)
+    return None

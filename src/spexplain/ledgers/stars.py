@@ -57,7 +57,7 @@ class StarLedger(CountingLedger):
     def center_degrees(self) -> Ints:
         """Samples of every centre; set it where the labels of rows lie elsewhere."""
         if self._center_degrees is None:
-            self._center_degrees = self._count(self.labels)[:-1]
+            self._center_degrees = self._count(slice(None))[:-1]
         return self._center_degrees
 
     @center_degrees.setter
@@ -131,13 +131,13 @@ class StarLedger(CountingLedger):
     # Of nodes and leaves.
 
     def root(self, *, for_bins: bool = False) -> StarCounts:
-        return StarCounts(self._count(self.labels), centers=np.arange(self.n_labels - 1))
+        return StarCounts(self._count(slice(None)), centers=np.arange(self.n_labels - 1))
 
     def split(
         self, state: LabelCounts, members: Array, is_left: Bools, cut: Cut
     ) -> tuple[StarCounts, StarCounts]:
         is_center = members >= self.graph.n_samples
-        left = self._count(self.labels[members[is_left]])
+        left = self._count(members[is_left])
         totals = left, state.totals - left
         centers = (members[is_center & side] for side in (is_left, ~is_left))
         first, second = (

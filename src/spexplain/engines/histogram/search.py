@@ -277,14 +277,16 @@ class NodeCuts:
                 self.lowest,
                 self.n_members,
             )
-            features = np.flatnonzero(self.n_members)
+            features = self.n_members.nonzero()[0]
             if not len(features):
                 return best
             if (promise := self._promise(best, len(features), rival)) is not None:
                 return promise
-            # The lowest bounds first: what they find rules out others.
-            lowest = self.lowest[features]
-            features = np.sort(features[np.argsort(lowest, kind="stable")[:n_features]])
+            if (
+                len(features) > n_features
+            ):  # the lowest bounds first: what they find rules out others
+                lowest = self.lowest[features]
+                features = np.sort(features[np.argsort(lowest, kind="stable")[:n_features]])
             self.n_refined += int(np.count_nonzero(self.worth[features]))
             shares = self._shares(features)
             best = min(best, *self.threads.map(lambda share: self._refine(share, best), shares))  # noqa: B023
@@ -368,17 +370,19 @@ class NodeCuts:
 
     def _shares(self, features: Ints) -> list[Ints]:
         """Return the features in parts of about equal work that fit the caches."""
-        n_gaps = np.cumsum(self.n_members[features])
+        n_gaps = self.n_members[features].cumsum()
         n_visits = len(features) * len(self.rows) + self.ledger.row_cost * int(n_gaps[-1])
         n_shares = min(2 * self.threads.n_threads, 1 + n_visits // _N_VISITS)
-        share = np.arange(len(features)) * n_shares // len(features)
         most = _N_GAPS_IN_CODES if self.ledger.knows_codes(self.state) else _N_GAPS
+        if n_shares == 1 and n_gaps[-1] < most:
+            return [features]
+        share = np.arange(len(features)) * n_shares // len(features)
         return np.split(features, np.flatnonzero(np.diff(share + n_gaps // most)) + 1)
 
     def _refine(self, features: Ints, best: CandidateCut) -> CandidateCut:
         """Return the best cut inside the bins that are worth it."""
         wanted, start = self.worth[features], self.fields[features]
-        room = int(np.sum(self.n_members[features]))
+        room = int(self.n_members[features].sum())
         n_visits = len(features) * len(self.rows)
         if (
             not self.ledger.knows_codes(self.state)
