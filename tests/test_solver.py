@@ -1,13 +1,18 @@
 """Exact trees of few leaves: equal to exhaustive search for every goal, and bounds that hold."""
 
-from itertools import pairwise
+import warnings
+from functools import cache
+from itertools import combinations, pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loose_trees import table
+from spexplain import BestTree
+from spexplain.metrics.agreement import RandIndex
 from spexplain.refine.best_tree import Improver, grown_by_agreement
 from spexplain.refine.routes import tree_of
 from spexplain.refine.rows import SortedRows
@@ -224,3 +229,85 @@ def test_cost_without_the_products_of_columns(seed, monkeypatch):
     found = solved(X, LeafScore.of("cost", codes, None, X), 4, 3)
     assert found.value == pytest.approx(known.value)
     assert found.is_optimal
+
+
+def mixed_table(seed):
+    """Return a frame with a column of numbers, one with gaps, and one of categories with gaps; and labels."""
+    random = np.random.default_rng(seed)
+    n_rows = 13
+    plain = random.integers(0, 4, n_rows).astype(float)
+    gaps = np.where(random.random(n_rows) < 0.25, np.nan, random.integers(0, 4, n_rows))
+    names = np.array(["a", "b", "c", "d", None], dtype=object)
+    groups = random.integers(0, 3 + seed % 3, n_rows)
+    labels = (plain.astype(int) + groups + random.integers(0, 2, n_rows)) % 3
+    labels[:3] = range(3)
+    frame = pd.DataFrame({"plain": plain, "gaps": gaps, "kind": pd.Categorical(names[groups])})
+    return frame, labels
+
+
+def all_splits(frame):
+    """Return what every test that a tree can ask sends left."""
+    splits = set()
+    for name in ("plain", "gaps"):
+        x = frame[name].to_numpy()
+        for t in [-np.inf, *np.unique(x[~np.isnan(x)])]:
+            splits |= {tuple(x <= t), tuple((x <= t) | np.isnan(x))}
+    kind = frame["kind"].astype(object).where(frame["kind"].notna(), "missing").to_numpy()
+    for size in range(1, len(set(kind))):
+        splits |= {tuple(np.isin(kind, each)) for each in combinations(sorted(set(kind)), size)}
+    return [np.array(each) for each in splits if 0 < sum(each) < len(frame)]
+
+
+def reachable(frame, n_leaves, sums_of):
+    """Return the sums over the leaves of all trees of exactly so many leaves."""
+    splits = [frozenset(np.flatnonzero(each).tolist()) for each in all_splits(frame)]
+
+    @cache
+    def sums(rows, n):
+        if n == 1:
+            return frozenset([sums_of(rows)])
+        found = set()
+        for left in {rows & each for each in splits}:
+            if not left or left == rows:
+                continue
+            for a in range(1, n):
+                for x in sums(left, a):
+                    found |= {tuple(np.add(x, y).tolist()) for y in sums(rows - left, n - a)}
+        return frozenset(found)
+
+    return sums(frozenset(range(len(frame))), n_leaves)
+
+
+@pytest.mark.parametrize("goal", ["fidelity", "balanced", "agreement", "conductance"])
+@pytest.mark.parametrize(("n_leaves", "seed"), [(2, 0), (2, 1), (3, 2), (3, 3), (3, 4), (4, 5)])
+def test_missing_values_and_categories_equal_exhaustive_search(goal, n_leaves, seed):
+    frame, labels = mixed_table(seed)
+    weights = np.random.default_rng(seed).integers(1, 3, len(frame)) if seed % 2 else None
+    own = np.ones(len(frame)) if weights is None else weights.astype(float)
+    totals = np.array([own[labels == each].sum() for each in range(3)])
+
+    def sums_of(rows):
+        chosen = np.array(sorted(rows))
+        n = np.array([own[chosen][labels[chosen] == each].sum() for each in range(3)])
+        if goal == "fidelity":
+            return (n.max() / own.sum(),)
+        if goal == "balanced":
+            return (round((n / totals).max() / 3, 9),)
+        if goal == "agreement":
+            return ((n * (n - 1)).sum() / 2, n.sum() * (n.sum() - 1) / 2)
+        volume = (n * (totals - 1)).sum()
+        return (round(1 - (n * (n - 1)).sum() / volume if volume else 1.0, 9),)
+
+    found = reachable(frame, n_leaves, sums_of)
+    if goal == "agreement":
+        index = RandIndex.of(labels, weights)
+        wanted = max(float(index.rounded(*each)) for each in found)
+    else:
+        wanted = (min if goal == "conductance" else max)(each[0] for each in found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best = BestTree(n_leaves=n_leaves, goal=goal, keep_clusters=False, features=list(frame))
+        best.fit(frame, labels, sample_weight=weights)
+    assert best.value_ == pytest.approx(wanted, abs=1e-6)
+    assert best.optimal_
+    assert best.bound_ == pytest.approx(wanted, abs=1e-6)

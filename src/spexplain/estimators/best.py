@@ -441,12 +441,17 @@ class BestTree(Explainer):
             candidates[at] = self._searched(ground, candidates[at])
         candidates += self._restarts(ground, _best_of(candidates), n_leaves)
         best = _best_of(candidates)
+        ground.budget.work = min(ground.budget.work, self._proof_work(n_leaves))
         tree, value = self._proved(ground, best.tree, n_leaves)
         if value > best.value and n_leaves > _EXACT_LEAVES and not self._is_over():
             solved = _Candidate("exact", tree, value, value, value, 0.0)
             solved = self._searched(ground, solved)
             tree, candidates = solved.tree, [*candidates, solved]
         return candidates, tree
+
+    def _proof_work(self, n_leaves: int) -> float:
+        """Return what a proof may cost: little where only time that is given could bring it about."""
+        return np.inf if self.time_budget is not None or n_leaves <= _EXACT_LEAVES else _WORK / 5
 
     def _sketches(self, ground: Improver, best: _Candidate, n_leaves: int) -> Iterator[_Candidate]:
         """Give trees that begin as sketches, as long as these make better trees."""

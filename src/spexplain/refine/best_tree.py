@@ -45,9 +45,10 @@ _LARGE_NODE = 2_000_000  # rows × columns from which on looking for lost cluste
 _EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
 _SKETCHED_ROWS = 3000
 _SKETCHED_FEATURES = 24
-_SKETCH_WORK = 5e7
+_SKETCH_WORK = 2e7
 _WIDTHS = (12, 2, 1)  # first cuts that are followed in a sketch, by depth
-_N_SKETCHES = 6
+_N_SKETCHES = 6  # that are refined among these rows
+_N_RESOLVED = 3  # and solved in their subtrees
 _NODE_WORK = 2e7  # visits of sorted places that one of them may take
 
 
@@ -479,11 +480,16 @@ class Improver:
             keep_clusters=self.keep_clusters,
             budget=share if number == 0 else self.budget,
         )
-        found: list[tuple[Tree, Any]] = []
-        for each in best:
-            if each.tree is not None and not self.budget.is_over():
-                sketch = ground.refined(tree_of(each.tree, tree.n_features)[0])[0]
-                found.append(ground.resolved(sketch))
+        found = [
+            ground.refined(tree_of(each.tree, tree.n_features)[0])
+            for each in best
+            if each.tree is not None
+        ]
+        found.sort(key=lambda pair: pair[1], reverse=True)
+        found = found[: _N_RESOLVED * (1 + number)]
+        for at, (each, _) in enumerate(found):
+            if not self.budget.is_over():
+                found[at] = ground.resolved(each)
         if number == 0 and granted < np.inf:
             self.budget.spend(granted - share.work)
         found.sort(key=lambda pair: pair[1], reverse=True)

@@ -631,7 +631,7 @@ class _Node:
     def try_first(self, cuts: list[tuple[int, int]]) -> None:
         """Look at some cuts, given by order and place."""
         for order, place in cuts:
-            if self.tree is not None and self.solver.budget.is_over():
+            if self.solver.budget.is_over():
                 return
             self.look(order, place - self.start)
 
@@ -653,6 +653,8 @@ class _Node:
 
         def side(which: int, n_leaves: int) -> Solved:
             if (which, n_leaves) not in known:
+                if self.solver.budget.is_over():  # nothing is known but what holds for all trees
+                    return Solved(-np.inf, self.score.bound(amounts[which], n_leaves), None)
                 known[which, n_leaves] = self.solver.solve(
                     parted, *ranges[which], n_leaves, self.depth
                 )

@@ -10,6 +10,7 @@ Categories are searched as sets (`CategoryColumn`), or one by one as columns of 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from spexplain.tree import Test, Tree
 
 Role: TypeAlias = Literal["plain", "missing left", "missing right", "set", "nothing"]
 _ROWS = 512  # that are transposed at a time
+_ALL_SETS = 5  # categories, or fewer, of which all sets become columns
 _MOST_INDICATORS = (
     64  # categories of one column that become columns of their own, the commonest first
 )
@@ -324,7 +326,7 @@ def _indicators(column: int, grouped: Ints, n_categories: int, codes: Any = None
 
 
 def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
-    """Return single categories as sets, and sets of categories that are alike in clusters.
+    """Return single categories as sets, and sets of several: all where these are few, else those alike in clusters.
 
     Parameters
     ----------
@@ -340,12 +342,19 @@ def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
     views = [View(column, "set", (code,)) for code in np.sort(commonest).tolist() if counts[code]]
     if counts[n_categories]:
         views.append(View(column, "set", (), missing=True))
-    if cells is None or n_categories < 4:
+    present = np.flatnonzero(counts).tolist()
+    if cells is None or len(present) < 4:
         return views
-    order = order_by_profile(cells)
-    present = [group for group in order.tolist() if counts[group]]
-    for size in range(2, min(len(present) - 1, _MOST_INDICATORS)):
-        chosen = present[:size]
+    if len(present) <= _ALL_SETS:  # every set that is no single category, nor all but one
+        for size in range(2, len(present) // 2 + 1):
+            for chosen in combinations(present, size):
+                if 2 * size < len(present) or present[0] in chosen:
+                    inside = tuple(each for each in chosen if each < n_categories)
+                    views.append(View(column, "set", inside, n_categories in chosen))
+        return views
+    ordered = [group for group in order_by_profile(cells).tolist() if counts[group]]
+    for size in range(2, min(len(ordered) - 1, _MOST_INDICATORS)):
+        chosen = ordered[:size]
         inside = tuple(sorted(each for each in chosen if each < n_categories))
         views.append(View(column, "set", inside, n_categories in chosen))
     return views
