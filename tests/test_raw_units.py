@@ -253,7 +253,7 @@ def test_training_rows_are_labelled_identically(rows, names, data):
             ["FunctionTransformer", "mixes columns"],
         ),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__,
 )
 def test_steps_that_cannot_be_undone_are_refused(step, words):
     pipeline = make_pipeline(step, CART()).fit(NUMBERS.to_numpy(), KINDS)

@@ -354,9 +354,9 @@ def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
         return views
     ordered = [group for group in order_by_profile(cells).tolist() if counts[group]]
     for size in range(2, min(len(ordered) - 1, _MOST_INDICATORS)):
-        chosen = ordered[:size]
-        inside = tuple(sorted(each for each in chosen if each < n_categories))
-        views.append(View(column, "set", inside, n_categories in chosen))
+        first = ordered[:size]
+        inside = tuple(sorted(each for each in first if each < n_categories))
+        views.append(View(column, "set", inside, n_categories in first))
     return views
 
 
