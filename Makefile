@@ -26,7 +26,7 @@ help:
 	@echo "make bench   measure speed beside scikit-learn and NumPy"
 	@echo "make bench-sparse  the same on sparse tables"
 	@echo "make bench-rules  rules per cluster beside trees and RIPPER"
-	@echo "make fidelity  agreement of all methods on all datasets at hand"
+	@echo "make fidelity  rows right and agreement of all methods and goals, beside other solvers of trees"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
 	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"
 	@echo "make docs    build the documentation site, warnings as errors"

@@ -1,30 +1,42 @@
 """How faithful the trees of all methods are, beside scikit-learn's own tree on the same labels.
 
-    python benchmarks/fidelity.py [--quick] [--datasets ecoli beans ...]
+    python benchmarks/fidelity.py [--quick] [--parts pairs depth held-out] [--datasets ecoli beans ...]
 
-writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. Every tree has as many leaves as there
-are classes. Two measures say how well the leaves match the reference clustering: *leaf ARI*, the
-adjusted Rand index of both, and *rows right*, the share of rows whose leaf's commonest cluster is
-their own. Class ARI and class AMI compare the leaves with the classes; the objective is each
-method's own.
+writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are three parts:
+
+- *pairs*: trees of all methods for every dataset and reference, as many leaves as there are classes. Three
+  measures say how well the leaves match the reference clustering: *rows right*, the share of rows whose
+  leaf's commonest cluster is their own, *balanced*, the mean of that share over the clusters (each leaf
+  stands for the cluster of which it has most), and *leaf ARI*, the adjusted Rand index of both. Class ARI
+  and class AMI compare the leaves with the classes; the objective is each method's own.
+- *depth*: rows right of trees of a given depth beside solvers of optimal trees, where they are installed
+  (``pip install spexplain[benchmark]``): ConTree, and STreeD, which looks at some thresholds only.
+- *held-out*: rows right of rows that were left out, five stratified folds.
+
+Parts and datasets that were not measured are kept from the last run of the same name.
 """
 
 import argparse
+import json
+import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from machine import describe, save, table
+from machine import RESULTS, describe, save, table
 from spexplain import (
     CART,
     EMN,
@@ -67,7 +79,11 @@ class SklearnTree:
 METHODS: dict[str, Callable[..., Any]] = {
     "sklearn-tree": SklearnTree,
     "spex-clique": SpexClique,
-    "best": partial(BestTree, goal="agreement", keep_clusters=False),
+    "best": partial(BestTree, keep_clusters=False),
+    "best, clusters kept": BestTree,
+    "best, balanced": partial(BestTree, goal="balanced", keep_clusters=False),
+    "best, agreement": partial(BestTree, goal="agreement", keep_clusters=False),
+    "best, conductance": partial(BestTree, goal="conductance", keep_clusters=False),
     "spex-knn": SpexKNN,
     "cart": CART,
     "cart (paper)": partial(CART, leaf_weight="none"),
@@ -77,6 +93,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 # Methods whose cost grows too fast for larger tables, or that are drawn at random.
 SMALL_METHODS: dict[str, Callable[..., Any]] = {
+    "best, cost": partial(BestTree, goal="cost", keep_clusters=False),
     "non-uniform-cut": NonUniformCut,
     "kernel-imm": KernelIMM,
     "random-cuts": partial(RandomCuts, random_state=0),
@@ -89,11 +106,30 @@ LEFT_OUT = (
     f"for the objective is left out on {', '.join(LARGE)}, and so is any of exkmc, which with one leaf per "
     "cluster is the tree of imm."
 )
+# Trees that stand beside scikit-learn's in the summary, by measure: BestTree with the goal of that measure.
 SUMMARY = {
-    "sklearn-tree": "scikit-learn's tree",
-    "spex-clique": "SpexClique",
-    "best": "BestTree (agreement)",
+    "rows_right": {
+        "sklearn-tree": "scikit-learn's tree",
+        "spex-clique": "SpexClique",
+        "best": "BestTree",
+    },
+    "leaf_ari": {
+        "sklearn-tree": "scikit-learn's tree",
+        "spex-clique": "SpexClique",
+        "best, agreement": "BestTree (agreement)",
+    },
 }
+TITLES = {"rows_right": "rows right", "leaf_ari": "leaf ARI"}
+PARTS = ("pairs", "depth", "held-out")
+# Data, clusters and depth of the trees that are compared with optimal ones.
+DEPTHS = [
+    (name, k, depth)
+    for name in ("wine", "cancer", "beans", "digits")
+    for k, depth in ((4, 2), (7 if name == "beans" else 8, 3))
+]
+LIMIT = 60.0  # seconds of the solvers
+HELD_OUT = ("wine", "cancer", "digits", "beans", "newsgroups words")
+N_WORDS = 3_000  # the commonest
 
 
 class Row(NamedTuple):
@@ -105,6 +141,7 @@ class Row(NamedTuple):
     refine: str
     leaves: int
     rows_right: float
+    balanced: float
     leaf_ari: float
     objective: float | None
     class_ari: float
@@ -146,6 +183,7 @@ def measure(name: str, *, n_jobs: int) -> Iterator[Row]:
                 refine or "none",
                 int(explainer.n_leaves_),
                 clusters.purity,
+                balanced(explainer.labels_, labels),
                 clusters.ari,
                 explainer.objective_,
                 classes.ari,
@@ -154,11 +192,138 @@ def measure(name: str, *, n_jobs: int) -> Iterator[Row]:
             )
 
 
+def balanced(leaves: np.ndarray, labels: np.ndarray) -> float:
+    """Return the mean recall of the clusters, each leaf standing for the one of which it has most."""
+    numbers, codes = (
+        np.unique(leaves, return_inverse=True)[1],
+        np.unique(labels, return_inverse=True)[1],
+    )
+    counts = np.zeros((numbers.max() + 1, codes.max() + 1))
+    np.add.at(counts, (numbers, codes), 1)
+    return float((counts / counts.sum(axis=0)).max(axis=1).sum() / counts.shape[1])
+
+
+def measure_depths(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
+    """Give rows right of trees of limited depth, beside solvers of optimal trees."""
+    for name, n_clusters, depth in DEPTHS:
+        if quick and (depth > 2 or name == "beans"):
+            continue
+        X = np.asarray(_data(name).data, dtype=np.float64)
+        scaled = StandardScaler().fit_transform(X)
+        labels = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(scaled)
+        for solver, make in solvers(depth, n_jobs).items():
+            begin = time.perf_counter()
+            fitted = make().fit(X, labels)
+            seconds = time.perf_counter() - begin
+            is_ours = isinstance(fitted, BestTree)
+            predicted = fitted.predict_reference(X) if is_ours else fitted.predict(X)
+            leaves = fitted.labels_ if is_ours else predicted
+            yield {
+                "dataset": name,
+                "clusters": n_clusters,
+                "depth": depth,
+                "solver": solver,
+                "rows_right": float(np.mean(predicted == labels)),
+                "ari": metrics.agreement(leaves, labels).ari,
+                "optimal": fitted.optimal_ if is_ours else None,
+                "seconds": seconds,
+            }
+
+
+def solvers(depth: int, n_jobs: int) -> dict[str, Callable[[], Any]]:
+    """Return what finds trees of a depth; solvers that are not installed are left out."""
+    options: dict[str, Any] = {"n_leaves": 2**depth, "max_depth": depth, "keep_clusters": False}
+    found: dict[str, Callable[[], Any]] = {
+        "scikit-learn": lambda: DecisionTreeClassifier(max_depth=depth, random_state=0),
+        "BestTree": lambda: BestTree(n_jobs=n_jobs, **options),
+        f"BestTree, {LIMIT:g} s": lambda: BestTree(n_jobs=n_jobs, time_budget=LIMIT, **options),
+        "BestTree, agreement": lambda: BestTree(goal="agreement", n_jobs=n_jobs, **options),
+    }
+    try:
+        from pycontree import ConTree
+
+        found["ConTree"] = lambda: ConTree(max_depth=depth, time_limit=LIMIT)
+    except ImportError:
+        pass
+    try:
+        from pystreed import STreeDClassifier
+
+        nodes = 2**depth - 1
+        found["STreeD"] = lambda: STreeDClassifier(
+            max_depth=depth, max_num_nodes=nodes, time_limit=LIMIT
+        )
+    except ImportError:
+        pass
+    return found
+
+
+def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
+    """Give rows right of five stratified folds, for rows that were seen and for those left out."""
+    methods: dict[str, Callable[[int, int], Any]] = {
+        "scikit-learn": lambda k, n: DecisionTreeClassifier(max_leaf_nodes=k, random_state=0),
+        "SpexClique": lambda k, n: SpexClique(n_leaves=k, n_jobs=n_jobs),
+        "BestTree": lambda k, n: BestTree(n_leaves=k, keep_clusters=False, n_jobs=n_jobs),
+        "BestTree, leaves of 1 %": lambda k, n: BestTree(
+            n_leaves=k, keep_clusters=False, n_jobs=n_jobs, min_samples_leaf=max(n // 100, 1)
+        ),
+    }
+    for name in HELD_OUT[:3] if quick else HELD_OUT:
+        try:
+            X, labels = _words() if name == "newsgroups words" else _clustered(name)
+        except OSError as error:
+            print(f"{name}: left out. {error}")
+            continue
+        n_clusters = len(np.unique(labels))
+        folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(labels, labels))
+        for method, make in methods.items():
+            seen, left_out, seconds = [], [], 0.0
+            for train, test in folds:
+                begin = time.perf_counter()
+                model = make(n_clusters, len(train)).fit(X[train], labels[train])
+                seconds += time.perf_counter() - begin
+                say = getattr(model, "predict_reference", model.predict)
+                seen.append(np.mean(say(X[train]) == labels[train]))
+                left_out.append(np.mean(say(X[test]) == labels[test]))
+            yield {
+                "dataset": name,
+                "method": method,
+                "leaves": n_clusters,
+                "seen": float(np.mean(seen)),
+                "left_out": float(np.mean(left_out)),
+                "deviation": float(np.std(left_out)),
+                "seconds": seconds / len(folds),
+            }
+
+
+def _data(name: str) -> Any:
+    bundled = BUNDLED | {"cancer": load_breast_cancer}
+    return bundled[name]() if name in bundled else datasets.load(name)
+
+
+def _clustered(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table and its k-means clusters, as many as it has classes, or four."""
+    data = _data(name)
+    X = np.asarray(data.data, dtype=np.float64)
+    n_clusters = max(len(data.target_names), 4)
+    scaled = StandardScaler().fit_transform(X)
+    return X, KMeans(n_clusters, n_init=10, random_state=0).fit_predict(scaled)
+
+
+def _words() -> tuple[np.ndarray, np.ndarray]:
+    """Return the commonest words of Newsgroups, and the k-means clusters of the embeddings."""
+    folder = Path(os.environ.get("SPEXPLAIN_DATA", "."))
+    stored = np.load(folder / "newsgroups_words.npz")
+    X = sparse.csr_matrix((stored["data"], stored["indices"], stored["indptr"]), stored["shape"])
+    often = np.argsort(-X.getnnz(axis=0), kind="stable")[:N_WORDS]
+    labels = np.load(folder / "newsgroups_mpnet.npz")["kmeans"]
+    return X[:, np.sort(often)].toarray().astype(np.float32), labels
+
+
 def trees(name: str) -> Iterator[tuple[str, Callable[..., Any], str | None]]:
     """Give the methods that are measured on a dataset, and how their trees are refined."""
     for method, make in (METHODS | (SMALL_METHODS if name in SMALL else {})).items():
         yield method, make, None
-        if method in ("sklearn-tree", "best"):  # not ours to refine; refines by itself
+        if method.startswith(("sklearn-tree", "best")):  # not ours to refine; refines by itself
             continue
         if method == "exkmc" and name in LARGE:
             continue
@@ -167,95 +332,152 @@ def trees(name: str) -> Iterator[tuple[str, Callable[..., Any], str | None]]:
         yield method, make, "agreement"
 
 
-def to_markdown(rows: list[Row], machine: dict[str, Any], command: str) -> str:
+def to_markdown(found: dict[str, Any]) -> str:
     """Return a summary, and one table per dataset and reference; the best figures are set in bold."""
-    about = ", ".join(f"{key} {value}" for key, value in machine.items())
+    rows = [Row(**row) for row in found["rows"]]
+    about = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
+    parts = [
+        "# How faithful the trees are",
+        f"Made by `{found['command']}`. **Rows right**: share of rows whose leaf's commonest cluster is their own. "
+        "**Balanced**: the mean of that share over the clusters. **Leaf ARI**: adjusted Rand index of leaves and "
+        "reference clusters. Higher is better for all.",
+        f"Machine: {about}.",
+    ]
+    if rows:
+        parts += _of_pairs(rows)
+    if found["depths"]:
+        parts += _of_depths(found["depths"])
+    if found["held_out"]:
+        parts += _of_held_out(found["held_out"])
+    if rows:
+        parts += _of_methods(rows)
+    return "\n\n".join(parts) + "\n"
+
+
+def _of_pairs(rows: list[Row]) -> list[str]:
+    parts = [
+        "## scikit-learn's tree, SpexClique and BestTree on the same labels",
+        "scikit-learn's tree is `DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)`; one leaf per class. "
+        '`BestTree(keep_clusters=False)` has its default goal in the first table, `goal="agreement"` in the '
+        "second. The best of three is set in bold, at the decimals shown.",
+    ]
+    for measure_name, names in SUMMARY.items():
+        header = ["dataset", "reference", "leaves", *names.values()]
+        lines, losses, differences = [], [], []
+        for (dataset, reference), group in groupby(rows, key=lambda row: row[:2]):
+            known = {row.method: row for row in group if row.refine == "none"}
+            if not all(method in known for method in names):
+                continue
+            figures = [round(getattr(known[method], measure_name), 3) for method in names]
+            leaves = max(known[method].leaves for method in names)
+            lines.append(
+                [dataset, reference, str(leaves), *(_bold(x, max(figures)) for x in figures)]
+            )
+            differences.append(figures[-1] - figures[0])
+            if figures[-1] < figures[0]:
+                losses.append(
+                    f"{dataset}, {reference} ({figures[-1]:.3f} against {figures[0]:.3f})"
+                )
+        parts += [
+            f"### {TITLES[measure_name].capitalize()}",
+            table(header, lines),
+            f"{list(names.values())[-1]} is above scikit-learn's tree in {sum(d > 0 for d in differences)} of "
+            f"{len(differences)} pairs, equal in {sum(d == 0 for d in differences)}, below in {len(losses)}"
+            + (f": {'; '.join(losses)}." if losses else "."),
+        ]
+    return parts
+
+
+def _of_depths(records: list[dict[str, Any]]) -> list[str]:
+    names = list(dict.fromkeys(each["solver"] for each in records))
+    lines = []
+    for key, group in groupby(
+        records, key=lambda each: (each["dataset"], each["clusters"], each["depth"])
+    ):
+        known = {each["solver"]: each for each in group}
+        best = max(round(each["rows_right"], 4) for each in known.values())
+        line = [str(each) for each in key]
+        for name in names:
+            one = known.get(name)
+            if one is None:
+                line.append("–")
+                continue
+            right = f"{one['rows_right']:.4f}"
+            right = f"**{right}**" if round(one["rows_right"], 4) == best else right
+            proved = " proved" if one["optimal"] else ""
+            line.append(f"{right} ({one['ari']:.3f}) {one['seconds']:.1f} s{proved}")
+        lines.append(line)
+    return [
+        "## Rows right at equal depth, beside solvers of optimal trees",
+        f"k-means clusters of the standardised table, trees on the raw one, at most {LIMIT:g} s; in brackets the "
+        "ARI, of the labels for solvers that do not say which leaf a row is in.",
+        table(["data", "clusters", "depth", *names], lines),
+    ]
+
+
+def _of_held_out(records: list[dict[str, Any]]) -> list[str]:
+    lines, below = [], []
+    for name, group in groupby(records, key=lambda each: each["dataset"]):
+        known = {each["method"]: each for each in group}
+        best = max(round(each["left_out"], 3) for each in known.values())
+        for each in known.values():
+            lines.append(
+                [
+                    name,
+                    each["method"],
+                    str(each["leaves"]),
+                    f"{each['seen']:.3f}",
+                    f"{_bold(each['left_out'], best)} ± {each['deviation']:.3f}",
+                    f"{each['seconds']:.2f}",
+                ]
+            )
+        theirs, ours = known.get("scikit-learn"), known.get("BestTree")
+        if theirs and ours and ours["left_out"] < theirs["left_out"]:
+            below.append(f"{name} ({ours['left_out']:.3f} against {theirs['left_out']:.3f})")
+    verdict = f"BestTree is below scikit-learn's tree on: {', '.join(below)}." if below else ""
+    return [
+        "## Rows that were left out",
+        "Rows right, mean of five stratified folds, with the deviation between folds; seconds of one fit.",
+        table(["data", "method", "leaves", "rows seen", "rows left out", "seconds"], lines),
+        *([verdict] if verdict else []),
+    ]
+
+
+def _of_methods(rows: list[Row]) -> list[str]:
     absent = [name for name in SMALL + MIDDLE + LARGE if name not in {row.dataset for row in rows}]
     missing = f" Datasets that were not measured: {', '.join(absent)}." if absent else ""
     parts = [
-        "# How faithful the trees are",
-        f"Made by `{command}`. One leaf per class. **Rows right**: share of rows whose leaf's commonest cluster "
-        "is their own. **Leaf ARI**: adjusted Rand index of leaves and reference clusters, the agreement that "
-        "`BestTree` searches for. Higher is better for both.",
-        f"Machine: {about}.",
-        "## scikit-learn's tree, SpexClique and BestTree on the same labels",
-        "scikit-learn's tree is `DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)`. The best of "
-        "the three is set in bold, at the decimals shown.",
-        _summary(rows),
-        _wins(rows),
         "## All methods",
         "`cart` weighs leaves by their size, as scikit-learn does; `cart (paper)` does not "
         '(`leaf_weight="none"`). Class ARI and class AMI compare the leaves with the classes. Objectives are '
         "each method's own: compare them before and after refinement, not between methods. `best` refines and "
-        "searches by itself. Seconds are of one fit; the first of its kind may include compiling.",
+        "searches by itself, for its goal. Seconds are of one fit; the first of its kind may include compiling.",
         f"Left out: {LEFT_OUT}{missing}",
     ]
     header = [
-        "method", "refine", "leaves", "rows right", "leaf ARI", "objective", "class ARI", "class AMI", "seconds",
+        "method", "refine", "leaves", "rows right", "balanced", "leaf ARI", "objective", "class ARI", "class AMI",
+        "seconds",
     ]  # fmt: skip
     for (dataset, reference), group in groupby(rows, key=lambda row: row[:2]):
         pair = list(group)
-        best = [max(round(figure, 3) for figure in figures) for figures in _both(pair)]
+        best = {
+            name: max(round(getattr(row, name), 3) for row in pair)
+            for name in ("rows_right", "balanced", "leaf_ari")
+        }
         parts += [
             f"### {dataset}, reference: {reference}",
-            table(header, [_cells(row, *best) for row in pair]),
+            table(header, [_cells(row, best) for row in pair]),
         ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _both(rows: list[Row]) -> tuple[list[float], list[float]]:
-    return [row.rows_right for row in rows], [row.leaf_ari for row in rows]
-
-
-def _compared(rows: list[Row]) -> Iterator[tuple[Row, list[Row]]]:
-    """Give the trees of the summary for every dataset and reference, in the order of the columns."""
-    for _, group in groupby(rows, key=lambda row: row[:2]):
-        found = {row.method: row for row in group if row.refine == "none"}
-        if all(method in found for method in SUMMARY):
-            compared = [found[method] for method in SUMMARY]
-            yield compared[0], compared
-
-
-def _summary(rows: list[Row]) -> str:
-    names = list(SUMMARY.values())
-    header = ["dataset", "reference", "leaves"]
-    header += [f"rows right: {names[0]}", *names[1:], f"leaf ARI: {names[0]}", *names[1:]]
-    lines = []
-    for first, compared in _compared(rows):
-        line = [first.dataset, first.reference, str(max(row.leaves for row in compared))]
-        for figures in _both(compared):
-            best = max(round(figure, 3) for figure in figures)
-            line += [_bold(figure, best) for figure in figures]
-        lines.append(line)
-    return table(header, lines)
-
-
-def _wins(rows: list[Row]) -> str:
-    """Say how often scikit-learn's tree is above ours, below, and equal."""
-    pairs = [compared for _, compared in _compared(rows)]
-    sentences = []
-    for place, name in list(enumerate(SUMMARY.values()))[1:]:
-        for measure, title in (("rows_right", "rows right"), ("leaf_ari", "leaf ARI")):
-            differences = [
-                round(getattr(pair[place], measure), 3) - round(getattr(pair[0], measure), 3)
-                for pair in pairs
-            ]
-            sentences.append(
-                f"- {name}, {title}: above scikit-learn's tree in {sum(d > 0 for d in differences)} of "
-                f"{len(pairs)} pairs, equal in {sum(d == 0 for d in differences)}, below in "
-                f"{sum(d < 0 for d in differences)}."
-            )
-    return "\n".join(sentences)
+    return parts
 
 
 def _bold(figure: float, best: float) -> str:
     return f"**{figure:.3f}**" if round(figure, 3) == best else f"{figure:.3f}"
 
 
-def _cells(row: Row, most_right: float, best_ari: float) -> list[str]:
+def _cells(row: Row, best: dict[str, float]) -> list[str]:
     figures = [
-        _bold(row.rows_right, most_right),
-        _bold(row.leaf_ari, best_ari),
+        *(_bold(getattr(row, name), highest) for name, highest in best.items()),
         "–" if row.objective is None else f"{row.objective:.4f}",
         f"{row.class_ari:.3f}",
         f"{row.class_ami:.3f}",
@@ -264,33 +486,60 @@ def _cells(row: Row, most_right: float, best_ari: float) -> list[str]:
     return [row.method, row.refine, str(row.leaves), *figures]
 
 
+def _before(name: str) -> dict[str, Any]:
+    """Return what the last run of this name measured."""
+    path = RESULTS / f"{name}.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    rows = [row for row in found.get("rows", []) if set(row) == set(Row._fields)]
+    return {"rows": rows} | {key: found.get(key, []) for key in ("depths", "held_out")}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     everything = SMALL + MIDDLE + LARGE
     parser.add_argument("--datasets", nargs="+", choices=everything, default=everything)
-    parser.add_argument("--quick", action="store_true", help="only the small datasets")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--quick", action="store_true", help="only what takes minutes in all")
     parser.add_argument("--n-jobs", type=int, default=-1)
     parser.add_argument("--name", default="fidelity", help="name of the result files")
     options = parser.parse_args()
-    rows: list[Row] = []
-    machine, command = describe(), " ".join(["python benchmarks/fidelity.py", *sys.argv[1:]])
+    command = " ".join(["python benchmarks/fidelity.py", *sys.argv[1:]])
+    found = _before(options.name) | {"machine": describe(), "command": command}
+
+    def keep() -> None:
+        # After every dataset, so that a long run loses little if it is cut short.
+        order = {name: place for place, name in enumerate(everything)}
+        found["rows"].sort(key=lambda row: order[row["dataset"]])
+        save(options.name, found, to_markdown(found))
+
+    warnings.simplefilter("ignore")  # fewer leaves than classes: the table says so
+    for key, part, measured in (
+        ("depths", "depth", measure_depths),
+        ("held_out", "held-out", measure_held_out),
+    ):
+        if part in options.parts:
+            found[key] = []
+            for record in measured(options.quick, options.n_jobs):
+                found[key].append(record)
+                print(", ".join(f"{name} {value}" for name, value in record.items()), flush=True)
+                keep()
+    if "pairs" not in options.parts:
+        return
     for name in SMALL if options.quick else options.datasets:
+        rows: list[dict[str, Any]] = []
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # fewer leaves than classes: the table says so
-                for row in measure(name, n_jobs=options.n_jobs):
-                    rows.append(row)
-                    print(
-                        f"{row.dataset:11} {row.reference:22} {row.method:15} {row.refine:10} rows right "
-                        f"{row.rows_right:.3f} leaf ARI {row.leaf_ari:.3f} {row.seconds:8.2f} s",
-                        flush=True,
-                    )
+            for row in measure(name, n_jobs=options.n_jobs):
+                rows.append(row._asdict())
+                print(
+                    f"{row.dataset:11} {row.reference:22} {row.method:19} {row.refine:10} rows right "
+                    f"{row.rows_right:.3f} leaf ARI {row.leaf_ari:.3f} {row.seconds:8.2f} s",
+                    flush=True,
+                )
         except (OSError, ImportError) as error:
             print(f"{name}: left out. {error}")
-        # After every dataset, so that a long run loses little if it is cut short.
-        found = [row._asdict() for row in rows]
-        results = {"machine": machine, "command": command, "rows": found}
-        save(options.name, results, to_markdown(rows, machine, command))
+            continue
+        found["rows"] = [row for row in found["rows"] if row["dataset"] != name] + rows
+        keep()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What all estimators share: their parameters, and the one walk from a table to an explanation."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from inspect import Parameter, Signature, signature
@@ -852,7 +852,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         )
         return found.with_codes(self._node_codes(found, seen))
 
-    def _stage(self, name: str) -> AbstractContextManager[None]:
+    def _stage(self, name: str) -> AbstractContextManager[Callable[[str], None]]:
         """Time a part of the fit, and say so if asked to."""
         return stage(type(self).__name__, name)
 

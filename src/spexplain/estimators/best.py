@@ -1,7 +1,7 @@
 """The best tree of a given size by a chosen goal: several starts, local search, exact solutions and a proof."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, Unpack
 
@@ -12,6 +12,7 @@ from spexplain.aliases import Ints, Matrix
 from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
+from spexplain.estimators.progress import search_line
 from spexplain.estimators.spex import clique_graph
 from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
 from spexplain.exceptions import LostClusterWarning, warn_caller
@@ -482,9 +483,38 @@ class BestTree(Explainer):
             if score.kind in (LARGEST, OWN_MEANS):
                 self._bound = score.bound(score.totals, n_leaves) - score.offset(n_leaves)
             return tree, ground.value(tree)
-        with self._stage("proof"):
+        with (
+            self._stage("proof") as tell,
+            search_line(type(self).__name__, self.verbose) as draw,
+        ):
+            if draw is not None:
+                ground.budget.tell = self._told_by(draw, ground, n_leaves)
             tree, value, self._bound = ground.proved(tree, n_leaves)
+            ground.budget.tell = None
+            bound = self._said(ground, self._bound)
+            tell(f"best {self._said(ground, value)}, no tree beyond {bound}")
         return tree, value
+
+    def _told_by(
+        self, draw: Callable[[str], None], ground: Improver, n_leaves: int
+    ) -> Callable[[int, float, float], None]:
+        """Return what draws the best tree and the bound while all rows are searched."""
+        n_rows, offset = len(ground.codes), ground.score.offset(n_leaves)
+
+        def tell(n_here: int, value: float, bound: float) -> None:
+            if n_here == n_rows and self.goal != "agreement":  # whose score changes on the way
+                best, most = (self._said(ground, each - offset) for each in (value, bound))
+                draw(f"best {best}, no tree beyond {most}")
+
+        return tell
+
+    def _said(self, ground: Improver, value: Any) -> str:
+        """Return what the goal measures, as progress shows it."""
+        own = float(value[1] if isinstance(value, tuple) else value)
+        if self.goal == "fidelity":
+            total = float(ground.score.totals.sum())
+            return f"{round(min(own, total)):,} of {round(total):,} rows right"
+        return f"{abs(own) if self.goal in LOW_GOALS else own:.4f}"
 
     def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
         """Return with how many leaves every cluster has one, if that is more than the tree has and known."""
@@ -575,7 +605,7 @@ class BestTree(Explainer):
         for number, start in enumerate(names):
             if number and self._is_over():
                 return
-            with self._stage(start):
+            with self._stage(start) as tell:
                 begin = time.perf_counter()
                 if start == "smaller":
                     tree = grown_by_agreement(ground, n_leaves, smaller)
@@ -584,6 +614,7 @@ class BestTree(Explainer):
                 grown = ground.value(tree)
                 tree, refined = ground.refined(tree, self.refine_passes)
                 seconds = time.perf_counter() - begin
+                tell(self._said(ground, refined))
             yield _Candidate(start, tree, grown, refined, refined, seconds)
 
     def _searched(

@@ -39,11 +39,39 @@ class _Terminal(logging.StreamHandler):  # type: ignore[type-arg]
 
 
 @contextmanager
-def stage(owner: str, name: str) -> Iterator[None]:
-    """Say how long a stage took."""
-    start = time.perf_counter()
-    yield
-    LOGGER.info("[%s] %-9s %8.3f s", owner, name, time.perf_counter() - start)
+def stage(owner: str, name: str) -> Iterator[Callable[[str], None]]:
+    """Say how long a stage took, and what it came to, if that is told."""
+    start, told = time.perf_counter(), [""]
+
+    def tell(text: str) -> None:
+        told[0] = f"  {text}"
+
+    yield tell
+    LOGGER.info("[%s] %-9s %8.3f s%s", owner, name, time.perf_counter() - start, told[0])
+
+
+@contextmanager
+def search_line(owner: str, verbose: int) -> Iterator[Callable[[str], None] | None]:
+    """Give a function that draws how far a search has come; only in a terminal, only if it takes long."""
+    if not verbose or not sys.stderr.isatty():
+        yield None
+        return
+    start = last = time.perf_counter()
+    drawn = False
+
+    def draw(text: str) -> None:
+        nonlocal last, drawn
+        now = time.perf_counter()
+        if now - start < _PATIENCE or now - last < _PAUSE:
+            return
+        last, drawn = now, True
+        print(f"\r\x1b[K[{owner}] {text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield draw
+    finally:
+        if drawn:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -556,7 +556,7 @@ class Improver:
         is_known = before is not None and (before.bound <= max(before.value, known))
         if before is not None and (is_known or work < np.inf):
             return before
-        share = Budget(min(self.budget.work, work), self.budget.deadline)
+        share = Budget(min(self.budget.work, work), self.budget.deadline, self.budget.tell)
         granted = share.work
         solver = Solver(self.orders.columns, score, self.min_samples_leaf, share)
         solved = solver.solve(self.orders.now, start, stop, n_leaves, depth, known)

@@ -7,7 +7,7 @@ not be looked at where the rows between cannot make up for what is missing.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -48,10 +48,18 @@ class Budget:
         Visits that are left.
     deadline : float
         `time.perf_counter` at the end.
+    tell : callable (n_rows, value, bound) -> None, optional
+        Told how far the search for the best tree of a node of so many rows has come.
     """
 
-    def __init__(self, work: float = np.inf, deadline: float = np.inf) -> None:
+    def __init__(
+        self,
+        work: float = np.inf,
+        deadline: float = np.inf,
+        tell: Callable[[int, float, float], None] | None = None,
+    ) -> None:
         self.work, self.deadline = work, deadline
+        self.tell = tell
 
     def spend(self, work: float) -> None:
         """Count visits."""
@@ -710,6 +718,8 @@ class _Node:
                 return -np.inf
             if self.solver.budget.is_over():
                 return min(ceiling, -heap[0][0])
+            if self.solver.budget.tell is not None:
+                self.solver.budget.tell(self.orders.shape[1], self.best, min(ceiling, -heap[0][0]))
             _, _, order, low, high, first, last = heappop(heap)
             middle = (low + high) // 2
             here = self.look(order, int(self.gaps[order][middle]))
