@@ -16,7 +16,9 @@ from mixed_frames import mixed_tables, to_pandas
 from refusals import refused
 from spexplain import CART, IMM, BestTree, from_json
 from spexplain.explanation import Explanation
+from spexplain.explanation.editing import right_by_place
 from spexplain.export import to_json
+from spexplain.kernels.sweeps import fill_branch
 from spexplain.tree import LEAF, Test
 
 PENGUINS = load_penguins()
@@ -422,3 +424,35 @@ def test_a_number_that_becomes_a_name():
     named = first.rename(0, "low")
     assert named.classes.tolist() == ["low", "1"]
     check_facts(named)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_compiled_counts_are_those_of_plain_ones(data):
+    n_rows, n_leaves = data.draw(st.integers(0, 12)), data.draw(st.integers(1, 4))
+    leaf = np.array(
+        data.draw(st.lists(st.integers(0, n_leaves - 1), min_size=n_rows, max_size=n_rows)), int
+    )
+    codes = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=n_rows, max_size=n_rows)), int)
+    mass = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n_rows, max_size=n_rows)), float)
+    amounts = np.zeros((n_rows, 3))
+    known = np.flatnonzero(codes >= 0)
+    amounts[known, codes[known]] = mass[known]
+    right, purity = np.zeros(n_rows + 1), np.zeros(n_rows + 1)
+    smallest = np.zeros(n_rows + 1, dtype=np.int64)
+    room, sizes = np.zeros((3, n_leaves)), np.zeros(n_leaves, dtype=np.int64)
+    fill_branch(leaf, codes, mass, np.zeros((n_leaves, 3)), room, sizes, right, purity, smallest)
+    plain = right_by_place(leaf, n_leaves, amounts, n_rows)
+    assert right.tolist() == plain[0].tolist()
+    np.testing.assert_allclose(purity, plain[1], atol=1e-12)
+    assert smallest.tolist() == plain[2].tolist()
+
+
+def test_a_large_table_gives_what_a_small_one_does(monkeypatch):
+    first = penguins()
+    plain = [first.sweep(node, "body_mass_g") for node in (0, 2, 3)]
+    monkeypatch.setattr("spexplain.explanation.editing.compiled_pays", lambda *_: True)
+    for node, wanted in zip((0, 2, 3), plain, strict=True):
+        found = first.sweep(node, "body_mass_g")
+        for one, other in zip(found[:-1], wanted[:-1], strict=True):
+            assert one.tolist() == other.tolist()

@@ -811,7 +811,8 @@ class Explanation:
         Returns
         -------
         sweep : Sweep
-            Arrays by threshold: thresholds, rows_left, rows_right, rows_changed, smallest_leaf.
+            Arrays by threshold: thresholds, next_values, rows_left, rows_right, rows_changed,
+            smallest_leaf, purity.
         """
         from spexplain.explanation import editing
 
