@@ -192,7 +192,9 @@ def _rebuilt(explanation: Explanation, shape: Reshaped, *, empty: bool = False) 
     }
     found = Explanation.of(shape.tree, table, reference, weights=training.weights, **about)
     if not empty and (found.tree.size[found.tree.leaves] == 0).any():
-        raise ValueError("This edit would leave a leaf without rows.")
+        raise ValueError(
+            "This edit would leave a leaf without rows; prune or regrow the branch that it is in first."
+        )
     if reference is not None:
         found = found.with_codes(_kept_codes(explanation, found, shape))
     used = sorted({*found.used, *explanation.used})
@@ -290,8 +292,18 @@ def with_test(explanation: Explanation, node: int, condition: "str | Test") -> E
     node = _node(explanation, node, inner=True)
     _check_unlocked(explanation, [node])
     test = _read(explanation, condition, node)
-    after = _rebuilt(explanation, reshaped(explanation.tree, tests={node: test}))
+    turned = {node} if _turns(explanation, node, test) else frozenset[int]()
+    shape = reshaped(explanation.tree, tests={node: test}, turned=turned)
+    after = _rebuilt(explanation, shape)
     return _committed(explanation, after, "with_test", node=node, condition=_said(after, test))
+
+
+def _turns(explanation: Explanation, node: int, test: Test) -> bool:
+    """Whether the branches change sides with a new test, as in "x > 750" after "x <= 752": most rows keep theirs."""
+    table, _ = _rows(explanation)
+    rows, now = _members(explanation, node), explanation.tree.test(node)
+    before, after = (each.passes(_values(table, each.feature)[rows]) for each in (now, test))
+    return 2 * int(np.count_nonzero(before != after)) > len(rows)
 
 
 def split(explanation: Explanation, leaf: int, condition: "str | Test") -> Explanation:
@@ -712,11 +724,26 @@ class _Branches:
     weights: Floats | None
     elsewhere: float  # rows right in the rest of the tree
     total: float  # rows that belong to a cluster
+    is_inner: bool = True  # whether there are branches, which can change sides
 
     @cached_property
     def amounts(self) -> Floats:
         """What every row adds to each cluster, shape (n_rows, k)."""
         return self.reference.amounts(self.weights)
+
+    @property
+    def turned(self) -> "_Branches":
+        """The same with both branches on the other side."""
+        return replace(
+            self, left=self.right, right=self.left, n_left=self.n_right, n_right=self.n_left
+        )
+
+    def counted(self, order: Ints) -> tuple[Floats, Ints, Floats]:
+        """Return rows right, the smallest leaf and purity, once the first 0, 1, ... rows of an order go left."""
+        left, pure, least = self.filled(self.left, self.n_left, order)
+        right, pure_too, other = self.filled(self.right, self.n_right, order[::-1])
+        total = self.elsewhere + left + right[::-1]
+        return total, np.minimum(least, other[::-1]), pure + pure_too[::-1]
 
     def filled(self, leaf: Ints, n_leaves: int, order: Ints) -> tuple[Floats, Floats, Ints]:
         """Return rows right, purity and the smallest leaf of a branch, once 0, 1, ... rows of an order are in it."""
@@ -750,7 +777,19 @@ def _branches(explanation: Explanation, node: int) -> _Branches:
     if tree.feature[node] == LEAF:
         nothing = np.zeros(len(rows), dtype=np.int64)
         is_left = np.zeros(len(rows), dtype=np.bool_)
-        return _Branches(rows, is_left, nothing, nothing, 1, 1, clusters, weights, elsewhere, total)
+        return _Branches(
+            rows,
+            is_left,
+            nothing,
+            nothing,
+            1,
+            1,
+            clusters,
+            weights,
+            elsewhere,
+            total,
+            is_inner=False,
+        )
     reached, sizes = [], []
     for side in (tree.left, tree.right):
         part = _part(tree, int(side[node]))
@@ -762,7 +801,10 @@ def _branches(explanation: Explanation, node: int) -> _Branches:
         reached.append(found)
         sizes.append(part.n_leaves)
     is_left = tree.test(node).passes(_values(table, int(tree.feature[node]))[rows])
-    return _Branches(rows, is_left, *reached, *sizes, clusters, weights, elsewhere, total)
+    left, right = reached
+    return _Branches(
+        rows, is_left, left, right, sizes[0], sizes[1], clusters, weights, elsewhere, total
+    )
 
 
 def _part(tree: Tree, node: int) -> Tree:
@@ -813,16 +855,19 @@ def _swept(branches: _Branches, order: Ints, n_first: int) -> tuple[Floats, Ints
 
     The `n_first` first rows of the order always do.
     """
-    left, pure, least = branches.filled(branches.left, branches.n_left, order)
-    right, pure_too, other = branches.filled(branches.right, branches.n_right, order[::-1])
+    total, least, purity = branches.counted(order)
     is_left = branches.is_left[order]
     changed = np.concatenate([[0], np.cumsum(~is_left)]) + (
         int(is_left.sum()) - np.concatenate([[0], np.cumsum(is_left)])
     )
+    if branches.is_inner:
+        turns = 2 * changed > len(order)
+        if turns.any():  # most rows keep their branch, so the branches change sides
+            figures = zip(branches.turned.counted(order), (total, least, purity), strict=True)
+            total, least, purity = (np.where(turns, one, other) for one, other in figures)
+            changed = np.where(turns, len(order) - changed, changed)
     kept = slice(n_first, None)
-    total = branches.elsewhere + left + right[::-1]
-    purity = pure + pure_too[::-1]
-    return total[kept], changed[kept], np.minimum(least, other[::-1])[kept], purity[kept]
+    return total[kept], changed[kept], least[kept], purity[kept]
 
 
 def sweep(
@@ -941,10 +986,14 @@ def _best_set(table: Table, number: int, field: Column, branches: _Branches) -> 
     best: _Found | None = None
     for chosen in sets:
         is_left = np.isin(group, list(chosen))
+        changed = int(np.count_nonzero(is_left != branches.is_left))
+        sides = branches
+        if branches.is_inner and 2 * changed > len(is_left):
+            sides, changed = branches.turned, len(is_left) - changed
         right, least, purity = branches.elsewhere, np.iinfo(np.int64).max, 0.0
         for leaf, n_leaves, inside in (
-            (branches.left, branches.n_left, is_left),
-            (branches.right, branches.n_right, ~is_left),
+            (sides.left, sides.n_left, is_left),
+            (sides.right, sides.n_right, ~is_left),
         ):
             table_ = np.zeros((n_leaves, branches.amounts.shape[1]))
             np.add.at(table_, leaf[inside], branches.amounts[inside])
@@ -959,6 +1008,5 @@ def _best_set(table: Table, number: int, field: Column, branches: _Branches) -> 
             lacks = n_groups - 1 in chosen
             if n_groups - 1 not in present:
                 lacks = 2 * int(is_left.sum()) >= len(is_left)
-            changed = int(np.count_nonzero(is_left != branches.is_left))
             best = int(least), right, changed, Test(number, missing=lacks, values=codes), purity
     return best

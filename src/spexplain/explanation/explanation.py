@@ -643,6 +643,8 @@ class Explanation:
     def with_test(self, node: int, condition: "str | Test") -> "Explanation":
         """Return the explanation with another test of an inner node; the tests below stay.
 
+        Branches stay with their rows: after "x <= 752" the test "x > 750" has them on the other sides.
+
         Parameters
         ----------
         node : int
