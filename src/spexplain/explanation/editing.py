@@ -1,7 +1,8 @@
 """Edits of an explanation: each gives a new one with its figures, and a line in its journal."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from spexplain.engines.categories import KindSearch
 from spexplain.exceptions import quoted_list
 from spexplain.explanation.explanation import Edit, Explanation, Training, majority_codes
 from spexplain.grow import grow
+from spexplain.kernels.readiness import compiled_pays
 from spexplain.metrics.agreement import whole_counts
 from spexplain.objectives import gini_cart, spex
 from spexplain.refine.best_tree import Improver, started
@@ -49,7 +51,8 @@ class Alternative(NamedTuple):
 class Sweep(NamedTuple):
     """What every threshold of a column would do at a node: entry i is the test ``x <= thresholds[i]``."""
 
-    thresholds: Floats  # the roundest numbers between neighbouring values
+    thresholds: Floats  # the largest value that passes
+    next_values: Floats  # the least that does not: every number in between does the same
     rows_left: Ints
     rows_right: Floats  # whose leaf stands for their cluster, in the whole tree
     rows_changed: Ints  # that would take the other branch than now
@@ -189,7 +192,9 @@ def _rebuilt(explanation: Explanation, shape: Reshaped, *, empty: bool = False) 
     }
     found = Explanation.of(shape.tree, table, reference, weights=training.weights, **about)
     if not empty and (found.tree.size[found.tree.leaves] == 0).any():
-        raise ValueError("This edit would leave a leaf without rows.")
+        raise ValueError(
+            "This edit would leave a leaf without rows; prune or regrow the branch that it is in first."
+        )
     if reference is not None:
         found = found.with_codes(_kept_codes(explanation, found, shape))
     used = sorted({*found.used, *explanation.used})
@@ -287,8 +292,18 @@ def with_test(explanation: Explanation, node: int, condition: "str | Test") -> E
     node = _node(explanation, node, inner=True)
     _check_unlocked(explanation, [node])
     test = _read(explanation, condition, node)
-    after = _rebuilt(explanation, reshaped(explanation.tree, tests={node: test}))
+    turned = {node} if _turns(explanation, node, test) else frozenset[int]()
+    shape = reshaped(explanation.tree, tests={node: test}, turned=turned)
+    after = _rebuilt(explanation, shape)
     return _committed(explanation, after, "with_test", node=node, condition=_said(after, test))
+
+
+def _turns(explanation: Explanation, node: int, test: Test) -> bool:
+    """Whether the branches change sides with a new test, as in "x > 750" after "x <= 752": most rows keep theirs."""
+    table, _ = _rows(explanation)
+    rows, now = _members(explanation, node), explanation.tree.test(node)
+    before, after = (each.passes(_values(table, each.feature)[rows]) for each in (now, test))
+    return 2 * int(np.count_nonzero(before != after)) > len(rows)
 
 
 def split(explanation: Explanation, leaf: int, condition: "str | Test") -> Explanation:
@@ -695,7 +710,8 @@ def redo(explanation: Explanation) -> Explanation:
 # --- What could be asked instead ------------------------------------------------------------------
 
 
-class _Branches(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Branches:
     """The rows of a node: where each would end in either branch, and what it adds to each cluster."""
 
     rows: Ints  # of the table
@@ -704,9 +720,48 @@ class _Branches(NamedTuple):
     right: Ints  # and in the right branch
     n_left: int  # leaves of the left branch
     n_right: int
-    amounts: Floats  # shape (n_rows, k)
+    reference: Reference  # of these rows
+    weights: Floats | None
     elsewhere: float  # rows right in the rest of the tree
     total: float  # rows that belong to a cluster
+    is_inner: bool = True  # whether there are branches, which can change sides
+
+    @cached_property
+    def amounts(self) -> Floats:
+        """What every row adds to each cluster, shape (n_rows, k)."""
+        return self.reference.amounts(self.weights)
+
+    @property
+    def turned(self) -> "_Branches":
+        """The same with both branches on the other side."""
+        return replace(
+            self, left=self.right, right=self.left, n_left=self.n_right, n_right=self.n_left
+        )
+
+    def counted(self, order: Ints) -> tuple[Floats, Ints, Floats]:
+        """Return rows right, the smallest leaf and purity, once the first 0, 1, ... rows of an order go left."""
+        left, pure, least = self.filled(self.left, self.n_left, order)
+        right, pure_too, other = self.filled(self.right, self.n_right, order[::-1])
+        total = self.elsewhere + left + right[::-1]
+        return total, np.minimum(least, other[::-1]), pure + pure_too[::-1]
+
+    def filled(self, leaf: Ints, n_leaves: int, order: Ints) -> tuple[Floats, Floats, Ints]:
+        """Return rows right, purity and the smallest leaf of a branch, once 0, 1, ... rows of an order are in it."""
+        n_rows, k = len(order), self.reference.n_clusters
+        pays = compiled_pays(n_rows * (k + n_leaves), "sweeps.fill_branch")
+        if self.reference.memberships is not None or not pays:
+            return right_by_place(leaf[order], n_leaves, self.amounts[order], n_rows)
+        from spexplain.kernels.sweeps import fill_branch
+
+        mass = np.ones(n_rows) if self.weights is None else self.weights[order]
+        right, purity = np.zeros(n_rows + 1), np.zeros(n_rows + 1)
+        smallest = np.zeros(n_rows + 1, dtype=np.int64)
+        room, sizes = np.zeros((3, n_leaves)), np.zeros(n_leaves, dtype=np.int64)
+        codes = self.reference.codes[order]
+        fill_branch(
+            leaf[order], codes, mass, np.zeros((n_leaves, k)), room, sizes, right, purity, smallest
+        )
+        return right, purity, smallest
 
 
 def _branches(explanation: Explanation, node: int) -> _Branches:
@@ -714,7 +769,7 @@ def _branches(explanation: Explanation, node: int) -> _Branches:
     reference = _needed(training.reference)
     tree, rows = explanation.tree, _members(explanation, node)
     weights = None if training.weights is None else training.weights[rows]
-    amounts = reference.rows(rows).amounts(weights)
+    clusters = reference.rows(rows)
     all_right = explanation.node_counts[tree.leaves].max(axis=1)
     own = leaves_below(tree, node)
     elsewhere = float(all_right.sum() - all_right[own].sum())
@@ -722,16 +777,33 @@ def _branches(explanation: Explanation, node: int) -> _Branches:
     if tree.feature[node] == LEAF:
         nothing = np.zeros(len(rows), dtype=np.int64)
         is_left = np.zeros(len(rows), dtype=np.bool_)
-        return _Branches(rows, is_left, nothing, nothing, 1, 1, amounts, elsewhere, total)
+        return _Branches(
+            rows,
+            is_left,
+            nothing,
+            nothing,
+            1,
+            1,
+            clusters,
+            weights,
+            elsewhere,
+            total,
+            is_inner=False,
+        )
     reached, sizes = [], []
-    values = table.take(rows)
     for side in (tree.left, tree.right):
         part = _part(tree, int(side[node]))
-        reached.append(np.asarray(values.fetch(values.leaves(part))))
+        used = np.unique(part.feature[part.feature != LEAF]).tolist()
+        own_values = [_values(table, each)[rows] for each in used]
+        found = np.zeros(len(rows), dtype=np.int64)
+        if used:
+            found = part.over(used).apply(np.stack(own_values, axis=1))
+        reached.append(found)
         sizes.append(part.n_leaves)
     is_left = tree.test(node).passes(_values(table, int(tree.feature[node]))[rows])
+    left, right = reached
     return _Branches(
-        rows, is_left, reached[0], reached[1], sizes[0], sizes[1], amounts, elsewhere, total
+        rows, is_left, left, right, sizes[0], sizes[1], clusters, weights, elsewhere, total
     )
 
 
@@ -757,7 +829,7 @@ def _part(tree: Tree, node: int) -> Tree:
     return found
 
 
-def _right_by_place(
+def right_by_place(
     leaf: Ints, n_leaves: int, amounts: Floats, n_rows: int
 ) -> tuple[Floats, Floats, Ints]:
     """Return rows right, purity and the smallest leaf, once 0, 1, ... rows have come into a branch in this order."""
@@ -783,20 +855,19 @@ def _swept(branches: _Branches, order: Ints, n_first: int) -> tuple[Floats, Ints
 
     The `n_first` first rows of the order always do.
     """
-    n_rows = len(order)
-    amounts = branches.amounts[order]
-    left, pure, least = _right_by_place(branches.left[order], branches.n_left, amounts, n_rows)
-    right, pure_too, other = _right_by_place(
-        branches.right[order][::-1], branches.n_right, amounts[::-1], n_rows
-    )
+    total, least, purity = branches.counted(order)
     is_left = branches.is_left[order]
     changed = np.concatenate([[0], np.cumsum(~is_left)]) + (
         int(is_left.sum()) - np.concatenate([[0], np.cumsum(is_left)])
     )
+    if branches.is_inner:
+        turns = 2 * changed > len(order)
+        if turns.any():  # most rows keep their branch, so the branches change sides
+            figures = zip(branches.turned.counted(order), (total, least, purity), strict=True)
+            total, least, purity = (np.where(turns, one, other) for one, other in figures)
+            changed = np.where(turns, len(order) - changed, changed)
     kept = slice(n_first, None)
-    total = branches.elsewhere + left + right[::-1]
-    purity = pure + pure_too[::-1]
-    return total[kept], changed[kept], np.minimum(least, other[::-1])[kept], purity[kept]
+    return total[kept], changed[kept], least[kept], purity[kept]
 
 
 def sweep(
@@ -830,12 +901,9 @@ def _sweep_of(
     right, changed, least, purity = _swept(branches, order, n_first)
     known = np.sort(x[~lacks])
     ends = np.flatnonzero(np.diff(known) > 0) + 1 if n_known else np.empty(0, dtype=np.int64)
-    field = table.columns[number]
-    thresholds = np.array(
-        [field.between(float(known[at - 1]), float(known[at])) for at in ends.tolist()]
-    )
     return Sweep(
-        thresholds.astype(np.float64),
+        known[ends - 1],
+        known[ends],
         (ends + n_first).astype(np.int64),
         right[ends],
         changed[ends].astype(np.int64),
@@ -895,7 +963,8 @@ def _best_threshold(
         if best is None or (right[at], swept.purity[at]) > (best[1], best[4]):
             n_left = int(swept.rows_left[at])
             goes = missing if field.has_missing else 2 * n_left >= len(branches.rows)
-            test = Test(number, upper=float(swept.thresholds[at]), missing=goes)
+            upper = field.between(float(swept.thresholds[at]), float(swept.next_values[at]))
+            test = Test(number, upper=upper, missing=goes)
             figures = int(swept.smallest_leaf[at]), float(right[at]), int(swept.rows_changed[at])
             best = (*figures, test, float(swept.purity[at]))
     return best
@@ -917,10 +986,14 @@ def _best_set(table: Table, number: int, field: Column, branches: _Branches) -> 
     best: _Found | None = None
     for chosen in sets:
         is_left = np.isin(group, list(chosen))
+        changed = int(np.count_nonzero(is_left != branches.is_left))
+        sides = branches
+        if branches.is_inner and 2 * changed > len(is_left):
+            sides, changed = branches.turned, len(is_left) - changed
         right, least, purity = branches.elsewhere, np.iinfo(np.int64).max, 0.0
         for leaf, n_leaves, inside in (
-            (branches.left, branches.n_left, is_left),
-            (branches.right, branches.n_right, ~is_left),
+            (sides.left, sides.n_left, is_left),
+            (sides.right, sides.n_right, ~is_left),
         ):
             table_ = np.zeros((n_leaves, branches.amounts.shape[1]))
             np.add.at(table_, leaf[inside], branches.amounts[inside])
@@ -935,6 +1008,5 @@ def _best_set(table: Table, number: int, field: Column, branches: _Branches) -> 
             lacks = n_groups - 1 in chosen
             if n_groups - 1 not in present:
                 lacks = 2 * int(is_left.sum()) >= len(is_left)
-            changed = int(np.count_nonzero(is_left != branches.is_left))
             best = int(least), right, changed, Test(number, missing=lacks, values=codes), purity
     return best

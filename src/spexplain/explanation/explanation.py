@@ -643,6 +643,8 @@ class Explanation:
     def with_test(self, node: int, condition: "str | Test") -> "Explanation":
         """Return the explanation with another test of an inner node; the tests below stay.
 
+        Branches stay with their rows: after "x <= 752" the test "x > 750" has them on the other sides.
+
         Parameters
         ----------
         node : int
@@ -811,7 +813,8 @@ class Explanation:
         Returns
         -------
         sweep : Sweep
-            Arrays by threshold: thresholds, rows_left, rows_right, rows_changed, smallest_leaf.
+            Arrays by threshold: thresholds, next_values, rows_left, rows_right, rows_changed,
+            smallest_leaf, purity.
         """
         from spexplain.explanation import editing
 
