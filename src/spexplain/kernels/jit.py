@@ -12,6 +12,7 @@ and calls them one after the other, rather than they each other.
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -29,7 +30,7 @@ _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 _OTHERS_MAY_WRITE = 0o022
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]
+class KernelCache(FunctionCache):
     """Compiled code on disk, which never makes a fit fail.
 
     Whoever can write to the folder can run code in this process: code is taken only from files that
@@ -41,13 +42,16 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return compiled code, None where there is none that can be used."""
         try:
-            return super().load_overload(sig, target_context) if self._is_private() else None
+            if not self._is_private():
+                return None
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception as error:
             self._say(error)
             try:
-                self.flush()  # so that the next process finds an empty one
+                # So that the next process finds an empty one.
+                self.flush()  # type: ignore[no-untyped-call]
             except Exception:  # a disk that is full or cannot be written to
-                self.disable()
+                self.disable()  # type: ignore[no-untyped-call]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -56,12 +60,12 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             self._impl.locator.ensure_cache_path()
             if not self._is_private():
                 return
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
             for path in self._files():
                 os.chmod(path, path.stat().st_mode & ~_OTHERS_MAY_WRITE)
         except Exception as error:
             self._say(error)
-            self.disable()
+            self.disable()  # type: ignore[no-untyped-call]
 
     def _files(self) -> list[Path]:
         stem = Path(self._cache_file._index_path).stem
@@ -101,9 +105,10 @@ def _is_own(path: Path) -> bool:
 
 def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
     """Compile a kernel when it is first called; type checkers still see the plain function."""
-    compiled = numba.njit(
-        nogil=True, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True
-    )(function)
+    compile_with = partial(
+        numba.njit, nogil=True, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True
+    )
+    compiled: Any = compile_with()(function)
     compile_for = compiled.compile
 
     def compile_whole(sig: Any) -> Any:
@@ -113,7 +118,7 @@ def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
     compiled.compile = compile_whole
     # Where no folder to keep compiled code in can be written to, every process compiles anew.
     with suppress(RuntimeError):
-        compiled._cache = KernelCache(function)
+        compiled._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return cast(_Kernel, compiled)
 
 
