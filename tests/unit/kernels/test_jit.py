@@ -129,7 +129,8 @@ def _compiled_interrupting(x):
     return lambda x: x + 1
 
 
-def test_an_interrupt_waits_for_the_compiler():
+def test_an_interrupt_waits_for_the_compiler(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # an empty one
     compiled = numba.njit(lambda x: x)  # the compiler is loaded
     assert compiled(1) == 1
 
