@@ -222,3 +222,15 @@ def test_a_long_label_costs_its_length_once():
     assert loaded.leaf_reference_.nbytes < 10_000
     assert loaded.predict_reference(X).tolist() == y.tolist()
     assert CART(n_leaves=300).fit(X, y).leaf_reference_.nbytes < 10_000  # of fixed width as given
+
+
+def test_all_rows_are_noise(tmp_path):
+    """A tree that needs no labels is summarised and reported all the same."""
+    joined = np.abs(X[:, 2:3] - X[:, 2]) < 0.5
+    explainer = SpexGraph(2, graph=joined).fit(X, np.full(len(X), -1))
+    summary = explainer.summary()
+    assert [leaf["code"] for leaf in summary["leaves"]] == [-1, -1]
+    assert explainer.report(tmp_path / "report.html").exists()
+    assert "-1" in from_json(explainer.to_json()).to_text()
+    with pytest.raises(ValueError, match="needs two clusters or more"):
+        CART().fit(X, np.full(len(X), -1))

@@ -1,9 +1,11 @@
-"""A pool of threads that share the features of one fit."""
+"""A pool of threads that share the features of one fit, and signals that wait."""
 
+import signal
+import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from os import cpu_count
 from typing import Any, TypeVar
 
@@ -80,3 +82,42 @@ def count_threads(n_jobs: Any) -> int:
     if not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ValueError(f"n_jobs={n_jobs!r} must be a positive number of threads, or -1 for all.")
     return int(n_jobs) if n_jobs > 0 else max(1, (cpu_count() or 1) + 1 + int(n_jobs))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C and timers until the body has ended, for what breaks if it is broken off.
+
+    Signals reach the main thread only; elsewhere there is nothing to hold back.
+
+    Examples
+    --------
+    >>> import signal
+    >>> from spexplain.threads import uninterrupted
+    >>> try:
+    ...     with uninterrupted():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("goes on")
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    goes on
+    interrupted
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    before: dict[int, Any] = {}
+    for name in ("SIGINT", "SIGALRM"):
+        number = getattr(signal, name, None)
+        handler = None if number is None else signal.getsignal(number)
+        if number is not None and callable(handler):  # else ignored, or not Python's
+            before[number] = handler
+            signal.signal(number, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in came[:1]:
+            before[number](number, frame)

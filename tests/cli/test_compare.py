@@ -121,3 +121,24 @@ def test_warmup_meets_every_method():
     names = {type(estimator).__name__ for estimator, _, _ in warmup.small_fits()}
     # Random cuts are drawn without compiled code; a given graph is searched as that of neighbours.
     assert names == set(METHODS.values()) - {"RandomCuts", "SpexGraph"}
+
+
+def test_the_clustering_has_the_time_limit_too(run, files, monkeypatch):
+    from spexplain.cli import fitting
+
+    def endless(*given):
+        while True:
+            pass
+
+    monkeypatch.setattr(fitting, "reference_labels", endless)
+    result = run("compare", files["csv"], "-k", 3, "--methods", "cart", "--time-limit", "0.05")
+    assert result.exit_code == 1
+    assert "The clustering took longer than 0.05 s; --time-limit allows more" in result.stderr
+
+
+def test_no_time_limit_at_all(run, files):
+    for limit in ("inf", "1e300"):
+        result = run(
+            "compare", files["csv"], "-l", "species", "--methods", "cart", "--time-limit", limit
+        )
+        assert result.exit_code == 0, result.stderr

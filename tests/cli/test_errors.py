@@ -176,3 +176,14 @@ def test_a_file_that_may_not_be_read(run, files, tmp_path):
     path.write_bytes(files["csv"].read_bytes())
     path.chmod(0)
     assert "Permission denied" in sentence(run("explain", path, "-k", 2))
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"), [([[1], [2]], "lists"), ([{"a": 1}, {"a": 2}], "records"), ([b"1", b"2"], "bytes")]
+)  # fmt: skip
+def test_labels_of_odd_types(run, tmp_path, labels, words):
+    import polars as pl
+
+    pl.DataFrame({"a": [0.5, 1.5] * 5, "y": labels * 5}).write_parquet(tmp_path / "t.parquet")
+    said = sentence(run("explain", tmp_path / "t.parquet", "-l", "y"))
+    assert f"The label column y holds {words}; labels must be numbers, texts or booleans." in said

@@ -184,3 +184,34 @@ def test_results_stay_lazy_and_tasks_are_named(client, case):
     assert np.array_equal(found.predict(rows).compute(), found.predict(X))
     prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert {"spexplain-codes", "spexplain-histograms", "spexplain-look"} <= set(prefixes)
+
+
+@pytest.mark.parametrize("status", ["none", "paused"])
+def test_a_cluster_that_cannot_work_is_said_and_given_up(monkeypatch, case, status):
+    """Without workers, or with workers that are paused for want of memory, a fit would wait for ever."""
+    X, labels, _ = case
+    monkeypatch.setattr(workers, "_PATIENCE", 0.2)
+    monkeypatch.setattr(workers, "_MOST_IDLE", 3)
+    memory = {"distributed.worker.memory.pause": 1e-9 if status == "paused" else False}
+    with (
+        dask.config.set(memory),
+        distributed.LocalCluster(
+            processes=False,
+            n_workers=int(status == "paused"),
+            memory_limit="1GiB",
+            dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster) as own,
+        own.as_current(),
+    ):
+        if status == "paused":
+            end = time.monotonic() + 60
+            while workers._stalled(own) is None and time.monotonic() < end:
+                time.sleep(0.1)
+        why = "has no workers" if status == "none" else "are paused, for too little memory"
+        rows = da.from_array(X, chunks=(1000, -1))
+        with (
+            pytest.warns(UserWarning, match=f"{why}; waiting"),
+            pytest.raises(RuntimeError, match=f"{why}; start workers, give them more memory"),
+        ):
+            SpexClique().fit(rows, labels)

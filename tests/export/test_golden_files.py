@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from export.edges import edge_rows
 from spexplain.explanation import from_json
 from spexplain.export import to_json, to_python, to_sql
 
@@ -41,4 +42,21 @@ def test_python(interval_model):
 @pytest.mark.parametrize("version", [1, 2])
 def test_models_of_older_versions_are_still_read(interval_model, version):
     text = (GOLDEN / f"model-{version}.json").read_text(encoding="utf-8")
-    assert from_json(text).tree_ == interval_model.tree
+    loaded = from_json(text)
+    assert loaded.tree_ == interval_model.tree
+    rows = edge_rows(interval_model.tree)
+    assert loaded.predict(rows).tolist() == interval_model.tree.apply(rows).tolist()
+    expected = interval_model.leaf_reference[interval_model.tree.apply(rows)].tolist()
+    assert loaded.predict_reference(rows).tolist() == expected
+    assert to_sql(loaded.explanation_) == to_sql(interval_model)
+    assert (
+        loaded.to_json() == from_json(loaded.to_json()).to_json()
+    )  # and written anew in the newest
+
+
+def test_models_of_newer_versions_are_refused_in_one_sentence(interval_model):
+    text = to_json(interval_model).replace('"version": 3', '"version": 4', 1)
+    with pytest.raises(
+        ValueError, match=r"it has format version 4, but this spexplain reads versions"
+    ):
+        from_json(text)

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -302,3 +303,72 @@ def test_offences_are_seen(source):
 )
 def test_refusals_quote_little(good, entry, name):
     assert f"{name}='x x" in refusal(good | {entry: 5000 * "x "}).replace(" 'x", "='x", 1)
+
+
+def chain(n_leaves: int, *, n_features: int = 1, sets: bool = False) -> Tree:
+    """A tree as deep as it has leaves; every test is of numbers, or of categories."""
+    n_nodes = 2 * n_leaves - 1
+    left = np.full(n_nodes, -1)
+    left[0], left[2:-1:2] = 1, np.arange(3, n_nodes, 2)
+    is_inner = left > 0
+    feature = np.where(is_inner, (np.cumsum(is_inner) - 1) % n_features, -1)
+    threshold = np.where(is_inner & ~sets, np.arange(n_nodes) / 3, np.nan)
+    lower = np.where(is_inner & ~sets, -np.inf, np.nan)
+    right = np.where(is_inner, left + 1, -1)
+    size, nothing = np.ones(n_nodes, dtype=np.int64), np.full(n_nodes, np.nan)
+    values = {int(node): (1,) for node in np.flatnonzero(is_inner)} if sets else {}
+    return Tree(
+        n_features, feature, threshold, lower, left, right, size, nothing, nothing, values=values
+    )
+
+
+@pytest.mark.parametrize("n_features", [1, 20])
+def test_what_is_said_of_a_deep_tree_grows_with_its_nodes(n_features):
+    """Not with their depths, too: 20,000 levels would be 600 million characters of indentation."""
+    loaded = from_json(to_json(Explanation(chain(2000, n_features=n_features))))
+    for text in (loaded.to_text(), loaded.to_sql(), loaded.to_python(), loaded.to_json()):
+        assert len(text) < 4000 * (200 + 60 * n_features)
+    assert "[1999] " in loaded.to_text()
+    assert "[40] " not in loaded.to_text()
+    assert len(loaded.rules(output="records")) == 2000
+
+
+def test_rows_of_a_deep_tree_cost_their_own_ways_only(monkeypatch):
+    asked = []
+    original = Tree.path
+    monkeypatch.setattr(Tree, "path", lambda self, leaf: asked.append(leaf) or original(self, leaf))
+    tree = chain(20_000)
+    visited = tree.decision_path(np.array([[-1.0], [2.0], [-1.0], [np.nan]]))
+    assert len(asked) == 3
+    assert visited.sum(axis=1).tolist()[0] == 2
+
+
+def test_sets_of_categories_are_looked_up_where_rows_are(monkeypatch):
+    looked = []
+    original = np.isin
+    monkeypatch.setattr(np, "isin", lambda *given: looked.append(1) or original(*given))
+    tree = chain(5000, sets=True)
+    assert tree.apply([[1.0], [np.nan]]).tolist() == [0, 4999]
+    assert len(looked) < 5001
+
+
+def test_importances_of_many_leaves_need_no_square():
+    tracemalloc.start()
+    shares = from_json(to_json(Explanation(chain(20_000)))).feature_importances_
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert shares == pytest.approx([1.0])
+    assert peak < 200e6  # the counts of all leaves in all nodes would be 6 GB
+
+
+def test_a_long_label_of_many_leaves():
+    """Once in the file, once in memory: 20,000 leaves of a label of 20,000 characters would be 1.6 GB."""
+    labels = np.array(["x" * 20_000, "y"], dtype=object)[np.arange(2000) % 2]
+    text = to_json(Explanation(chain(2000), leaf_reference=labels))
+    tracemalloc.start()
+    loaded = from_json(text)
+    found = loaded.predict_reference([[-1.0], [1.0]])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tolist() == [labels[0], labels[loaded.predict([[1.0]])[0]]]
+    assert peak < 6 * len(text)

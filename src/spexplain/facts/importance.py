@@ -44,12 +44,13 @@ def feature_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
 
 def node_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
     """Return what the test of every node earns, with sum 1 or all zero; see `feature_importances`."""
-    if node_counts is None or not node_counts.shape[1]:
-        leaf_sizes = tree.size[tree.leaves]
-        node_counts = tree.totals(np.diag(leaf_sizes))
-    counts = node_counts.astype(np.float64)
-    sizes = counts.sum(axis=1)
-    impurity = sizes - np.sum(counts**2, axis=1) / np.maximum(sizes, 1)
+    if node_counts is None or not node_counts.shape[1]:  # every leaf is a cluster of its own
+        leaf_sizes = tree.size[tree.leaves].astype(np.float64)
+        sizes, squares = tree.totals(np.column_stack([leaf_sizes, leaf_sizes**2])).T
+    else:
+        counts = node_counts.astype(np.float64)
+        sizes, squares = counts.sum(axis=1), np.sum(counts**2, axis=1)
+    impurity = sizes - squares / np.maximum(sizes, 1)
     inner = np.flatnonzero(tree.feature != LEAF)
     drops = np.zeros(tree.n_nodes)
     drops[inner] = impurity[inner] - impurity[tree.left[inner]] - impurity[tree.right[inner]]

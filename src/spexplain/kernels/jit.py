@@ -9,13 +9,98 @@ single entries, written for few combinations of types; Python makes the arrays t
 and calls them one after the other, rather than they each other.
 """
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, cast
 
-import numba
+from spexplain.exceptions import warn_caller
+from spexplain.threads import uninterrupted
+
+with uninterrupted():  # an import that is broken off leaves Numba in pieces
+    import numba
+    from numba.core.caching import FunctionCache
+    from numba.extending import register_jitable
+
+__all__ = ["jit", "jit_any_order", "jit_inline", "register_jitable"]
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+_OTHERS_MAY_WRITE = 0o022
+
+
+class KernelCache(FunctionCache):
+    """Compiled code on disk, which never makes a fit fail.
+
+    Whoever can write to the folder can run code in this process: code is taken only from files that
+    belong to the user and that nobody else can write, in a folder of which that is true.
+    """
+
+    _is_said: ClassVar[bool] = False
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return compiled code, None where there is none that can be used."""
+        try:
+            if not self._is_private():
+                return None
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception as error:
+            self._say(error)
+            try:
+                # So that the next process finds an empty one.
+                self.flush()  # type: ignore[no-untyped-call]
+            except Exception:  # a disk that is full or cannot be written to
+                self.disable()  # type: ignore[no-untyped-call]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code for the next process, if that is possible."""
+        try:
+            self._impl.locator.ensure_cache_path()
+            if not self._is_private():
+                return
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            for path in self._files():
+                os.chmod(path, path.stat().st_mode & ~_OTHERS_MAY_WRITE)
+        except Exception as error:
+            self._say(error)
+            self.disable()  # type: ignore[no-untyped-call]
+
+    def _files(self) -> list[Path]:
+        stem = Path(self._cache_file._index_path).stem
+        return list(Path(self.cache_path).glob(f"{stem}.*"))
+
+    def _is_private(self) -> bool:
+        """Whether only this user can have written the files; those that others could write are removed."""
+        if not hasattr(os, "getuid"):  # Windows: folders of users are theirs
+            return True
+        folder = Path(self.cache_path)
+        if not folder.exists():
+            return True
+        is_private = _is_own(folder)
+        if not is_private and folder.stat().st_uid == os.getuid():
+            os.chmod(folder, folder.stat().st_mode & ~_OTHERS_MAY_WRITE)
+            is_private = _is_own(folder)
+        if is_private:
+            for path in self._files():
+                if not _is_own(path):
+                    path.unlink()
+        return is_private
+
+    def _say(self, error: Exception) -> None:
+        if not KernelCache._is_said:
+            KernelCache._is_said = True
+            warn_caller(
+                f"Compiled code in {self.cache_path} cannot be used ({type(error).__name__}: {error}); it is "
+                "compiled anew.",
+                UserWarning,
+            )
+
+
+def _is_own(path: Path) -> bool:
+    found = path.lstat()
+    return found.st_uid == os.getuid() and not found.st_mode & _OTHERS_MAY_WRITE
 
 
 def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
@@ -23,11 +108,17 @@ def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
     compile_with = partial(
         numba.njit, nogil=True, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True
     )
-    try:
-        compiled = compile_with(cache=True)(function)
-    except RuntimeError:
-        # No directory to keep compiled code in can be written to: compile anew in every process.
-        compiled = compile_with()(function)
+    compiled: Any = compile_with()(function)
+    compile_for = compiled.compile
+
+    def compile_whole(sig: Any) -> Any:
+        with uninterrupted():  # what is half compiled cannot be compiled again
+            return compile_for(sig)
+
+    compiled.compile = compile_whole
+    # Where no folder to keep compiled code in can be written to, every process compiles anew.
+    with suppress(RuntimeError):
+        compiled._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return cast(_Kernel, compiled)
 
 

@@ -12,8 +12,11 @@ from uuid import uuid4
 import dask
 import numpy as np
 
+from spexplain.exceptions import warn_caller
 from spexplain.threads import count_threads
 
+_PATIENCE = 10.0  # seconds without a result after which workers are looked at
+_MOST_IDLE = 12  # times that they may have been unable to work
 _FAN_IN = 8  # results that one task adds up
 _RETRIES = (
     3  # times that a task may fail before the fit does; what a lost worker held is not counted
@@ -205,11 +208,47 @@ class Workers:
             return list(dask.compute(*tasks, **self._options))
         futures = client.compute(tasks, retries=_RETRIES)
         try:
+            _await(client, futures)
             return list(client.gather(futures))
         finally:
             # An interrupted fit leaves no work behind.
             if unfinished := [each for each in futures if not each.done()]:
                 client.cancel(unfinished)
+
+
+def _await(client: Any, futures: list[Any]) -> None:
+    """Wait for results; say it if no worker can work on them, and give up after a while."""
+    from distributed import wait
+
+    n_idle = 0
+    while True:
+        try:
+            wait(futures, timeout=_PATIENCE, return_when="ALL_COMPLETED")
+            return
+        except TimeoutError:
+            why = _stalled(client)
+        n_idle = 0 if why is None else n_idle + 1
+        if why is not None and n_idle == 1:
+            warn_caller(f"Nothing has happened for {_PATIENCE:g} s: {why}; waiting.", UserWarning)
+        if why is not None and n_idle >= _MOST_IDLE:
+            raise RuntimeError(
+                f"Nothing has happened for {n_idle * _PATIENCE:g} s: {why}; start workers, give them more memory, or "
+                "make the partitions smaller."
+            )
+
+
+def _stalled(client: Any) -> str | None:
+    """Return why no worker is working; None if one is."""
+    if not client.nthreads():
+        return "the Dask cluster has no workers"
+    try:
+        known = client.sync(client.scheduler.identity, n_workers=-1)
+    except TypeError:  # older versions tell of all workers unasked
+        known = client.sync(client.scheduler.identity)
+    workers = known["workers"].values()
+    if workers and all(each.get("status") == "paused" for each in workers):
+        return "all Dask workers are paused, for too little memory"
+    return None
 
 
 def current_client() -> Any:

@@ -268,6 +268,8 @@ class Tree:
         node = np.zeros(len(X), dtype=np.int64)
         moving = np.arange(len(X)) if self.n_nodes > 1 else np.empty(0, dtype=np.int64)
         missing, knows_more = self.missing, bool(self.values) or self.missing.any()
+        is_set = np.zeros(self.n_nodes, dtype=np.bool_)
+        is_set[list(self.values)] = True
         while len(moving):
             at = node[moving]
             # float32 rows meet float64 thresholds as float64: no rounding of either.
@@ -275,9 +277,9 @@ class Tree:
             goes_left = (self.lower[at] < x) & (x <= self.threshold[at])
             if knows_more:
                 goes_left |= np.isnan(x) & missing[at]
-                for test_node, codes in self.values.items():
+                for test_node in np.unique(at[is_set[at]]).tolist() if self.values else ():
                     here = np.flatnonzero(at == test_node)
-                    goes_left[here] |= np.isin(x[here], codes)
+                    goes_left[here] |= np.isin(x[here], self.values[test_node])
             node[moving] = np.where(goes_left, self.left[at], self.right[at])
             moving = moving[self.feature[node[moving]] != LEAF]
         return node
@@ -297,13 +299,17 @@ class Tree:
 
     def visits(self, leaf_ids: Ints) -> sparse.csr_array:
         """Return the indicator matrix of the nodes that rows visit on the way to their leaves."""
-        visited = [
-            [0, *(int((self.left if left else self.right)[node]) for node, left in self.path(leaf))]
-            for leaf in range(self.n_leaves)
-        ]
-        lengths = np.array([len(nodes) for nodes in visited])[leaf_ids]
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        indices = np.concatenate([visited[leaf] for leaf in leaf_ids] or [[]]).astype(np.int64)
+        # Of the leaves that rows reach only: those of a deep tree have long ways.
+        visited = {
+            leaf: [
+                0,
+                *(int((self.left if left else self.right)[node]) for node, left in self.path(leaf)),
+            ]
+            for leaf in np.unique(leaf_ids).tolist()
+        }
+        ways = [visited[leaf] for leaf in np.asarray(leaf_ids).tolist()]
+        indptr = np.concatenate([[0], np.cumsum([len(way) for way in ways], dtype=np.int64)])
+        indices = np.concatenate(ways or [[]]).astype(np.int64)
         ones = np.ones(len(indices), dtype=np.int64)
         return sparse.csr_array((ones, indices, indptr), shape=(len(leaf_ids), self.n_nodes))
 

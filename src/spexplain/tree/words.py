@@ -16,6 +16,9 @@ __all__ = [
 ]
 
 
+_DEEPEST_INDENT = 40  # levels
+
+
 def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
     """Return the rule of a box in one line: what is known of each column, joined by "and".
 
@@ -72,7 +75,11 @@ def leaf_rules(tree: Tree, columns: Sequence[Column | str]) -> list[str]:
 
 
 def tree_text(tree: Tree, columns: Sequence[Column | str], leaf_texts: Sequence[str]) -> str:
-    """Return the tree as an indented drawing, one line a branch."""
+    """Return the tree as an indented drawing, one line a branch.
+
+    Below the fortieth level lines are not indented further but begin with their level: a drawing
+    grows with the number of nodes, however deep they lie.
+    """
     leaf_id = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
 
     def label(node: int) -> str:
@@ -81,19 +88,22 @@ def tree_text(tree: Tree, columns: Sequence[Column | str], leaf_texts: Sequence[
         test = tree.test(node)
         return test.text(columns[test.feature])
 
-    lines = [label(0)]
-    stack = [(int(node), "") for node in (tree.right[0], tree.left[0]) if node != LEAF]
+    lines = [_one_line(label(0))]
+    stack = [(int(node), "", 1) for node in (tree.right[0], tree.left[0]) if node != LEAF]
     while stack:
-        node, indent = stack.pop()
+        node, indent, level = stack.pop()
         is_left = node % 2 == 1  # birth order: left children have odd numbers
         branch, below = ("├─ yes: ", "│  ") if is_left else ("└─ no:  ", "   ")
-        lines.append(indent + branch + label(node))
+        numbered = f"[{level}] " if level > _DEEPEST_INDENT else ""
+        lines.append(indent + numbered + branch + _one_line(label(node)))
         if tree.feature[node] != LEAF:
+            if level < _DEEPEST_INDENT:
+                indent += below
             stack += [
-                (int(tree.right[node]), indent + below),
-                (int(tree.left[node]), indent + below),
+                (int(tree.right[node]), indent, level + 1),
+                (int(tree.left[node]), indent, level + 1),
             ]
-    return "\n".join(_one_line(line) for line in lines)
+    return "\n".join(lines)
 
 
 def _one_line(text: str) -> str:

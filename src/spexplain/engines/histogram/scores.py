@@ -5,10 +5,9 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba.extending import register_jitable
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.kernels.jit import jit
+from spexplain.kernels.jit import jit, register_jitable
 from spexplain.ledgers import Ledger
 from spexplain.objectives import Objective
 from spexplain.objectives.base import COMPILABLE, CutScore

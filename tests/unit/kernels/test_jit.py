@@ -1,0 +1,173 @@
+"""Compiled code: what is kept on disk never makes a fit fail, and nobody else can put code there."""
+
+import os
+import signal
+import warnings
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.extending import overload
+
+from spexplain.kernels import jit as jit_module
+from spexplain.kernels.jit import KernelCache, jit
+from trust.programs import run, succeed
+
+SOURCE = """
+from spexplain.kernels.jit import jit
+
+@jit
+def doubled(x):
+    return 2 * x
+"""
+
+CALL = """
+import sys, warnings
+sys.path.insert(0, sys.argv[1])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import kernel
+    assert kernel.doubled(21) == 42 and kernel.doubled(1.5) == 3.0
+stats = kernel.doubled.stats
+print(sum(stats.cache_hits.values()), *[str(each.message) for each in caught], sep="|")
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    """Call a kernel in a process of its own; returns the compiled versions found on disk, and warnings."""
+    (tmp_path / "kernel.py").write_text(SOURCE)
+
+    def call() -> tuple[int, list[str]]:
+        told = succeed(CALL, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+        hits, *said = told.strip().split("|")
+        return int(hits), said
+
+    call.files = lambda ending: list((tmp_path / "cache").rglob(f"*.{ending}"))
+    return call
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ending", "content"), [("nbi", b""), ("nbc", b"garbage"), ("nbi", None)])
+def test_a_damaged_cache_is_said_once_and_healed(kernel, ending, content):
+    assert kernel() == (0, [])
+    assert kernel() == (2, [])
+    for path in kernel.files(ending):
+        path.write_bytes(path.read_bytes()[:-20] if content is None else content)
+    hits, said = kernel()
+    assert hits == 0
+    assert len(said) == 1
+    assert said[0].startswith("Compiled code in ")
+    assert said[0].endswith("it is compiled anew.")
+    assert kernel() == (2, [])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_planted_files_are_not_run(kernel, tmp_path):
+    assert kernel() == (0, [])
+    (index,) = kernel.files("nbi")
+    assert not index.stat().st_mode & 0o022
+    assert not index.parent.stat().st_mode & 0o022
+    marker = tmp_path / "pwned"
+    index.write_bytes(b"cos\nsystem\n(S'touch " + os.fsencode(marker) + b"'\ntR.")
+    index.chmod(0o666)  # anybody could have written it
+    assert kernel() == (0, [])
+    assert not marker.exists()
+    assert kernel() == (2, [])
+    index.parent.chmod(0o777)  # mended, for it is ours
+    assert kernel() == (2, [])
+    assert not index.parent.stat().st_mode & 0o022
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of files")
+def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with monkeypatch.context() as patched:
+        patched.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+        cache = KernelCache(jit_module.jit_inline)
+    Path(cache.cache_path).mkdir(parents=True, exist_ok=True)
+    assert cache._is_private()
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert not cache._is_private()
+    assert cache.load_overload(None, None) is None
+
+
+def test_a_full_disk_is_said_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(KernelCache, "_is_said", False)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def full(*given):
+        raise OSError(28, "No space left on device")
+
+    from numba.core import caching
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_index", full)
+
+    def tripled(x):
+        return 3 * x
+
+    def halved(x):
+        return x / 2
+
+    first, second = jit(tripled), jit(halved)
+    with pytest.warns(UserWarning, match="No space left on device.; it is compiled anew"):
+        assert first(14) == 42
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (first(0.5), second(3.0)) == (1.5, 1.5)
+
+
+def interrupting(x):
+    """Stands for a part of a kernel during whose compilation the user presses Ctrl-C."""
+
+
+@overload(interrupting)
+def _compiled_interrupting(x):
+    signal.raise_signal(signal.SIGINT)
+    return lambda x: x + 1
+
+
+def test_an_interrupt_waits_for_the_compiler(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # an empty one
+    compiled = numba.njit(lambda x: x)  # the compiler is loaded
+    assert compiled(1) == 1
+
+    def kernel(x):
+        return interrupting(x)
+
+    whole = jit(kernel)
+    with pytest.raises(KeyboardInterrupt):
+        whole(np.int64(1))
+    assert len(whole.signatures) == 1  # as if it had come just after
+    assert whole(np.int64(1)) == 2
+
+
+IMPORT = """
+import os, signal, sys
+import numpy as np
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba.core.typing.templates":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+        return None
+
+sys.meta_path.insert(0, Interrupting())
+import spexplain
+X = np.random.default_rng(0).normal(size=(400, 3))
+y = (X[:, 0] > 0).astype(int)
+try:
+    spexplain.SpexClique(engine="histogram").fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted")
+print(spexplain.SpexClique(engine="histogram").fit(X, y).n_leaves_)
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupt_waits_for_the_import_of_the_compiler():
+    done = run(IMPORT)
+    assert done.stdout.split() == ["interrupted", "2"], done.stderr
