@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _N_EXAMPLES = 3  # values that a sentence names
 _EXACT = 2**53  # whole numbers up to here are exact as floats
 _MAX_GUESSES = 20
-_NOUNS = {"date": "date", "duration": "time", "boolean": "yes or no"}
+_NOUNS = {"date": "no date", "duration": "no time", "boolean": "neither yes nor no"}
 
 
 class ScoredFile:
@@ -101,26 +101,19 @@ class ScoredFile:
         return found
 
     def leaves(self, cells: dict[int, Cells], n_rows: int) -> "tuple[Ints, list[str | None]]":
-        """Return the leaf of every row, -1 for none, and the reason for each row without."""
+        """Return the leaf of every row, -1 for none, and the first reason for each row without."""
         leaves = leaves_of_cells(cells, self.plan, n_rows)
-        reasons: list[str | None] = [None] * n_rows
-        for row in np.flatnonzero(leaves < 0).tolist():
-            reasons[row] = next(
-                reason
-                for number in self.plan.tested
-                if (reason := self._reason(cells[number], number, row)) is not None
-            )
-        self.reasons.update(each for each in reasons if each is not None)
-        return leaves, reasons
-
-    def _reason(self, cells: Cells, number: int, row: int) -> str | None:
-        column = self.columns[number]
-        if cells.is_missing[row]:
-            return None if self.plan.allow_missing else f"{column.name} is missing"
-        if not np.isnan(cells.values[row]) or column.kind == "category":
-            return None
-        noun = _NOUNS.get(column.kind, "number")
-        return f"{column.name} is {'neither ' if noun == 'yes or no' else ''}{_article(noun)}"
+        reasons = np.full(n_rows, None, dtype=object)
+        for number in reversed(self.plan.tested):
+            column, found = self.columns[number], cells[number]
+            if column.kind != "category":
+                noun = _NOUNS.get(column.kind, "no number")
+                reasons[np.isnan(found.values) & ~found.is_missing] = f"{column.name} is {noun}"
+            if not self.plan.allow_missing:
+                reasons[found.is_missing] = f"{column.name} is missing"
+        told = reasons.tolist()
+        self.reasons.update(each for each in told if each is not None)
+        return leaves, told
 
     def tally(self, cells: dict[int, Cells], n_rows: int, codes: "Ints | None" = None) -> Tally:
         """Return the counts of some rows."""
@@ -204,10 +197,6 @@ class ScoredFile:
                 f"Whole numbers beyond 2^53 in {listed(self.rounded)} are rounded to floats: neighbours count as "
                 "equal."
             )
-
-
-def _article(noun: str) -> str:
-    return "yes nor no" if noun == "yes or no" else f"no {noun}"
 
 
 def label_codes(series: "pl.Series", classes: Sequence[Any]) -> "tuple[Ints, Counter[str]]":
