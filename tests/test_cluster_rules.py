@@ -452,6 +452,40 @@ def test_json_that_nobody_wrote_is_refused():
         refused(lambda data=changed: from_json(json.dumps(data)), words=["not a spexplain"])
 
 
+def test_the_report_shows_words_as_chips_and_three_documents_a_cluster(tmp_path):
+    vectorizer, counts = documents()
+    rules = ClusterRules(3, feature_names=vectorizer).fit(counts, THEMES)
+    texts = [f"{text} <b>{number}</b>" for number, text in enumerate(TEXTS)]
+    page = rules.report(tmp_path / "themes.html", title="<i>Themes</i>", texts=texts).read_text(
+        "utf-8"
+    )
+    assert '<span class="chip"><bdi>engine</bdi></span>' in page
+    assert "<mark>engine</mark>" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "<i>Themes" not in page
+    assert page.count('<blockquote class="document">') == 9
+    for code, rows in enumerate(rules.explanation_.examples):
+        assert set(THEMES[list(rows)]) == {rules.classes_[code]}
+        assert rules.matches(counts)[list(rows), code].all()
+    assert "<script" not in page
+    assert "blockquote" not in rules.report(tmp_path / "plain.html").read_text("utf-8")
+    refused(lambda: rules.report(tmp_path / "x.html", texts=texts[:3]), words=["3", "12"])
+    loaded = from_json(rules.to_json())
+    refused(lambda: loaded.report(tmp_path / "x.html", texts=texts), words=["training rows"])
+    assert "chip" in loaded.report(tmp_path / "loaded.html").read_text("utf-8")
+
+
+def test_the_report_names_overlaps_and_brackets_or(tmp_path):
+    rules = ClusterRules(2).fit(TABLE, PENGUINS["species"])
+    page = rules.report(tmp_path / "penguins.html").read_text("utf-8")
+    assert "(bill_length_mm ≤ 44.2 or missing)" in page
+    assert rules.explanation_.closing_text() in page
+    overlaps = rules.explanation_.overlap
+    n_pairs = int((np.triu(overlaps, 1) > 0).sum())
+    assert page.count('<tr><th scope="row">') == n_pairs > 0
+
+
 def test_a_rule_and_its_tree_say_the_same():
     columns = [
         Column("x"),

@@ -23,6 +23,7 @@ _MOST_WRITTEN = 256  # columns of a sparse table of numbers that are written out
 _ROWS_OF_PAIRS = 4_000_000_000  # rows that are looked at for the bounds of pairs, and beyond them
 _MOST_WORDS = 2000  # first words of pairs
 _TINY = 1e-12
+_JUST = 1e-9  # below a value, so that it is found again
 _TIE = 1e-10  # what a tie is broken by
 
 
@@ -75,12 +76,23 @@ class _Best(NamedTuple):
     region: Any  # first and last value and missing, or values
 
 
-def best_region(kind: int, tp: Floats, fp: Floats, task: Task, barred: int | None = None) -> _Best:
+def best_region(
+    kind: int,
+    tp: Floats,
+    fp: Floats,
+    task: Task,
+    *,
+    barred: int | None = None,
+    start: float | None = None,
+) -> _Best:
     """Return the best region of one column, from the sums over its values; the last is that of missing ones.
 
-    The plain twin of the loops in `kernels.rules`. One value can be barred from it.
+    The plain twin of the loops in `kernels.rules`. One value can be barred from it. Where it is known how
+    good the region is, the search starts just below.
     """
     value, region = task.nothing, None
+    if start is not None:
+        value = max(value, start - _JUST)
     while True:
         up, down, _ = task.gains(value)
         gains = up * tp + down * fp
@@ -220,13 +232,15 @@ class Regions(Space):
         values = self._best_values(rows, task)[places]
         whole = float(task.value(task.inside[rows].sum(), task.outside[rows].sum()))
         found: list[Found] = []
-        for place in places[np.argsort(-values, kind="stable")].tolist():
-            sums = self._sums(place, rows, task)
-            best = best_region(int(self.kinds[place]), *sums, task)
-            if not clauses and best.value <= whole:  # a rule must leave some rows out
-                best = self._proper(place, *sums, task)
+        for at in np.argsort(-values, kind="stable").tolist():
+            place, value = int(places[at]), float(values[at])
+            if not clauses and value <= whole + _TINY:  # a rule must leave some rows out
+                best = self._proper(place, *self._sums(place, rows, task), task)
             elif len(found) == n_best:
                 break
+            else:
+                sums = self._sums(place, rows, task)
+                best = best_region(int(self.kinds[place]), *sums, task, start=value)
             if best.region is not None and not self._is_all(place, best.region):
                 literal = int(self.numbers[place]), best.region
                 found.append(Found(best.value, (*clauses, (literal,))))
