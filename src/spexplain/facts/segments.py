@@ -597,10 +597,10 @@ def mean_reading(column: Column, inside: float, overall: float, least: float) ->
         if ratio >= _CLEAR_RATIO or ratio <= 1 / _CLEAR_RATIO:
             said = f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.2g}"
             return f"{column.name} {said}× the average" if inside else f"{column.name} always 0"
-    said = [_mean_text(column, x) for x in (inside, overall)]
-    if said[0] == said[1]:
-        said = [brief_text(column, x) for x in (inside, overall)]
-    return f"{column.name} {said[0]} on average, {said[1]} overall"
+    here, everywhere = _mean_text(column, inside), _mean_text(column, overall)
+    if here == everywhere:
+        here, everywhere = brief_text(column, inside), brief_text(column, overall)
+    return f"{column.name} {here} on average, {everywhere} overall"
 
 
 def _mean_text(column: Column, x: float) -> str:

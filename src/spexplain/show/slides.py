@@ -65,9 +65,15 @@ def segments_slide(summary: Summary, *, title: str | None = None) -> bytes:
     return file.getvalue()
 
 
+def _rgb(color: str) -> Any:
+    """Return a colour as slides take it, from six hexadecimal digits."""
+    from pptx.dml.color import RGBColor
+
+    return RGBColor(*(int(color[at : at + 2], 16) for at in (0, 2, 4)))
+
+
 def _fill(frame: Any, lines: list[tuple[str, float, bool, str]]) -> None:
     """Put lines of (text, size, bold, colour) into a frame; characters that XML does not know are left out."""
-    from pptx.dml.color import RGBColor
     from pptx.util import Pt
 
     frame.word_wrap = True
@@ -76,11 +82,10 @@ def _fill(frame: Any, lines: list[tuple[str, float, bool, str]]) -> None:
         run = paragraph.add_run()
         run.text = "".join(c for c in text if c.isprintable())
         run.font.size, run.font.bold = Pt(size), bold
-        run.font.color.rgb = RGBColor.from_string(color)
+        run.font.color.rgb = _rgb(color)
 
 
 def _add(slide: Any, card: SlideCard) -> None:
-    from pptx.dml.color import RGBColor
     from pptx.enum.shapes import MSO_SHAPE
     from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
     from pptx.util import Inches
@@ -92,12 +97,12 @@ def _add(slide: Any, card: SlideCard) -> None:
             MSO_SHAPE.RECTANGLE, Inches(x), Inches(y), Inches(width), Inches(height)
         )
         made.fill.solid()
-        made.fill.fore_color.rgb = RGBColor.from_string(color.lstrip("#").upper())
+        made.fill.fore_color.rgb = _rgb(color.lstrip("#").upper())
         made.shadow.inherit = False
         if line is None:
             made.line.fill.background()
         else:
-            made.line.color.rgb = RGBColor.from_string(line)
+            made.line.color.rgb = _rgb(line)
         return made
 
     body = shape(card.x, card.y, card.width, card.height, "FFFFFF", "D9DEE4")

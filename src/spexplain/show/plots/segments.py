@@ -103,11 +103,11 @@ def _draw(ax: Any, card: SlideCard) -> None:
     kept = min(len(card.telling), max(0, n_lines - len(_lines(card.rule, size, width))), 3)
     y = _write(ax, card.rule, x, y + 0.04, size, width=width, most=n_lines - kept, color="#1c2127")
     for text in card.telling:
-        left = int((bars_at - 0.18 - y) / (9.5 * _LINE))
-        if left < 1:
+        room = int((bars_at - 0.18 - y) / (9.5 * _LINE))
+        if room < 1:
             break
         y = _write(
-            ax, f"· {text}", x, y + 0.02, 9.5, width=width, most=min(2, left), color="#3a434d"
+            ax, f"· {text}", x, y + 0.02, 9.5, width=width, most=min(2, room), color="#3a434d"
         )
     half = (width - 0.2) / 2
     for at, (name, share) in enumerate((("precision", card.precision), ("recall", card.recall))):

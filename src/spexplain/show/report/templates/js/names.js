@@ -22,6 +22,11 @@ function renameCluster(before, after) {
       node.data = node.data.replace(words, () => after);
     }
   }
+  for (const name of words ? ["aria-label", "title"] : []) {
+    for (const each of every(`[${name}]`)) {
+      each.setAttribute(name, each.getAttribute(name).replace(words, () => after));
+    }
+  }
   for (const each of [...data.nodes, ...data.leaves]) if (each.label === before) each.label = after;
   for (const each of every("[data-rename]")) {
     if (each.dataset.rename === before) {
