@@ -1,7 +1,7 @@
 """One record per cluster: its leaves as one rule, how well that fits, what its rows are like."""
 
 from collections.abc import Sequence
-from math import sqrt
+from math import isclose, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -548,7 +548,7 @@ def _telling(groups: _Groups, group: int, feature: int) -> SegmentTellingFacts |
             float(each)
             for each in (groups.moments.means[group, feature], groups.total.means[0, feature])
         )
-        if column.kind in ("boolean", "flag", "word"):
+        if column.kind in ("boolean", "flag", "word") or _is_flag(groups.total, feature):
             code = 1
             text = share_reading(column, 1, inside, overall)
         else:
@@ -562,6 +562,14 @@ def _telling(groups: _Groups, group: int, feature: int) -> SegmentTellingFacts |
         "inside": finite(inside),
         "overall": finite(overall),
     }
+
+
+def _is_flag(total: Moments, feature: int) -> bool:
+    """Whether all values are 0 or 1: no others between 0 and 1 with their mean vary as much."""
+    if (total.low[0, feature], total.high[0, feature]) != (0, 1):
+        return False
+    mean = float(total.means[0, feature])
+    return isclose(float(total.stds[0, feature]) ** 2, mean * (1 - mean), rel_tol=1e-9)
 
 
 def share_reading(column: Column, code: int, inside: float, overall: float) -> str:

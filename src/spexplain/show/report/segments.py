@@ -165,7 +165,8 @@ def _flow(source: ReportFacts, facts: FlowFacts) -> FlowView:
 def _telling(source: ReportFacts, facts: SegmentTellingFacts) -> TellingView:
     features = {each["feature"]: each for each in source.summary["features"]}
     feature = features.get(facts["feature"])
-    text = clipped(facts["text"], _LONGEST_TEXT)
+    shown = _column(source, facts["feature"], facts["name"]).name
+    text = clipped(facts["text"].replace(facts["name"], shown, 1), _LONGEST_TEXT)
     inside, overall = facts["inside"], facts["overall"]
     is_share = facts["code"] is not None or " missing in " in facts["text"]
     if inside is None or overall is None:
@@ -191,7 +192,7 @@ def _typical(source: ReportFacts, facts: SegmentFacts) -> TableView | None:
             0,
             "",
             [
-                brief(column, value["value"], 5)
+                brief(column, value["value"])
                 for column, value in zip(columns, each["values"], strict=False)
             ],
             [],
