@@ -67,9 +67,10 @@ def segments_slide(summary: Summary, *, title: str | None = None) -> bytes:
 
 def _rgb(color: str) -> Any:
     """Return a colour as slides take it, from six hexadecimal digits."""
-    from pptx.dml.color import RGBColor
+    from pptx.dml import color as colors
 
-    return RGBColor(*(int(color[at : at + 2], 16) for at in (0, 2, 4)))
+    made: Any = colors.RGBColor
+    return made(*(int(color[at : at + 2], 16) for at in (0, 2, 4)))
 
 
 def _fill(frame: Any, lines: list[tuple[str, float, bool, str]]) -> None:
