@@ -202,7 +202,7 @@ def word_parts(text: str) -> list[str]:
     --------
     >>> from spexplain.show.report.render import word_parts
     >>> word_parts("days_since_last_order and flipperLengthMm")
-    ['days_since_last_', 'order and flipper', 'Length', 'Mm']
+    ['days_since_', 'last_order and flipper', 'Length', 'Mm']
     """
     parts = [""]
     run = 0  # letters since a line could end
