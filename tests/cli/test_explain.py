@@ -499,3 +499,28 @@ def test_a_dbt_model(run, files, tmp_path):
     assert "--force" in again.output
     for options in (["--dbt", project], ["--dbt", project, "--table", "a b"]):
         assert run("explain", files["csv"], "--labels", "species", *options).exit_code == 2
+
+
+def test_names_ids_and_pictures(run, files, iris, tmp_path):
+    names = tmp_path / "names.json"
+    names.write_text('{"setosa": "small ones"}')
+    rows = iris.with_row_index("plant", offset=1000)
+    rows.write_csv(tmp_path / "plants.csv")
+    result = run(
+        "explain", tmp_path / "plants.csv", "-l", "species", "-m", "cart", "--names", names, "--id", "plant",
+        "--report", tmp_path / "report.html", "--picture", tmp_path / "segments.svg", "--sql", tmp_path / "tree.sql",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "small ones" in result.stdout
+    assert "setosa" not in result.stdout
+    assert "'small ones'" in (tmp_path / "tree.sql").read_text()
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "small ones" in report
+    assert "<bdi>1007</bdi>" in report  # the most typical plant, by its id
+    assert (tmp_path / "segments.svg").read_text(encoding="utf-8").startswith("<?xml")
+    names.write_text("[1, 2]")
+    asked = ("explain", files["csv"], "-l", "species", "--names", names)
+    assert "must be a JSON file with one name per cluster" in run(*asked).stderr
+    result = run("explain", files["csv"], "-l", "species", "--picture", "segments.gif")
+    assert result.exit_code == 2
+    assert "must end in .png, .svg, .pdf or .pptx" in " ".join(result.stderr.split())

@@ -73,7 +73,7 @@ def test_readings_are_those_of_the_table(explainer, penguins):
     assert told["flipper_length_mm"]["overall"] == pytest.approx(flipper.mean())
     gap = (flipper[own].mean() - flipper[~own].mean()) / flipper.std(ddof=0)
     assert told["flipper_length_mm"]["difference"] == pytest.approx(gap)
-    assert told["flipper_length_mm"]["text"] == "flipper_length_mm 217.2 on average, 200.9 overall"
+    assert told["flipper_length_mm"]["text"] == "flipper_length_mm 217 on average, 201 overall"
     assert told["island"]["text"] == "100% of them have island = Biscoe, 49% overall"
     share = (table["island"] == "Biscoe").mean()
     assert told["island"]["overall"] == pytest.approx(share)
@@ -254,3 +254,17 @@ def test_rules_have_the_recall_of_their_leaves(explainer, penguins):
     for rule in explainer.rules(output="records"):
         own = counts.loc[rule["leaf"], rule["reference"]]
         assert rule["recall"] == pytest.approx(own / counts[rule["reference"]].sum())
+
+
+def test_zeros_and_ones_are_read_as_shares():
+    random = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 40)
+    member = (random.random(80) < np.where(y == "a", 0.9, 0.2)).astype(float)
+    X = np.column_stack(
+        [(y == "a") + random.normal(0, 0.1, 80), member, member / 2, np.arange(80) % 5 / 4]
+    )
+    explainer = CART(feature_names=["score", "member", "half", "rank"]).fit(X, y)
+    told = {each["name"]: each["text"] for each in explainer.segment("a")["telling"]}
+    share, overall = member[:40].mean(), member.mean()
+    assert told["member"] == f"{share:.0%} of them have member = 1, {overall:.0%} overall"
+    assert "average" in told["half"]

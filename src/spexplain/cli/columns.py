@@ -59,6 +59,8 @@ class InputTable:
         What becomes of missing values.
     left_out : list of str
         Columns of the file that are neither in X nor labels nor weights.
+    row_ids : array of str, shape (n_rows,), or None
+        What the rows are called.
     """
 
     X: "pl.DataFrame"
@@ -70,6 +72,7 @@ class InputTable:
     features: list[str] | None
     missing: Literal["allow", "error"]
     left_out: list[str]
+    row_ids: Array | None = None
 
 
 def read_table(
@@ -92,15 +95,15 @@ def read_table(
     -------
     table : InputTable
     """
-    label, weight = clustering.labels, columns.weights
+    label, weight, row_id = clustering.labels, columns.weights, columns.id
     with terminal.stage(f"Reading {file.name}"):
         names = file.names()
         ignored = named_columns(columns.ignore, names, "--ignore")
-        for each in (label, weight):
+        for each in (label, weight, row_id):
             if each is not None and each not in names:
                 raise UserError(f"{file.name} has no column {each}{closest(each, names)}")
         frame = file.read(
-            [name for name in names if name in (label, weight) or name not in ignored]
+            [name for name in names if name in (label, weight, row_id) or name not in ignored]
         )
     if not len(frame):
         raise UserError(f"{file.name} has column names but no rows.")
@@ -109,7 +112,7 @@ def read_table(
     _note_missing_header(file, names, terminal)
     given = None if label is None else _labels(_nameless(frame, label), label, clustering, terminal)
     weights = None if weight is None else _weights(_nameless(frame, weight), weight)
-    taken = [name for name in frame.columns if name not in (label, weight)]
+    taken = [name for name in frame.columns if name not in (label, weight, row_id)]
     wanted = named_columns(columns.features, taken, "--features")
     kept = named_columns(columns.keep, taken, "--keep")
     X = _usable(frame[taken], file, terminal)
@@ -130,6 +133,7 @@ def read_table(
         features=X.columns if kept and features is None else features,
         missing=columns.missing,
         left_out=[name for name in names if name not in (*X.columns, label, weight)],
+        row_ids=None if row_id is None else _row_ids(_nameless(frame, row_id)),
     )
 
 
@@ -153,6 +157,14 @@ def named_columns(given: list[str] | None, known: list[str], option: str) -> lis
         if name not in known:
             raise UserError(f"{option}: there is no column {name}{closest(name, known)}")
     return list(dict.fromkeys(names))
+
+
+def _row_ids(series: "pl.Series") -> Array:
+    """Return what the rows are called, as texts."""
+    import polars as pl
+
+    texts = series.cast(pl.String).fill_null("missing")
+    return np.array(texts.to_list(), dtype=object)
 
 
 def _nameless(frame: "pl.DataFrame", name: str) -> "pl.Series":

@@ -68,6 +68,7 @@ def explain(
     from spexplain.cli.terminal import Terminal, segment_lines, write_json
 
     fitting.check_clustering(clustering)
+    names = _segment_names(answers.names)
     fitting.n_leaves_of(tree)
     outputs = _checked_outputs(files, data, force=force, is_json=format == "json")
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout or format == "json")
@@ -75,6 +76,8 @@ def explain(
         table = read_table(file, columns, clustering, terminal)
         unfitted = fitting.estimator_of(method, table, clustering, tree)
         estimator, seconds = fitting.fit(unfitted, table, clustering, terminal)
+        if names is not None:
+            estimator = estimator.renamed(names)
         if answers.validate:
             with terminal.stage("Validating"):
                 estimator.validate(random_state=tree.seed)
@@ -84,7 +87,7 @@ def explain(
         segments = estimator.segments(output="records") if answers.segments else None
         if outputs.paths:
             with terminal.stage("Writing"):
-                _write(outputs, files, estimator)
+                _write(outputs, files, estimator, table.row_ids)
     if format == "json":
         document = _document(data, summary, table, seconds, outputs, terminal)
         write_json(document if segments is None else document | {"segments": segments})
@@ -128,6 +131,7 @@ def _checked_outputs(files: FileOptions, data: str, *, force: bool, is_json: boo
 def _paths(files: FileOptions) -> dict[str, Path | None]:
     return {
         "--report": files.report,
+        "--picture": files.picture,
         "--sql": files.sql,
         "--json": files.json,
         "--python": files.python,
@@ -166,6 +170,7 @@ def _check_packages(files: FileOptions) -> None:
     for path, package, extra in (
         (files.onnx, "onnx", "onnx"),
         (files.report, "jinja2", "report"),
+        (files.picture, *_picture_needs(files.picture)),
     ):
         if path is not None and find_spec(package) is None:
             raise ImportError(f'{path} needs {package}: pip install "spexplain[{extra}]".')
@@ -173,7 +178,33 @@ def _check_packages(files: FileOptions) -> None:
         format_of_output(files.output, None)
 
 
-def _write(outputs: "Outputs", files: FileOptions, estimator: Any) -> None:
+def _picture_needs(path: Path | None) -> tuple[str, str]:
+    """Return the package and the extra that a picture needs; refuse endings that are none."""
+    if path is None:
+        return "matplotlib", "plot"
+    if path.suffix.lower() not in (".png", ".svg", ".pdf", ".pptx"):
+        usage_error(f"--picture {path} must end in .png, .svg, .pdf or .pptx.")
+    return ("pptx", "office") if path.suffix.lower() == ".pptx" else ("matplotlib", "plot")
+
+
+def _segment_names(path: Path | None) -> dict[str, str] | None:
+    """Return the names of the clusters that a JSON file holds."""
+    import json
+
+    if path is None:
+        return None
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError):
+        names = None
+    if not isinstance(names, dict) or not all(isinstance(each, str) for each in names.values()):
+        raise UserError(
+            f'--names {path} must be a JSON file with one name per cluster, such as {{"0": "VIP", "1": "new"}}.'
+        )
+    return names
+
+
+def _write(outputs: "Outputs", files: FileOptions, estimator: Any, row_ids: Any) -> None:
     """Write the files that were asked for."""
     from spexplain import export
     from spexplain.cli.write import write_labels
@@ -182,7 +213,9 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any) -> None:
     has_clusters = model.leaf_reference is not None and files.export_label == "cluster"
     label: export.LabelKind = "reference" if has_clusters else "leaf"
     if files.report is not None:
-        outputs.write("--report", report_html(estimator))
+        outputs.write("--report", report_html(estimator, row_ids))
+    if files.picture is not None:
+        outputs.write("--picture", estimator._picture(files.picture.suffix))
     if files.sql is not None:
         sql = export.to_sql(model, dialect=files.dialect, table=files.table, label=label)
         outputs.write("--sql", sql.rstrip("\n") + "\n")
@@ -200,12 +233,12 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any) -> None:
         write_labels(outputs, files.output, estimator)
 
 
-def report_html(estimator: Any) -> str:
+def report_html(estimator: Any, row_ids: Any = None) -> str:
     """Return the report of a fitted estimator."""
     from spexplain.show.report import render
 
     try:
-        return render(estimator.summary())
+        return render(estimator.summary(row_ids=row_ids))
     except ImportError as error:
         raise UserError(f"--report cannot be written: {error}") from None
 

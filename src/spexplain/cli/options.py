@@ -166,6 +166,14 @@ class ColumnOptions:
             help="Columns to use although they look like ids or copies of the labels.",
         ),
     ] = None
+    id: Annotated[
+        str | None,
+        _columns(
+            "--id",
+            metavar="COLUMN",
+            help="The column that says what rows are called in reports; the tree does not use it.",
+        ),
+    ] = None
     weights: Annotated[
         str | None,
         _columns(
@@ -309,6 +317,14 @@ class FileOptions:
         Path | None,
         _files("--report", metavar="FILE", help="A report: one HTML file that needs no network."),
     ] = None
+    picture: Annotated[
+        Path | None,
+        _files(
+            "--picture",
+            metavar="FILE",
+            help="The segments on one page for slides: .png, .svg, .pdf, or .pptx with shapes to edit.",
+        ),
+    ] = None
     sql: Annotated[
         Path | None,
         _files("--sql", metavar="FILE", help="The tree as SQL."),
@@ -439,6 +455,14 @@ class AnswerOptions:
             help="One record per cluster: its rule, how well it fits, what its rows are like.",
         ),
     ] = False
+    names: Annotated[
+        Path | None,
+        _answers(
+            "--names",
+            metavar="FILE",
+            help='What clusters are called, in every output: a JSON file such as {"0": "VIP", "1": "new"}.',
+        ),
+    ] = None
     validate: Annotated[
         bool,
         _answers(

@@ -46,6 +46,7 @@ from spexplain.references.named import cluster, takes_entries
 from spexplain.refine.scores import AIMS, AimName
 from spexplain.show.html import html_repr
 from spexplain.table.base import Table
+from spexplain.table.columns import row_names
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse
 from spexplain.table.reference import NOISE, Reference
@@ -347,6 +348,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             min_samples_leaf=self.min_samples_leaf,
             n_jobs=self.n_jobs,
             is_found=y is None,
+            row_ids=row_names(X),
         )
         about: dict[str, Any] = {
             "columns": names,
@@ -656,7 +658,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         classes = reference.classes.tolist()
         if explanation.classes is None or not set(classes) <= set(explanation.classes.tolist()):
             raise ValueError("y must hold the clusters that were explained: it has others.")
-        places = np.searchsorted(explanation.classes, reference.classes)
+        known = explanation.classes.tolist()
+        places = np.array([known.index(each) for each in classes], dtype=np.int64)
         codes = np.where(reference.codes < 0, NOISE, places[reference.codes])
         labels: Array | None = reference.labels
         if reference.memberships is not None:

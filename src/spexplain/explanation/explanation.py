@@ -11,7 +11,7 @@ from scipy import sparse
 
 from spexplain._version import __version__
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.exceptions import ProfileWarning, quoted, warn_caller
+from spexplain.exceptions import ProfileWarning, quoted, quoted_list, warn_caller
 from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.facts.goal import GoalRecord
@@ -64,6 +64,8 @@ class Training:
         Threads of a second search.
     is_found : bool
         Whether the reference was found in the table, not given.
+    row_ids : array of shape (n_samples,), optional
+        What the rows are called in the user's table, where they are not just counted.
     """
 
     labels: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -77,6 +79,7 @@ class Training:
     n_jobs: int | None = None
     weights: Floats | None = None
     is_found: bool = False
+    row_ids: Array | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"table": None, "objective": None}
@@ -328,6 +331,18 @@ class Explanation:
             )
         return replace(self, training=replace(self.training, reference=reference))
 
+    def with_row_ids(self, ids: Any) -> Self:
+        """Return the record with names of the training rows, if any are given; refuse others than one per row."""
+        if ids is None or self.training is None:
+            return self
+        names = np.asarray(ids)
+        if names.shape != (len(self.training.labels),):
+            raise ValueError(
+                f"row_ids must hold one name for each of the {len(self.training.labels):,} rows, got shape "
+                f"{names.shape}."
+            )
+        return replace(self, training=replace(self.training, row_ids=names))
+
     @cached_property
     def remembered(self) -> dict[str, Any]:
         """Answers that take a while, such as the verdict, once somebody has asked."""
@@ -540,6 +555,49 @@ class Explanation:
         if feature_names is None:
             return self
         return replace(self, columns=tuple(str(name) for name in feature_names))
+
+    def with_segment_names(self, names: Mapping[Any, str] | None) -> Self:
+        """Return the record with other names of the clusters, by label; refuse names that two clusters would have.
+
+        Labels may be given as texts, as JSON has them.
+        """
+        if names is None:
+            return self
+        if self.classes is None:
+            raise ValueError(
+                "segment_names names clusters, but this explanation has none: its tree was grown without labels."
+            )
+        old = self.classes.tolist()
+        given = {str(key): str(name) for key, name in names.items()}
+        unknown = [key for key in given if key not in set(map(str, old))]
+        if unknown:
+            raise ValueError(
+                f"segment_names has {quoted(unknown[0])}, but the clusters are {quoted_list(old)}."
+            )
+        new = [given.get(str(label), str(label)) for label in old]
+        if len(set(new)) < len(new):
+            twice = next(name for name in new if new.count(name) > 1)
+            raise ValueError(f"segment_names gives the name {quoted(twice)} to two clusters.")
+        named = dict(zip(old, new, strict=True))
+
+        def renamed(labels: Any) -> Array:
+            return np.array([named.get(each, str(each)) for each in labels.tolist()])
+
+        training, grown = self.training, self.grown
+        if training is not None and training.reference is not None:
+            reference = replace(
+                training.reference, labels=renamed(training.reference.labels), classes=np.array(new)
+            )
+            training = replace(training, reference=reference)
+        if grown is not None:
+            grown = grown.with_segment_names(names)
+        return replace(
+            self,
+            classes=np.array(new),
+            leaf_reference=None if self.leaf_reference is None else renamed(self.leaf_reference),
+            training=training,
+            grown=grown,
+        )
 
     def leaf_labels(self, label: LabelKind) -> list[Any]:
         """Return the label of every leaf as a Python value; what has no plain type, as text."""

@@ -1,9 +1,10 @@
 """Everything that can be asked of a fitted model, whether it was fitted here or read from JSON."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.arguments import check_weights
+from spexplain.arguments import check_choice, check_weights
 from spexplain.explanation.check import Check, check_rows
 from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.path import PathStep
@@ -46,6 +47,7 @@ from spexplain.facts.segments import (
     segment_facts,
 )
 from spexplain.facts.text import lost_text
+from spexplain.facts.validation import renamed_validation
 from spexplain.facts.verdict import (
     GOOD_ENOUGH,
     Alternative,
@@ -74,6 +76,12 @@ if TYPE_CHECKING:
 _REFITS = (
     "{} fits the method again, which a model read from JSON cannot do; ask the fitted estimator."
 )
+PICTURES = ("png", "svg", "pdf", "pptx")
+_NO_DATE: dict[str, dict[str, Any]] = {
+    "png": {},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 _MOST_SEGMENTS = 200_000  # clusters × nodes up to which a summary has a record of every cluster
 _SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
 
@@ -173,6 +181,38 @@ class FittedModel(ABC):
         """
         explanation = self._fitted()
         return feature_importances(explanation.tree, explanation.node_counts)
+
+    def renamed(self, segment_names: Mapping[Any, str]) -> Self:
+        """Return a copy of the fitted model whose clusters have other names, in every output.
+
+        Parameters
+        ----------
+        segment_names : mapping
+            Names by label, for some clusters or all; labels may be given as texts.
+
+        Returns
+        -------
+        model : same type
+            Fitted; its labels are texts.
+
+        Examples
+        --------
+        >>> from spexplain import CART
+        >>> explainer = CART().fit([[1.0], [2.0], [8.0], [9.0]], [0, 0, 1, 1]).renamed({0: "new", 1: "VIP"})
+        >>> explainer.segments(output="records")[1]["sentences"][0]
+        'VIP: 2 rows (50%), x0 > 5.'
+        >>> explainer.predict_reference([[7.0]])
+        array(['VIP'], dtype='<U3')
+        """
+        other = copy(self)
+        vars(other).pop("validation_", None)
+        validation = vars(self).get("validation_")
+        other._set_explanation(self._fitted().with_segment_names(segment_names))
+        if validation is not None:
+            vars(other)["validation_"] = renamed_validation(
+                validation, Clusters.of(other._fitted())
+            )
+        return other
 
     def truncated(self, n_leaves: int) -> Self:
         """Return a copy of the fitted model with the tree as it was with fewer leaves.
@@ -503,7 +543,7 @@ class FittedModel(ABC):
         >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
         >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
         >>> [each["text"] for each in explainer.segment("VIP")["telling"]]
-        ['orders 1.7× the average', 'age 56.67 on average, 41 overall']
+        ['orders 1.7× the average', 'age 56.7 on average, 41 overall']
         """
         records = self._segments(feature_names, X=X, y=y)
         code = Clusters.of(self._fitted()).code_of(cluster)
@@ -741,6 +781,7 @@ class FittedModel(ABC):
         feature_names: Sequence[str] | None = None,
         runner_up: bool | None = None,
         certificate: bool | None = None,
+        row_ids: Any = None,
     ) -> Summary:
         """Return all facts about the explanation as plain data, ready for JSON.
 
@@ -759,6 +800,8 @@ class FittedModel(ABC):
             Also compute what is proved about the tree; by default likewise, but numbers may be missing.
             A model that was read from JSON does not know the graph it was grown for, and leaves both
             out.
+        row_ids : array of shape (n_samples,), optional
+            What rows are called; by default their names in a pandas frame, if it has any.
 
         Returns
         -------
@@ -769,7 +812,7 @@ class FittedModel(ABC):
         table = self._rows(X)
         if y is not None:
             return summary_of_rows(self, explanation.on_rows(table, y), table)
-        explanation = explanation.with_rows(table)
+        explanation = explanation.with_rows(table).with_row_ids(row_ids)
         is_small = table.shape[0] * table.shape[1] <= _SMALL
         proof = found = None
         knows_graph = self._graph_is_known() and not explanation.has_objects
@@ -822,6 +865,7 @@ class FittedModel(ABC):
             segments=segments,
             verdict=verdict.facts,
             validation=validation,
+            described=self._telling_columns(explanation),
             **more,
         )
 
@@ -1005,6 +1049,76 @@ class FittedModel(ABC):
         table = self._rows(X)
         return plot_profiles(_summarized(explanation.with_rows(table), table), ax, **options)
 
+    def plot_segments(self, X: Any = None, *, title: str | None = None) -> Any:
+        """Draw the segments side by side, as large as a slide (extra ``plot``); returns the Figure.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the model does not remember them; without rows, cards have no telling columns.
+        title : str, optional
+            Heading of the picture.
+        """
+        from spexplain.show.plots import plot_segments
+
+        return plot_segments(self._card_facts(X), title=title)
+
+    def picture(
+        self, path: str | PathLike[str], X: Any = None, *, title: str | None = None
+    ) -> Path:
+        """Write the segments as one picture for slides.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; its ending says what it is: .png, .svg or .pdf (extra ``plot``), or .pptx (extra
+            ``office``), a slide whose shapes and texts can be edited.
+        X : array or data frame of shape (n_samples, n_features), optional
+            The training rows, if the model does not remember them.
+        title : str, optional
+            Heading of the picture.
+
+        Returns
+        -------
+        path : Path
+            Where it was written.
+        """
+        return write_file(path, self._picture(Path(path).suffix, X, title))
+
+    def _picture(self, ending: str, X: Any = None, title: str | None = None) -> bytes:
+        """Return the content of a picture of the segments."""
+        ending = ending.lower().lstrip(".")
+        check_choice("ending of path", ending, PICTURES)
+        if ending == "pptx":
+            from spexplain.show.slides import segments_slide
+
+            return segments_slide(self._card_facts(X), title=title)
+        from spexplain.show.plots.style import pyplot
+
+        figure = self.plot_segments(X, title=title)
+        file = BytesIO()
+        # Dates and random names of clips would make every file another one.
+        with pyplot().rc_context({"svg.hashsalt": "spexplain"}):
+            figure.savefig(file, format=ending, dpi=150, metadata=_NO_DATE[ending])
+        pyplot().close(figure)
+        return file.getvalue()
+
+    def _card_facts(self, X: Any) -> Summary:
+        """Return the facts that cards are made of."""
+        self._verdict()
+        table = self._rows_if_known(X)
+        explanation = self._fitted()
+        if table is not None:
+            explanation = explanation.with_rows(table)
+        facts = self.outline()
+        facts["segments"] = segment_facts(
+            explanation,
+            table,
+            names=explanation.fields,
+            telling_columns=self._telling_columns(explanation),
+        )
+        return facts
+
     def report(
         self,
         path: str | PathLike[str],
@@ -1015,6 +1129,8 @@ class FittedModel(ABC):
         feature_names: Sequence[str] | None = None,
         runner_up: bool | None = None,
         certificate: bool | None = None,
+        segment_names: Mapping[Any, str] | None = None,
+        row_ids: Any = None,
     ) -> Path:
         """Write the explanation as one HTML file that needs no network (extra ``report``).
 
@@ -1033,6 +1149,11 @@ class FittedModel(ABC):
             Names of the columns; by default those of the training table, or x0, x1, ...
         runner_up, certificate : bool, optional
             As for `summary`.
+        segment_names : mapping, optional
+            Names of the clusters by label, as for `renamed`.
+        row_ids : array of shape (n_samples,), optional
+            What rows are called, for example numbers of customers; by default their names in a pandas frame,
+            or their numbers from 0.
 
         Returns
         -------
@@ -1041,6 +1162,18 @@ class FittedModel(ABC):
         """
         from spexplain.show.report import render, write
 
+        if segment_names is not None:
+            given = {str(key): str(name) for key, name in segment_names.items()}
+            return self.renamed(segment_names).report(
+                path,
+                X,
+                None if y is None else [given.get(str(each), str(each)) for each in y],
+                title=title,
+                feature_names=feature_names,
+                runner_up=runner_up,
+                certificate=certificate,
+                row_ids=row_ids,
+            )
         self._verdict()  # with what to do next
         training = self._fitted().training
         if X is None and (training is None or training.table is None):
@@ -1048,7 +1181,12 @@ class FittedModel(ABC):
             add_profile(facts, self._fitted().profile)
         else:
             facts = self.summary(
-                X, y, feature_names=feature_names, runner_up=runner_up, certificate=certificate
+                X,
+                y,
+                feature_names=feature_names,
+                runner_up=runner_up,
+                certificate=certificate,
+                row_ids=row_ids,
             )
         return write(path, render(facts, title=title))
 

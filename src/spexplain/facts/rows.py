@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Bools, Floats, Ints, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.facts.profile import Profile
 from spexplain.facts.schema import (
     DifferencesFacts,
@@ -83,6 +83,7 @@ class TrainingRows(NamedTuple):
     columns: Ints  # features that values of rows are given for
     reference: Reference | None
     weights: Floats | None  # of the rows; groups hold those of positive weight only
+    row_ids: Array | None
     fields: Sequence[Column]
     shares: dict[int, Shares]  # of the categories
 
@@ -150,8 +151,9 @@ def add_rows(
     X: Matrix,
     names: Sequence[Column],
     detail: Detail,
+    described: Ints | None = None,
 ) -> None:
-    """Complete a summary with what the training rows tell."""
+    """Complete a summary with what the training rows tell; of columns that are not tested, only of some."""
     labels = explanation.labels
     assert labels is not None
     n_leaves = explanation.tree.n_leaves
@@ -176,7 +178,7 @@ def add_rows(
             for leaf, code in enumerate(told)
         ]
     rules = [[each["feature"] for each in leaf["conditions"]] for leaf in summary["leaves"]]
-    profiled = _profiled_features(differences, rules, detail.max_features)
+    profiled = _profiled_features(differences, rules, detail.max_features, described)
     tested = [each["feature"] for each in summary["features"]]
     columns = np.unique(np.concatenate([*profiled, tested]).astype(np.int64))
     training = TrainingRows(
@@ -192,6 +194,7 @@ def add_rows(
         columns,
         explanation.row_reference,
         weights,
+        None if explanation.training is None else explanation.training.row_ids,
         names,
         shares,
     )
@@ -273,12 +276,17 @@ def _drawn(random: np.random.Generator, rows: Ints, n_drawn: int) -> Ints:
 
 
 def _profiled_features(
-    differences: Floats, tested: Sequence[Sequence[int]], max_features: int
+    differences: Floats,
+    tested: Sequence[Sequence[int]],
+    max_features: int,
+    described: Ints | None,
 ) -> list[Ints]:
     """Return the features of every leaf's profile: those of its rule and the most different, in this order of size."""
     chosen = []
     for own, rule in zip(np.abs(differences), tested, strict=True):
         order = np.argsort(-np.nan_to_num(own, nan=-1.0), kind="stable")
+        if described is not None:
+            order = order[np.isin(order, [*described, *rule])]
         if len(order) > max_features:
             is_tested = np.isin(order, rule)
             wanted = max(0, max_features - int(is_tested.sum()))
@@ -448,6 +456,7 @@ def _row_facts(training: TrainingRows, rows: Ints) -> list[RowFacts]:
     return [
         {
             "row": int(row),
+            "id": None if training.row_ids is None else str(training.row_ids[row]),
             "label": None if reference is None else plain_label(reference.labels[row]),
             "values": [finite(x) for x in own],
         }

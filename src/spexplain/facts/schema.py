@@ -151,6 +151,7 @@ class RowFacts(TypedDict):
     """A training row."""
 
     row: int  # its number in the training table
+    id: str | None  # what it is called there, where rows are not just counted
     label: Label | None  # its reference label
     values: list[float | None]  # in the order of `Summary.features`; None: missing
 
@@ -382,6 +383,7 @@ class TypicalFacts(TypedDict):
     """A training row in the middle of a cluster, by the columns that matter for it."""
 
     row: int  # its number in the training table
+    id: str | None  # what it is called there, where rows are not just counted
     values: list[ValueFacts]
 
 

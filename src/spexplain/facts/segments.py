@@ -1,7 +1,7 @@
 """One record per cluster: its leaves as one rule, how well that fits, what its rows are like."""
 
-from collections.abc import Mapping, Sequence
-from math import sqrt
+from collections.abc import Sequence
+from math import isclose, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ from spexplain.facts.text import brief_text, cluster_text, known_columns, percen
 from spexplain.messages import counted, one_line
 from spexplain.table.reference import NOISE
 from spexplain.table.sparse import dense
-from spexplain.tree import LEAF, Column, Tree
+from spexplain.tree import LEAF, Column, Tree, number
 from spexplain.tree.joins import Joins, joined
 from spexplain.tree.words import joined_text
 
@@ -55,7 +55,6 @@ def segment_facts(
     X: Matrix | None = None,
     *,
     names: Sequence[Column | str] | None = None,
-    segment_names: Mapping[Any, str] | None = None,
     telling_columns: Ints | None = None,
     detail: Detail | None = None,
 ) -> list[SegmentFacts]:
@@ -70,8 +69,6 @@ def segment_facts(
         columns and no typical rows, and their note says so.
     names : list of str or Column, optional
         Names of the features, or what they are.
-    segment_names : mapping, optional
-        What clusters are called, by label.
     telling_columns : array of int, optional
         Columns that may be telling; by default all.
     detail : Detail, optional
@@ -94,7 +91,7 @@ def segment_facts(
     ('age ≤ 6', 1.0, 'age 0.17× the average')
     """
     columns = known_columns(explanation.tree.n_features, names)
-    clusters = Clusters.of(explanation, segment_names)
+    clusters = Clusters.of(explanation)
     joins = Joins(clusters.tree, columns)
     segments = [_segment(clusters, code, joins, columns) for code in range(len(clusters.labels))]
     if X is None or clusters.codes is None:
@@ -123,11 +120,10 @@ class Clusters(NamedTuple):
     leaves: Ints | None  # leaf of every training row
     weights: Floats | None
     is_reference: bool = True  # otherwise leaves stand for themselves
+    row_ids: Array | None = None  # what training rows are called
 
     @classmethod
-    def of(
-        cls, explanation: "Explanation", segment_names: Mapping[Any, str] | None = None
-    ) -> "Clusters":
+    def of(cls, explanation: "Explanation") -> "Clusters":
         """Return the clusters of the reference, or the leaves as clusters where there is none."""
         tree, training = explanation.tree, explanation.training
         totals, classes = explanation.node_totals, explanation.classes
@@ -158,12 +154,11 @@ class Clusters(NamedTuple):
             leaf_codes = np.array(found, dtype=np.int64)
             reference = explanation.row_reference
             codes = None if reference is None else reference.codes
-        names = named_clusters(labels, texts, segment_names)
         known = codes if isinstance(codes, np.ndarray) and isinstance(leaves, np.ndarray) else None
         return cls(
             tree,
             labels,
-            names,
+            texts,
             leaf_codes,
             counts,
             noise,
@@ -173,6 +168,7 @@ class Clusters(NamedTuple):
             leaves,
             weights,
             classes is not None,
+            None if training is None else training.row_ids,
         )
 
     @property
@@ -208,19 +204,6 @@ class Clusters(NamedTuple):
         raise ValueError(
             f"{argument}={label!r} is no cluster of this explanation{closest(str(label), self.names)}"
         )
-
-
-def named_clusters(
-    labels: Sequence[Label], texts: Sequence[str], given: Mapping[Any, str] | None
-) -> list[str]:
-    """Return what clusters are called: by a mapping from labels, or from their texts as JSON has them."""
-    if given is None:
-        return list(texts)
-    known = {**{str(key): name for key, name in given.items()}}
-    return [
-        one_line(str(known.get(str(label), text)))
-        for label, text in zip(labels, texts, strict=True)
-    ]
 
 
 def _segment(
@@ -565,7 +548,7 @@ def _telling(groups: _Groups, group: int, feature: int) -> SegmentTellingFacts |
             float(each)
             for each in (groups.moments.means[group, feature], groups.total.means[0, feature])
         )
-        if column.kind in ("boolean", "flag", "word"):
+        if column.kind in ("boolean", "flag", "word") or _is_flag(groups.total, feature):
             code = 1
             text = share_reading(column, 1, inside, overall)
         else:
@@ -579,6 +562,14 @@ def _telling(groups: _Groups, group: int, feature: int) -> SegmentTellingFacts |
         "inside": finite(inside),
         "overall": finite(overall),
     }
+
+
+def _is_flag(total: Moments, feature: int) -> bool:
+    """Whether all values are 0 or 1: no others between 0 and 1 with their mean vary as much."""
+    if (total.low[0, feature], total.high[0, feature]) != (0, 1):
+        return False
+    mean = float(total.means[0, feature])
+    return isclose(float(total.stds[0, feature]) ** 2, mean * (1 - mean), rel_tol=1e-9)
 
 
 def share_reading(column: Column, code: int, inside: float, overall: float) -> str:
@@ -614,7 +605,17 @@ def mean_reading(column: Column, inside: float, overall: float, least: float) ->
         if ratio >= _CLEAR_RATIO or ratio <= 1 / _CLEAR_RATIO:
             said = f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.2g}"
             return f"{column.name} {said}× the average" if inside else f"{column.name} always 0"
-    return f"{column.name} {brief_text(column, inside)} on average, {brief_text(column, overall)} overall"
+    here, everywhere = _mean_text(column, inside), _mean_text(column, overall)
+    if here == everywhere:
+        here, everywhere = brief_text(column, inside), brief_text(column, overall)
+    return f"{column.name} {here} on average, {everywhere} overall"
+
+
+def _mean_text(column: Column, x: float) -> str:
+    """Return a mean in three digits, and no fraction of what is larger."""
+    if column.kind in ("date", "duration") or abs(x) >= 1e9:
+        return brief_text(column, x)
+    return f"{x:,.0f}" if abs(x) >= 1000 else number(float(f"{x:.3g}"))
 
 
 def _typical(
@@ -634,6 +635,7 @@ def _typical(
     return [
         {
             "row": int(rows[place]),
+            "id": None if clusters.row_ids is None else str(clusters.row_ids[rows[place]]),
             "values": [
                 {
                     "feature": int(feature),
@@ -702,7 +704,7 @@ def flat_record(facts: SegmentFacts) -> dict[str, Any]:
         "missed": facts["missed"],
         "missed_to": ", ".join(f"{each['name']} {each['rows']:,}" for each in facts["missed_to"]),
         "telling": "; ".join(one_line(each["text"]) for each in facts["telling"]),
-        "typical": [each["row"] for each in facts["typical"]],
+        "typical": [each["row"] if each["id"] is None else each["id"] for each in facts["typical"]],
         "nearest": None if facts["nearest"] is None else facts["nearest"]["b"],
         "separated_by": None if facts["nearest"] is None else facts["nearest"]["text"],
     }

@@ -64,6 +64,7 @@ def summarize(
     segments: Iterable[SegmentFacts] = (),
     verdict: VerdictFacts | None = None,
     validation: ValidationFacts | None = None,
+    described: Ints | None = None,
 ) -> Summary:
     """Return all facts about a fitted tree as one plain dict, ready for JSON.
 
@@ -91,6 +92,8 @@ def summarize(
         How much is said about rows.
     segments, verdict, validation : optional
         What is known of every cluster, whether the explanation is any good, and how it did on held-out rows.
+    described : array of int, optional
+        Columns that leaves are described by beside those that are tested; by default all.
 
     Returns
     -------
@@ -152,7 +155,7 @@ def summarize(
         table = check_rows(explanation, X)
         # Squares of huge values overflow to infinity, which becomes None.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            add_rows(summary, explanation, table, known, detail)
+            add_rows(summary, explanation, table, known, detail, described)
     return summary
 
 

@@ -160,6 +160,18 @@ def validation_facts(
     return facts
 
 
+def renamed_validation(facts: ValidationFacts, clusters: Clusters) -> ValidationFacts:
+    """Return the same facts under the names that clusters have now."""
+    renamed = {**facts}
+    renamed["clusters"] = [
+        {**each, "cluster": clusters.labels[each["code"]], "name": clusters.names[each["code"]]}
+        for each in facts["clusters"]
+    ]
+    found: ValidationFacts = renamed  # type: ignore[assignment]
+    found["sentences"] = _validation_sentences(found)
+    return found
+
+
 def _cluster(clusters: Clusters, code: int, before: Floats, after: Floats) -> HeldOutClusterFacts:
     def share(part: float, whole: float) -> float | None:
         return min(float(part / whole), 1.0) if whole else None

@@ -664,6 +664,25 @@ def _different_objects(given: list[Any]) -> tuple[list[Any], Ints]:
     return [value for _, value in places], np.array(found, dtype=np.int64)
 
 
+def row_names(X: Any) -> Any:
+    """Return what the rows of a data frame are called; None where they are only counted from 0.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from spexplain.table.columns import row_names
+    >>> row_names(pd.DataFrame({"age": [31, 40]}, index=[7, 9])), row_names(pd.DataFrame({"age": [31, 40]}))
+    (array([7, 9]), None)
+    """
+    index = getattr(X, "index", None)
+    if index is None or not nw.dependencies.is_pandas_dataframe(X):
+        return None
+    names = np.asarray(index)
+    if names.ndim != 1 or np.array_equal(names, np.arange(len(names))):
+        return None
+    return names
+
+
 def readable(X: Any) -> Any:
     """Return X, or a view of it whose column names this scikit-learn finds."""
     is_other = _ASKS_BY_PROTOCOL and nw.dependencies.is_into_dataframe(X)

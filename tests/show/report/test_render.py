@@ -17,7 +17,7 @@ from spexplain.show.report.render import script_json
 LIMIT = 1_500_000
 
 
-VOID = {"meta", "link", "input", "br"}
+VOID = {"meta", "link", "input", "br", "wbr"}
 
 
 class Outline(HTMLParser):
@@ -122,7 +122,7 @@ def test_facts_are_in_the_text():
         assert text.count(leaf["rule"]) >= 2  # table and card
         assert f"{leaf['size']} rows" in text
         for row in leaf["exemplars"]:
-            assert f'<th scope="row" class="number">{row["row"]}</th>' in html
+            assert f'<th scope="col" class="number"><bdi>{row["row"]}</bdi></th>' in html
     for node in summary["nodes"]:
         if node["test"] is not None:
             assert f"{node['test']}?" in text

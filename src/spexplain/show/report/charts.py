@@ -1,13 +1,13 @@
 """The charts of the report: what every further leaf buys, and where the tree parts a plane of two features."""
 
 from collections.abc import Iterable, Sequence
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, log1p, log10
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from spexplain.facts.schema import PointsFacts, StepFacts, test_of
 from spexplain.show.axes import N_TICKS, Axis, AxisTick, short, steps, thinned
 from spexplain.show.report.phrases import clipped, condition_text, figure, share
-from spexplain.show.report.sections import ReportFacts, color_class
+from spexplain.show.report.sections import ReportFacts, bend_of, color_class
 from spexplain.tree import EVERYWHERE, Column
 
 _STEEP = 5.0  # ratios beyond are drawn on a logarithmic scale, where that is asked for
@@ -52,6 +52,7 @@ class Scale(NamedTuple):
     start: float
     end: float
     is_log: bool = False
+    bend: float = 0.0  # of a scale on which x is at log(1 + (x - low) / bend)
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float) -> Self:
@@ -77,6 +78,10 @@ class Scale(NamedTuple):
         """Return the place of a value, held within the drawing."""
         if self.is_log:
             part = (log10(x) - log10(self.low)) / (log10(self.high) - log10(self.low))
+        elif self.bend:
+            part = log1p((max(x, self.low) - self.low) / self.bend) / log1p(
+                (self.high - self.low) / self.bend
+            )
         else:
             part = (x / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         return round(self.start + min(1.0, max(0.0, part)) * (self.end - self.start), 1)
@@ -188,10 +193,10 @@ def _path_kinds(source: ReportFacts) -> list[_PanelKind]:
         _Series("fidelity", "fidelity", "line-a"),
         _Series("agreement", "agreement (ARI)", "line-b"),
     ]
-    price = _Series("price", "price", "line-a")
+    price = _Series("price", "cost ratio", "line-a")
     return [
         _PanelKind("Fidelity and agreement", shares, is_share=True),
-        _PanelKind("Price", [price]),
+        _PanelKind("Cost ratio", [price]),
     ]
 
 
@@ -303,8 +308,11 @@ def cuts_chart(source: ReportFacts) -> CutsChart | None:
     if len(plane) == 1:
         axes.append(Axis.of(Column(""), -0.04, 1.04, has_missing=False))
     frame = _frame(axes[1]) if len(plane) > 1 else CUTS
-    x = Scale(axes[0].start, axes[0].high, frame.left, frame.right)
-    y = Scale(axes[1].start, axes[1].high, frame.bottom, frame.top)
+    bends = [
+        _bend(source, feature, axis) for feature, axis in zip([*plane, -1], axes, strict=False)
+    ]
+    x = Scale(axes[0].start, axes[0].high, frame.left, frame.right, bend=bends[0])
+    y = Scale(axes[1].start, axes[1].high, frame.bottom, frame.top, bend=bends[1])
     names = [source.names[feature] for feature in plane]
     if len(plane) == 1:
         names.append("no second feature: heights tell nothing")
@@ -313,7 +321,10 @@ def cuts_chart(source: ReportFacts) -> CutsChart | None:
     return CutsChart(
         frame,
         names,
-        [clipped(name, _LONGEST_TITLE) for name in names],
+        [
+            clipped(name, _LONGEST_TITLE) + (" (log scale)" if bend else "")
+            for name, bend in zip(names, bends, strict=True)
+        ],
         _x_ticks(axes[0], x),
         _y_ticks(axes[1], y) if len(plane) > 1 else [],
         _cut_regions(source, plot),
@@ -336,9 +347,26 @@ class _Plane(NamedTuple):
 def _axis(source: ReportFacts, feature: int, values: Sequence[float | None]) -> Axis:
     """Return an axis with room for some values and all thresholds."""
     known = [x for x in values if x is not None]
-    around = Scale.around([*known, *_thresholds(source, feature)], 0, 1)
+    shown = [*known, *_thresholds(source, feature)]
+    around = Scale.around(shown, 0, 1)
     lacks = len(known) < len(values)
+    if known and not lacks and min(shown) >= 0:  # zero is the end of a bent scale
+        around = around._replace(low=max(around.low, 0.0))
     return Axis.of(source.column(feature), around.low, around.high, has_missing=lacks)
+
+
+def _bend(source: ReportFacts, feature: int, axis: Axis) -> float:
+    """Return the bend of an axis, 0 where it is even or has a strip for missing values."""
+    facts = [each for each in source.summary["features"] if each["feature"] == feature]
+    return bend_of(facts[0]) if facts and not axis.strip else 0.0
+
+
+def _bent_ticks(axis: Axis, scale: Scale) -> list[AxisTick]:
+    """Return powers of ten, and the end of the axis."""
+    if not scale.bend:
+        return axis.ticks()
+    marks = _decades(max(scale.bend, 1e-300), scale.high)
+    return [AxisTick(x, short(x)) for x in [*([0.0] if axis.low <= 0 else []), *marks]]
 
 
 def _frame(axis: Axis) -> ChartFrame:
@@ -354,7 +382,7 @@ def _tick_text(tick: AxisTick) -> str:
 
 def _x_ticks(axis: Axis, x: Scale) -> list[Tick]:
     """Return the ticks below the scatter; texts get no more room than there is between two of them."""
-    ticks = thinned(axis.ticks(), _N_ACROSS)
+    ticks = thinned(_bent_ticks(axis, x), _N_ACROSS)
     room = max(int((x.end - x.start) / max(len(ticks), 1) / _LETTER), _SHORTEST_TICK)
     if axis.column.kind == "date":  # half of a date tells nothing
         longest = max((len(tick.text) for tick in ticks), default=0)
@@ -364,7 +392,7 @@ def _x_ticks(axis: Axis, x: Scale) -> list[Tick]:
 
 
 def _y_ticks(axis: Axis, y: Scale) -> list[Tick]:
-    return [Tick(y(tick.at), _tick_text(tick)) for tick in thinned(axis.ticks(), _N_UP)]
+    return [Tick(y(tick.at), _tick_text(tick)) for tick in thinned(_bent_ticks(axis, y), _N_UP)]
 
 
 def _heights(n_points: int) -> list[float]:

@@ -20,6 +20,7 @@ from spexplain.show.report.sections import (
     MAX_CARDS,
     N_COLORS,
     ReportFacts,
+    bend_of,
     cards,
     certificate_view,
     color_class,
@@ -33,11 +34,13 @@ from spexplain.show.report.sections import (
     tested_features,
     tree_events,
 )
+from spexplain.show.report.segments import segment_views
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_SHORTEST_PART, _LONGEST_PART = 6, 16  # letters of a word between which it may be broken
 _N_KEYS = 30  # clusters that the key names
 _ESCAPES = {
     "<": "\\u003c",
@@ -168,6 +171,7 @@ def environment() -> "Environment":
         "rule_text": rule_text,
         "share": share,
         "whole_dates": _whole_dates,
+        "wrapping": _wrapping,
     }
     made.filters |= filters
     return made
@@ -184,11 +188,48 @@ def trusted(text: str) -> Any:
     return Markup(text)
 
 
-def _whole_dates(text: str) -> Any:
-    """Return a text, escaped, whose dates are not broken over lines at their hyphens."""
+def _wrapping(text: str) -> Any:
+    """Return a text, escaped, whose long words may be broken over lines: after signs, between parts, not anywhere."""
     from markupsafe import Markup, escape
 
-    return Markup(_DATE.sub(r'<span class="whole">\g<0></span>', str(escape(text))))
+    return Markup("<wbr>").join(escape(part) for part in word_parts(text))
+
+
+def word_parts(text: str) -> list[str]:
+    """Return a text in parts between which a line may end; spaces end lines anyway.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.render import word_parts
+    >>> word_parts("days_since_last_order and flipperLengthMm")
+    ['days_since_', 'last_order and flipper', 'Length', 'Mm']
+    """
+    parts = [""]
+    run = 0  # letters since a line could end
+    for before, sign in zip(" " + text, text, strict=False):
+        may_break = (before in "_-./:,;=|" and not before.isspace()) or (
+            before.islower() and sign.isupper()
+        )
+        if sign.isspace() or before.isspace():
+            run = 0
+        if (may_break and run >= _SHORTEST_PART and sign != " ") or run >= _LONGEST_PART:
+            parts.append("")
+            run = 0
+        parts[-1] += sign
+        run += 1
+    return parts
+
+
+def _whole_dates(text: str) -> Any:
+    """Return a text, escaped, whose dates are not broken over lines at their hyphens, but whose long words may be."""
+    from markupsafe import Markup
+
+    found, start = Markup(), 0
+    for date in _DATE.finditer(text):
+        whole = Markup('<span class="whole">{}</span>').format(date.group())
+        found += _wrapping(text[start : date.start()]) + whole
+        start = date.end()
+    return found + _wrapping(text[start:])
 
 
 def palette() -> dict[str, Any]:
@@ -215,6 +256,12 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
         "title": one_line(title or "") or _title(source),
         "note": one_line(note or ""),
         "verdict": verdict(summary, source.labels),
+        "judgement": _judgement(summary),
+        "segments": segment_views(source),
+        "row_ids": any(
+            row["id"] is not None for leaf in summary["leaves"] for row in leaf["exemplars"]
+        ),
+        "has_log": any(map(bend_of, summary["features"])),
         "caveats": caveats(summary),
         "tiles": _tiles(source),
         "key": _key(source),
@@ -235,6 +282,18 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
         "certificate": certificate_view(source),
         "settings": settings_rows(source),
         "data": trusted(script_json(script_data(source))),
+    }
+
+
+def _judgement(summary: Summary) -> dict[str, Any] | None:
+    """Return what is to be thought of the explanation."""
+    verdict, validation = summary["verdict"], summary["validation"]
+    if verdict is None:
+        return None
+    return {
+        "level": verdict["level"],
+        "sentences": list(map(one_line, verdict["sentences"])),
+        "validation": [] if validation is None else list(map(one_line, validation["sentences"])),
     }
 
 
@@ -262,7 +321,7 @@ def _tiles(source: ReportFacts) -> list[Tile]:
         hint = "k-means cost of the leaves over that of the clusters"
         if summary["price"] < 1:
             hint = "k-means cost over that of the clusters, which were not made for least cost"
-        tiles.append(Tile("Price", price, hint))
+        tiles.append(Tile("Cost ratio", price, hint))
     if not tiles and summary["objective"] is not None:
         tiles.append(Tile("Objective", figure(summary["objective"]), "lower is better"))
     n_used = len(tested_features(source))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import inf
+from math import inf, log1p
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from spexplain.facts.schema import (
@@ -52,6 +52,9 @@ _N_SHARES = 3  # values of a category
 _TEXTS = ("category", "boolean", "date", "duration")  # kinds whose values are no numbers
 _N_COLUMNS = 4
 _N_SAMPLE_COLUMNS = 8
+_SKEWED = (
+    6.0  # how much farther the largest value is from the median than the least, for a bent scale
+)
 _N_DEVIATIONS = 3.0  # outliers beyond would squeeze the profile bars
 _N_CLUSTERS = 24  # columns of the confusion; the other clusters share one
 _N_FEATURES = 20
@@ -337,6 +340,7 @@ class RowView(NamedTuple):
     label: str
     values: list[str]
     exact: list[float | None]  # of all tested features
+    name: str = ""  # what the row is called in the user's table
 
 
 class TableView(NamedTuple):
@@ -427,12 +431,12 @@ def _missing_note(profile: ProfileFacts) -> str:
 def _profile(
     source: ReportFacts, profile: ProfileFacts, feature: FeatureFacts
 ) -> ProfileView | None:
-    ends = _range(feature)
+    ends, bend = range_of(feature), bend_of(feature)
     known = profile["q05"], profile["q25"], profile["q75"], profile["q95"]
     quantiles = [x for x in known if x is not None]
     if ends is None or len(quantiles) < len(known):
         return None
-    low, first, third, high = (_place(x, *ends) for x in quantiles)
+    low, first, third, high = (place_on(x, *ends, bend) for x in quantiles)
     column, difference = source.column(profile["feature"]), profile["difference"]
     here, everywhere = brief(column, profile["median"]), brief(column, feature["median"])
     half = f"{brief(column, profile['q25'])} to {brief(column, profile['q75'])}"
@@ -443,7 +447,7 @@ def _profile(
         first,
         third,
         high,
-        None if feature["median"] is None else _place(feature["median"], *ends),
+        None if feature["median"] is None else place_on(feature["median"], *ends, bend),
         here,
         "" if difference is None else _signed(difference),
         note,
@@ -452,19 +456,44 @@ def _profile(
     )
 
 
-def _range(feature: FeatureFacts) -> tuple[float, float] | None:
+def bend_of(feature: FeatureFacts) -> float:
+    """Return the bend of the scale of a column: positive where values of none below 0 lie mostly at its low end.
+
+    On such a scale a value x above the least one is at log(1 + x / bend); 0 is an even scale.
+    """
+    low, middle, high = feature["min"], feature["median"], feature["max"]
+    if feature["kind"] not in ("number", "whole") or low is None or middle is None or high is None:
+        return 0.0
+    # Where half of the rows have the least value, the mean tells how far the others are.
+    center = middle if middle > low or feature["mean"] is None else feature["mean"]
+    below, above = center - low, high - center
+    return below if low >= 0 and below > 0 and above >= _SKEWED * below else 0.0
+
+
+def range_of(feature: FeatureFacts) -> tuple[float, float] | None:
     """Return the ends of a profile bar: all values, but not what lies far out."""
     low, high, mean, std = feature["min"], feature["max"], feature["mean"], feature["std"]
     if low is None or high is None:
         return None
-    if mean is not None and std is not None:
+    if mean is not None and std is not None and not bend_of(feature):
         low, high = max(low, mean - _N_DEVIATIONS * std), min(high, mean + _N_DEVIATIONS * std)
     return (low, high) if low < high else None
 
 
-def _place(x: float, low: float, high: float) -> float:
-    """Return where x lies on a scale of 0 to 100; halves keep huge ranges finite."""
-    return round(100 * min(1.0, max(0.0, (x / 2 - low / 2) / (high / 2 - low / 2))), 2)
+def place_on(x: float, low: float, high: float, bend: float = 0.0) -> float:
+    """Return where x lies on a scale of 0 to 100; halves keep huge ranges finite.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.sections import place_on
+    >>> place_on(3.0, 0.0, 12.0), place_on(3.0, 0.0, 15.0, bend=1.0)
+    (25.0, 50.0)
+    """
+    if bend:
+        part = log1p((max(x, low) - low) / bend) / log1p((high - low) / bend)
+    else:
+        part = (x / 2 - low / 2) / (high / 2 - low / 2)
+    return round(100 * min(1.0, max(0.0, part)), 2)
 
 
 def _signed(x: float) -> str:
@@ -494,6 +523,7 @@ def rows_table(
             "" if row["label"] is None else _row_label(source, row),
             [brief(source.column(column), row["values"][place[column]], 5) for column in columns],
             [row["values"][place[feature]] for feature in tested],
+            str(row["row"]) if row["id"] is None else clipped(row["id"], 40),
         )
         for row in rows
     ]

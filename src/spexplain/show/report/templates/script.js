@@ -5,5 +5,6 @@
 {% include "js/tree.js" %}
 {% include "js/leaves.js" %}
 {% include "js/row.js" %}
+{% include "js/names.js" %}
 {% include "js/page.js" %}
 })();

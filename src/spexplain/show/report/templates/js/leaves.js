@@ -75,7 +75,7 @@ function showFigures(tree) {
   if (byId("now-fidelity")) {
     byId("now-fidelity").textContent = tree.fidelity;
     byId("now-price").textContent = tree.price;
-    facts.push(`fidelity ${tree.fidelity}`, `price ${tree.price}`);
+    facts.push(`fidelity ${tree.fidelity}`, `cost ratio ${tree.price}`);
   }
   slider.setAttribute("aria-valuetext", facts.join(", "));
 }

@@ -1,0 +1,219 @@
+"""The segments of the report: a verdict, and a card for every cluster."""
+
+from typing import NamedTuple
+
+from spexplain.facts.schema import (
+    ContrastFacts,
+    FlowFacts,
+    SegmentFacts,
+    SegmentTellingFacts,
+    region_of,
+)
+from spexplain.messages import one_line
+from spexplain.show.report.phrases import RulePieces, brief, clipped, condition_of, share
+from spexplain.show.report.sections import (
+    Bar,
+    ReportFacts,
+    RowView,
+    TableView,
+    bend_of,
+    color_class,
+    place_on,
+    range_of,
+    share_bar,
+)
+from spexplain.tree import Column
+
+MAX_SEGMENTS = 60
+_LONGEST_TEXT = 300
+_N_FLOWS = 3
+_N_COLUMNS = 5
+
+
+class TellingView(NamedTuple):
+    """A telling column: what is said, and where the cluster and all rows lie on a scale of 0 to 100."""
+
+    text: str
+    inside: float | None
+    overall: float | None
+    is_share: bool
+    note: str  # of a scale that is not even
+
+
+class FlowView(NamedTuple):
+    """Rows that a cluster loses to another."""
+
+    label: str
+    color: str
+    rows: str
+    share: float
+
+
+class NearestView(NamedTuple):
+    """The nearest other cluster, and what parts the two."""
+
+    label: str
+    color: str
+    rule: list[RulePieces]
+    recall: float
+    recall_other: float
+    is_told: bool
+
+
+class SegmentView(NamedTuple):
+    """A cluster as a card."""
+
+    number: int
+    label: str
+    color: str
+    has_rule: bool
+    alternatives: list[RulePieces]
+    rows: str
+    share: float | None
+    precision: float | None
+    recall: float | None
+    precision_bar: Bar | None
+    recall_bar: Bar | None
+    lift: float | None
+    held_out: float | None  # recall on rows that were left out
+    leaves: list[int]
+    missed: list[FlowView]
+    n_missed: str
+    telling: list[TellingView]
+    typical: TableView | None
+    row_names: list[str]
+    nearest: NearestView | None
+    note: str
+
+
+def segment_views(source: ReportFacts) -> list[SegmentView]:
+    """Return the cards of the clusters, in the order of their labels."""
+    segments = source.summary["segments"]
+    largest = sorted(segments, key=lambda each: -(each["rows"] or 0))[:MAX_SEGMENTS]
+    kept = {id(each) for each in largest}
+    return [_view(source, each) for each in segments if id(each) in kept]
+
+
+def _view(source: ReportFacts, facts: SegmentFacts) -> SegmentView:
+    code = facts["code"]
+    label = source.labels[code] if source.has_reference and code is not None else facts["name"]
+    color = color_class(code)
+    validation, held_out = source.summary["validation"], None
+    if validation is not None and code is not None:
+        held_out = validation["clusters"][code]["recall_held_out"]
+    return SegmentView(
+        number=code or 0,
+        label=label,
+        color=color,
+        has_rule=bool(facts["leaves"]),
+        alternatives=_alternatives(source, facts),
+        rows="" if facts["rows"] is None else _amount(facts["rows"]),
+        share=facts["share"],
+        precision=facts["precision"],
+        recall=facts["recall"],
+        precision_bar=_bar(
+            facts["precision"], "of the rows that the rule selects are right", color
+        ),
+        recall_bar=_bar(facts["recall"], "of the cluster is caught by the rule", color),
+        lift=facts["lift"],
+        held_out=held_out,
+        leaves=facts["leaves"],
+        missed=[_flow(source, each) for each in facts["missed_to"][:_N_FLOWS]],
+        n_missed="" if not facts["missed"] else _amount(facts["missed"]),
+        telling=[_telling(source, each) for each in facts["telling"]],
+        typical=_typical(source, facts),
+        row_names=[
+            str(each["row"]) if each["id"] is None else each["id"] for each in facts["typical"]
+        ],
+        nearest=None if facts["nearest"] is None else _nearest(source, facts["nearest"]),
+        note=facts["note"] or "",
+    )
+
+
+def _amount(rows: float) -> str:
+    return f"{rows:,}" if isinstance(rows, int) else f"{rows:,.4g}"
+
+
+def _bar(part: float | None, text: str, color: str) -> Bar | None:
+    return None if part is None else share_bar(part, f"{share(part)} {text}", color)
+
+
+def _alternatives(source: ReportFacts, facts: SegmentFacts | ContrastFacts) -> list[RulePieces]:
+    return [
+        [
+            condition_of(region_of(each), _column(source, each["feature"], each["name"]))
+            for each in part
+        ]
+        for part in facts["alternatives"]
+    ]
+
+
+def _column(source: ReportFacts, feature: int, name: str) -> Column:
+    """Return a column under the name that the report gives it."""
+    return source.columns.get(feature) or Column(source.names.get(feature) or clipped(name, 60))
+
+
+def _flow(source: ReportFacts, facts: FlowFacts) -> FlowView:
+    return FlowView(
+        source.label(facts["code"]) if source.has_reference else facts["name"],
+        color_class(facts["code"]),
+        _amount(facts["rows"]),
+        facts["share"],
+    )
+
+
+def _telling(source: ReportFacts, facts: SegmentTellingFacts) -> TellingView:
+    features = {each["feature"]: each for each in source.summary["features"]}
+    feature = features.get(facts["feature"])
+    shown = _column(source, facts["feature"], facts["name"]).name
+    text = clipped(facts["text"].replace(facts["name"], shown, 1), _LONGEST_TEXT)
+    inside, overall = facts["inside"], facts["overall"]
+    is_share = facts["code"] is not None or " missing in " in facts["text"]
+    if inside is None or overall is None:
+        return TellingView(text, None, None, is_share, "")
+    if is_share:
+        return TellingView(text, round(100 * inside, 2), round(100 * overall, 2), True, "")
+    ends = None if feature is None else range_of(feature)
+    if feature is None or ends is None:
+        return TellingView(text, None, None, False, "")
+    bend = bend_of(feature)
+    places = [place_on(x, *ends, bend) for x in (inside, overall)]
+    return TellingView(text, places[0], places[1], False, "logarithmic scale" if bend else "")
+
+
+def _typical(source: ReportFacts, facts: SegmentFacts) -> TableView | None:
+    if not facts["typical"]:
+        return None
+    first = facts["typical"][0]["values"][:_N_COLUMNS]
+    columns = [_column(source, each["feature"], each["name"]) for each in first]
+    rows = [
+        RowView(
+            each["row"],
+            0,
+            "",
+            [
+                brief(column, value["value"])
+                for column, value in zip(columns, each["values"], strict=False)
+            ],
+            [],
+        )
+        for each in facts["typical"]
+    ]
+    is_text = [each.kind in ("category", "boolean", "date", "duration") for each in columns]
+    return TableView([column.name for column in columns], is_text, rows)
+
+
+def _nearest(source: ReportFacts, facts: ContrastFacts) -> NearestView:
+    codes = [each["code"] for each in source.summary["segments"] if each["cluster"] == facts["b"]]
+    code = codes[0] if codes else None
+    label = facts["name_b"]
+    if source.has_reference and code is not None:
+        label = source.labels[code]
+    return NearestView(
+        one_line(label),
+        color_class(code),
+        _alternatives(source, facts),
+        facts["recall_a"],
+        facts["recall_b"],
+        facts["n_conditions"] > 0,
+    )

@@ -1,0 +1,230 @@
+"""The report by segment: cards, names that can be changed and kept, pictures for slides, and what machines check."""
+
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from palmerpenguins import load_penguins
+
+from facts.cases import HOSTILE
+from spexplain import CART, SpexKNN
+from spexplain.facts.verdict import NO_BETTER
+from spexplain.show.report import render
+from spexplain.show.report.render import word_parts
+from spexplain.show.report.sections import bend_of, place_on
+
+
+@pytest.fixture(scope="module")
+def explainer():
+    table = load_penguins().dropna()
+    species = table.pop("species")
+    return CART(n_leaves=4).fit(table, species)
+
+
+@pytest.fixture(scope="module")
+def summary(explainer):
+    return explainer.summary()
+
+
+def text_of(html):
+    return " ".join(re.sub(r"<wbr>", "", re.sub(r"<(?!wbr)[^>]+>", " ", html)).split())
+
+
+def test_the_verdict_comes_first_then_segments_then_the_tree(explainer, summary):
+    html = render(summary)
+    places = [
+        html.index(each)
+        for each in ('class="judgement', 'id="segments"', 'id="tree"', 'id="cards"')
+    ]
+    assert places == sorted(places)
+    text = text_of(html)
+    for sentence in summary["verdict"]["sentences"]:
+        assert sentence in text
+    for segment in summary["segments"]:
+        assert f'id="segment-{segment["code"]}"' in html
+        for told in segment["telling"]:
+            assert told["text"] in text
+
+
+def test_random_labels_are_called_what_they_are():
+    random = np.random.default_rng(0)
+    explainer = CART().fit(random.normal(size=(100, 3)), random.integers(0, 3, 100))
+    assert NO_BETTER in render(explainer.summary())
+
+
+def test_rows_have_the_names_of_the_users_table(explainer, summary):
+    index = load_penguins().dropna().index
+    assert not np.array_equal(index, np.arange(len(index)))
+    for segment in summary["segments"]:
+        for typical in segment["typical"]:
+            assert typical["id"] == str(index[typical["row"]])
+    given = explainer.summary(row_ids=[f"bird {number}" for number in range(len(index))])
+    typical = given["segments"][0]["typical"][0]
+    assert typical["id"] == f"bird {typical['row']}"
+    assert f"bird {typical['row']}" in text_of(render(given))
+    with pytest.raises(ValueError, match="row_ids must hold one name for each"):
+        explainer.summary(row_ids=["a"])
+
+
+def test_names_are_those_of_every_output(explainer, tmp_path):
+    named = explainer.renamed({"Adelie": "small", "Gentoo": "large"})
+    assert set(named.leaf_reference_) == {"small", "large", "Chinstrap"}
+    assert "small" in named.to_text()
+    assert "'large'" in named.to_sql(label="reference")
+    assert json.loads(named.to_json())["reference"]["labels"]
+    path = explainer.report(tmp_path / "report.html", segment_names={"Adelie": "small"})
+    text = text_of(path.read_text(encoding="utf-8"))
+    assert "small" in text
+    assert "Adelie" not in text
+    for names, message in (
+        ({"Adele": "x"}, "segment_names has 'Adele'"),
+        ({"Adelie": "Gentoo"}, "to two clusters"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            explainer.renamed(names)
+    with pytest.raises(ValueError, match="has none"):
+        SpexKNN(2, n_neighbors=2).fit([[0.0], [0.1], [5.0], [5.1]]).renamed({0: "a"})
+
+
+def test_a_renamed_model_validates_and_loads(explainer):
+    named = explainer.renamed({"Adelie": "zz", "Gentoo": "aa"})
+    assert named.validate()["held_out"] == explainer.validate()["held_out"]
+    again = explainer.renamed({"Adelie": "zz"})
+    assert [each["name"] for each in again.validation_["clusters"]] == ["zz", "Chinstrap", "Gentoo"]
+
+
+def test_columns_of_positive_values_that_differ_much_have_a_bent_scale():
+    random = np.random.default_rng(0)
+    spent = random.lognormal(3, 1.5, 300)
+    table = pd.DataFrame({"spent": spent, "age": random.integers(18, 80, 300), "debt": -spent})
+    summary = CART().fit(table, spent > 20).summary()
+    bends = {each["name"]: bend_of(each) for each in summary["features"]}
+    assert bends["spent"] > 0
+    assert bends["age"] == bends["debt"] == 0
+    places = [place_on(x, 0.0, 1000.0, bends["spent"]) for x in (0, 10, 100, 1000)]
+    assert places[0] == 0
+    assert places[-1] == 100
+    assert places[1] > 5  # not squeezed into the first hundredth
+    assert "(log scale)" in render(summary)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "flipper_length_mm", "DaysSinceLastOrder", "a" * 50])
+def test_words_break_where_people_would(name):
+    parts = word_parts(name)
+    assert "".join(parts) == name
+    assert all(len(word) <= 16 for part in parts for word in part.split())
+
+
+def test_a_cluster_is_renamed_in_the_page_and_in_the_copy(visit, summary, tmp_path):
+    page = visit(summary).page
+    page.get_by_role("button", name="Rename Adelie").click()
+    field = page.get_by_label("New name of Adelie")
+    field.fill("Small & <b>quick</b>")
+    field.press("Enter")
+    assert page.get_by_text("Adelie").count() == 0
+    assert page.locator("#segment-0 h3").inner_text().startswith("Small & <b>quick</b>")
+    assert "Small & <b>quick</b>" in page.locator("#tree-list").inner_text()
+    assert "Small & <b>quick</b>" in page.locator(".judgement").inner_text()
+    # A name that another cluster has is not taken, and Escape changes nothing.
+    for key, given in (("Enter", "Gentoo"), ("Escape", "other")):
+        page.get_by_role("button", name="Rename Chinstrap").click()
+        page.get_by_label("New name of Chinstrap").fill(given)
+        page.get_by_label("New name of Chinstrap").press(key)
+        assert page.get_by_role("button", name="Rename Chinstrap").is_visible()
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Download with these names").click()
+    copy = tmp_path / "copy.html"
+    found.value.save_as(copy)
+    troubles = []
+    other = page.context.new_page()
+    other.on("console", lambda message: troubles.append(message.text))
+    other.on("pageerror", lambda error: troubles.append(str(error)))
+    content = copy.read_text(encoding="utf-8")
+    assert "Adelie" not in re.sub(r"<script>.*?</script>", "", content, flags=re.S)
+    assert "<b>quick" not in content
+    other.set_content(content)
+    assert other.locator("#segment-0 h3").inner_text().startswith("Small & <b>quick</b>")
+    other.get_by_role("button", name="Rename Small & <b>quick</b>").click()
+    assert other.get_by_label("New name of Small & <b>quick</b>").is_visible()
+    assert troubles == []
+    other.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_card_is_wider_than_its_room(visit, summary, width):
+    page = visit(summary, width=width).page
+    clipped = page.evaluate(
+        """() => [...document.querySelectorAll("#segments .scroll, #cards .scroll, .rule, h3")]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.outerHTML.slice(0, 200))"""
+    )
+    assert clipped == []
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """Return the script of axe-core, which finds what people with disabilities would stumble over."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed, which brings axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    try:
+        subprocess.run(
+            [npm, "pack", "axe-core@4"], cwd=folder, check=True, capture_output=True, timeout=60
+        )
+    except (subprocess.SubprocessError, OSError):
+        pytest.skip("axe-core could not be fetched")
+    (packed,) = folder.glob("axe-core-*.tgz")
+    shutil.unpack_archive(packed, folder)
+    return (folder / "package" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_stands_in_the_way_of_readers(visit, summary, axe, width, scheme):
+    page = visit(summary, width=width, color_scheme=scheme, bypass_csp=True).page
+    page.evaluate(axe)
+    found = page.evaluate(
+        "async () => (await axe.run(document)).violations.map((each) => [each.id, each.impact, each.nodes[0].html])"
+    )
+    assert [each for each in found if each[1] in ("serious", "critical")] == []
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "pptx"])
+def test_pictures_for_slides(explainer, tmp_path, ending):
+    path = explainer.picture(tmp_path / f"segments.{ending}", title="Penguins")
+    content = path.read_bytes()
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "pptx": b"PK"}
+    assert content.startswith(starts[ending])
+    if ending != "pptx":
+        assert (
+            explainer.picture(tmp_path / f"again.{ending}", title="Penguins").read_bytes()
+            == content
+        )
+
+
+def test_slides_have_shapes_that_can_be_edited(explainer, tmp_path):
+    pptx = pytest.importorskip("pptx")
+    path = explainer.picture(tmp_path / "segments.pptx", title="Penguins")
+    (slide,) = pptx.Presentation(path).slides
+    texts = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
+    assert texts[0] == "Penguins"
+    for record in explainer.segments(output="records"):
+        (card,) = (text for text in texts if text.startswith(f"{record['name']}\n"))
+        assert record["rule"] in card
+    assert zipfile.is_zipfile(path)
+
+
+def test_pictures_of_hostile_names(tmp_path):
+    X = np.eye(9)
+    labels = np.array(HOSTILE, dtype=object)
+    explainer = CART(9, feature_names=[each or "empty" for each in HOSTILE]).fit(X, labels)
+    for ending in ("svg", "pptx"):
+        assert explainer.picture(tmp_path / f"hostile.{ending}").stat().st_size > 1000
+    with pytest.raises(ValueError, match="ending of path"):
+        explainer.picture(Path("segments.gif"))
