@@ -56,7 +56,7 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
         assert score == oracle.rand_index(after.apply(X), labels)
 
 
-@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("goal", [goal for goal in GOALS if goal != "cost"])
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_exchange_is_the_best_of_all(seed, keep, goal):

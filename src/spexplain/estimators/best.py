@@ -527,6 +527,8 @@ class BestTree(Explainer):
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         super()._fit(X, y, **given)
+        if self.start is not None:  # the tree was grown from its start, not searched
+            return self
         explanation, rows = self.explanation_, self._given_rows
         if self.refine is not None or vars(self).get("rounding_"):  # the tree was changed since
             kept = self._rows_searched.weights.rows
