@@ -527,8 +527,16 @@ class BestTree(Explainer):
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         super()._fit(X, y, **given)
-        if self.start is not None:  # the tree was grown from its start, not searched
-            return self
+        if self.start is None:  # else nothing is proved about the whole tree
+            self._set_goal()
+        lost, classes = self.unexplained_clusters_, self.explanation_.classes
+        if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
+            named = [one_line(str(label)) for label in lost]
+            warn_caller(lost_text(named, self._leaves_for_all()), LostClusterWarning)
+        return self
+
+    def _set_goal(self) -> None:
+        """Let the explanation know what the search was for, and what it came to."""
         explanation, rows = self.explanation_, self._given_rows
         if self.refine is not None or vars(self).get("rounding_"):  # the tree was changed since
             kept = self._rows_searched.weights.rows
@@ -549,11 +557,6 @@ class BestTree(Explainer):
             curve=tuple(vars(self).get("curve_", ())),
         )
         self._set_explanation(replace(explanation, goal=goal, leaves_for_all=self._n_for_all))
-        lost, classes = self.unexplained_clusters_, explanation.classes
-        if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
-            named = [one_line(str(label)) for label in lost]
-            warn_caller(lost_text(named, self._leaves_for_all()), LostClusterWarning)
-        return self
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
         known = super()._certified(explanation, table)

@@ -513,7 +513,7 @@ class _Back:
         }
         grown = None
         if seen.grown is not None:
-            grown = replace(seen.grown, tree=found["grown"], training=None, **about)
+            grown = replace(seen.grown, tree=found["grown"], training=None, profile=None, **about)
         return replace(
             seen,
             tree=found["final"],
@@ -522,6 +522,7 @@ class _Back:
             training=training,
             steps=tuple(seen.path),
             own_steps=tuple(seen.trees),
+            profile=None,  # that of the explainer is about scaled columns
             **about,
         )
 

@@ -255,6 +255,8 @@ def _reduced(explanation: Explanation, shape: Reshaped) -> Explanation:
         is_refined=False,
         steps=None,
         own_steps=None,
+        goal=None,
+        leaves_for_all=None,
         locked=shape.moved(explanation.locked),
         forbidden=_moved(explanation.forbidden, shape),
         **arrays,
@@ -633,6 +635,8 @@ def _relabelled(explanation: Explanation, labels: list[Any], place: Ints) -> Exp
         steps=explanation.steps if is_same else None,
         own_steps=explanation.own_steps if is_same else None,
         is_refined=explanation.is_refined and is_same,
+        goal=explanation.goal if is_same else None,
+        leaves_for_all=explanation.leaves_for_all if is_same else None,
     )
     if is_same or training is None or training.table is None:
         return after
