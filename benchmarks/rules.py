@@ -7,6 +7,7 @@ writes ``benchmarks/results/rules.json`` and ``rules.md``. RIPPER comes from the
 """
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -26,7 +27,7 @@ from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from machine import describe, save, table
+from machine import RESULTS, describe, save, table
 from spexplain import ClusterRules, datasets
 
 N_CONDITIONS = 3
@@ -182,12 +183,15 @@ def measured(problem: Problem, method: str) -> Row:
     return Row(*about, float(predicted), float(np.mean(own)), seconds)
 
 
-def to_markdown(rows: list[Row], machine: dict[str, Any], command: str) -> str:
+def to_markdown(
+    rows: list[Row], machine: dict[str, Any], commands: list[str], note: str = ""
+) -> str:
     """Return the tables; the best figures are set in bold."""
+    made = ", ".join(f"`{each}`" for each in commands)
     about = ", ".join(f"{key} {value}" for key, value in machine.items())
     parts = [
         "# One rule per cluster",
-        f"Made by `{command}`. Every cluster is told from all others: by one rule of at most {N_CONDITIONS} "
+        f"Made by {made}. Every cluster is told from all others: by one rule of at most {N_CONDITIONS} "
         f"conditions (`ClusterRules`), by a tree of {N_CONDITIONS} tests "
         f"(`DecisionTreeClassifier(max_leaf_nodes={N_CONDITIONS + 1})`, without and with balanced weights of the "
         "two sides), "
@@ -196,7 +200,9 @@ def to_markdown(rows: list[Row], machine: dict[str, Any], command: str) -> str:
         "and by up to two rules of two conditions. An interval, a set of values or a word is one condition. A tree "
         "of three tests, written as rules, has up to six. "
         f"RIPPER has the {N_WORDS} most telling words of a cluster, the others have all.",
-        "Figures are those of the rows that the rules were found from.",
+        "Figures are those of the rows that the rules were found from; the order in which `ClusterRules` decides "
+        "between rules was chosen on these rows, too. A dash: not measured."
+        + (f" {note}" if note else ""),
         f"Machine: {about}. Other work was going on; seconds are upper limits.",
         "## Macro-F1 of what is predicted",
         "A row goes to the cluster whose rule holds; of several to that of the surer one (the order of "
@@ -232,9 +238,16 @@ def main() -> None:
     everything = ["penguins", "wine", "digits", "beans", "newsgroups words"]
     parser.add_argument("--datasets", nargs="+", choices=everything, default=everything)
     parser.add_argument("--without-ripper", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keep the rows of earlier runs")
+    parser.add_argument("--note", default="", help="a sentence for the page")
     options = parser.parse_args()
-    machine, command = describe(), " ".join(["python benchmarks/rules.py", *sys.argv[1:]])
+    machine, commands = describe(), [" ".join(["python benchmarks/rules.py", *sys.argv[1:]])]
     rows: list[Row] = []
+    if options.keep:
+        earlier = json.loads((RESULTS / "rules.json").read_text())
+        kept = [Row(**row) for row in earlier["rows"]]
+        rows = [row for row in kept if row.dataset not in options.datasets]
+        commands = [*earlier["commands"], *commands]
     ClusterRules(2).fit(load_wine().data, load_wine().target)  # compiles
     for problem in problems(options.datasets):
         for method in METHODS:
@@ -252,8 +265,8 @@ def main() -> None:
                 flush=True,
             )
         found = [row._asdict() for row in rows]
-        results = {"machine": machine, "command": command, "rows": found}
-        save("rules", results, to_markdown(rows, machine, command))
+        results = {"machine": machine, "commands": commands, "note": options.note, "rows": found}
+        save("rules", results, to_markdown(rows, machine, commands, options.note))
 
 
 if __name__ == "__main__":
