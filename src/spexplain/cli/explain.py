@@ -250,6 +250,7 @@ def show_summary(summary: "Summary", data: str, with_what: str, terminal: "Termi
         data_title,
         goal_line,
         headline,
+        lost_clusters,
         rules_table,
         tree_lines,
         verdict_lines,
@@ -257,10 +258,10 @@ def show_summary(summary: "Summary", data: str, with_what: str, terminal: "Termi
 
     width = terminal.out.width
     terminal.show(headline(summary, data_title(data)))
+    for line in (lost_clusters(summary), goal_line(summary)):
+        if line is not None:
+            terminal.show(line, wrap=True)
     terminal.show(*verdict_lines(summary, width), wrap=True)
-    goal = goal_line(summary)
-    if goal is not None:
-        terminal.show(goal, wrap=True)
     terminal.show("")
     terminal.show(*tree_lines(summary, width), "")
     terminal.show(rules_table(summary, width))
