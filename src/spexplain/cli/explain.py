@@ -248,9 +248,8 @@ def show_summary(summary: "Summary", data: str, with_what: str, terminal: "Termi
     from spexplain.cli.terminal import (
         agreement_line,
         data_title,
-        goal_line,
+        head_lines,
         headline,
-        lost_clusters,
         rules_table,
         tree_lines,
         verdict_lines,
@@ -258,9 +257,7 @@ def show_summary(summary: "Summary", data: str, with_what: str, terminal: "Termi
 
     width = terminal.out.width
     terminal.show(headline(summary, data_title(data)))
-    for line in (lost_clusters(summary), goal_line(summary)):
-        if line is not None:
-            terminal.show(line, wrap=True)
+    terminal.show(*head_lines(summary, width), wrap=True)
     terminal.show(*verdict_lines(summary, width), wrap=True)
     terminal.show("")
     terminal.show(*tree_lines(summary, width), "")

@@ -222,12 +222,15 @@ def lost_clusters(summary: "Summary") -> Text | None:
     return None if lost is None else Text(lost, style="yellow")
 
 
-def goal_line(summary: "Summary") -> Text | None:
-    """Return what the tree was searched for: value and bound."""
-    goal = summary["goal"]
-    return (
-        None if goal is None else Text("Goal: ", style="dim").append(goal["text"], style="not dim")
-    )
+def head_lines(summary: "Summary", width: int) -> Iterator[Text]:
+    """Give what is said first: clusters without a leaf, and what the tree was searched for."""
+    lost, goal = lost_clusters(summary), summary["goal"]
+    if lost is not None:
+        for line in _wrapped(lost.plain, width):
+            yield Text(line, style="yellow")
+    if goal is not None:
+        for line in _wrapped(f"Goal: {goal['text']}", width):
+            yield Text(line)
 
 
 def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
