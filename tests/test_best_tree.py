@@ -447,3 +447,15 @@ def test_the_value_is_that_of_the_tree_after_rounding_and_refinement():
     assert best.outline()["goal"]["text"].startswith(f"{round(right * len(X))} of 178 rows right")
     refined = BestTree(goal="conductance", refine="fidelity", keep_clusters=False).fit(X, labels)
     assert refined.value_ == pytest.approx(refined.objective_)
+
+
+def test_progress_shows_value_and_bound(caplog):
+    X, labels = blobs(n_rows=120, n_clusters=3)
+    with caplog.at_level("INFO", logger="spexplain"):
+        best = BestTree().fit(X, labels)
+    right = round(best.value_ * 120)
+    proofs = [each for each in caplog.messages if "proof" in each]
+    assert proofs[-1].endswith(
+        f"best {right} of 120 rows right, no tree beyond {right} of 120 rows right"
+    )
+    assert any("spex" in each and each.endswith("rows right") for each in caplog.messages)

@@ -248,7 +248,7 @@ def show_summary(summary: "Summary", data: str, with_what: str, terminal: "Termi
     from spexplain.cli.terminal import (
         agreement_line,
         data_title,
-        goal_line,
+        head_lines,
         headline,
         rules_table,
         tree_lines,
@@ -257,10 +257,8 @@ def show_summary(summary: "Summary", data: str, with_what: str, terminal: "Termi
 
     width = terminal.out.width
     terminal.show(headline(summary, data_title(data)))
+    terminal.show(*head_lines(summary, width), wrap=True)
     terminal.show(*verdict_lines(summary, width), wrap=True)
-    goal = goal_line(summary)
-    if goal is not None:
-        terminal.show(goal, wrap=True)
     terminal.show("")
     terminal.show(*tree_lines(summary, width), "")
     terminal.show(rules_table(summary, width))

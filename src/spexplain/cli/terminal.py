@@ -206,17 +206,31 @@ def verdict_lines(summary: "Summary", width: int) -> Iterator[Text]:
     styles = {"good": "green", "usable": "", "weak": "yellow", "none": "bold red"}
     validation = summary["validation"]
     more = [] if validation is None else validation["sentences"]
-    for number, sentence in enumerate([*verdict["sentences"], *more]):
+    lost = lost_clusters(summary)  # stand above
+    about_lost = "\0" if lost is None else lost.plain.split(":")[0]
+    sentences = [each for each in verdict["sentences"] if not each.startswith(about_lost)]
+    for number, sentence in enumerate([*sentences, *more]):
         for line in _wrapped(one_line(sentence), width):
             yield Text(line, style="dim" if number else styles[verdict["level"]])
 
 
-def goal_line(summary: "Summary") -> Text | None:
-    """Return what the tree was searched for: value and bound."""
-    goal = summary["goal"]
-    return (
-        None if goal is None else Text("Goal: ", style="dim").append(goal["text"], style="not dim")
-    )
+def lost_clusters(summary: "Summary") -> Text | None:
+    """Return which clusters no leaf stands for, if there are any."""
+    from spexplain.facts.text import lost_clusters_text
+
+    lost = lost_clusters_text(summary)
+    return None if lost is None else Text(lost, style="yellow")
+
+
+def head_lines(summary: "Summary", width: int) -> Iterator[Text]:
+    """Give what is said first: clusters without a leaf, and what the tree was searched for."""
+    lost, goal = lost_clusters(summary), summary["goal"]
+    if lost is not None:
+        for line in _wrapped(lost.plain, width):
+            yield Text(line, style="yellow")
+    if goal is not None:
+        for line in _wrapped(f"Goal: {goal['text']}", width):
+            yield Text(line)
 
 
 def tree_lines(summary: "Summary", width: int) -> Iterator[Text]:
