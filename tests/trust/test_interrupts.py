@@ -199,7 +199,7 @@ MOMENTS = {
     "rendering": ("spexplain.cli.explain.report_html", EXPLAIN),
     "between files": ("spexplain.export.to_json", EXPLAIN),
     "written, not renamed": ("spexplain.cli.write.write_labels", EXPLAIN),
-    "labelling": ("spexplain.cli.columns.cell_values", [*PREDICT, "-o", "old.csv", "--force"]),
+    "labelling": ("spexplain.cli.columns.cells_of_file", [*PREDICT, "-o", "old.csv", "--force"]),
     "streaming": ("spexplain.cli.write.without_formulas", [*PREDICT, "-o", "-"]),
     "comparing": ("spexplain.cli.compare._measures", ["compare", "table.csv", "-l", "kind", "--methods", "cart"]),
     "paper": ("spexplain.paper.results.compute", PAPER),

@@ -1,5 +1,6 @@
 """Where memory is short, a sentence with numbers and a way out comes before the allocation."""
 
+import gzip
 import json
 import os
 
@@ -99,6 +100,29 @@ def test_the_command_line_says_the_sentence(tmp_path, monkeypatch, format):
     assert f"table.{format} need " in done.stderr
     assert " KB of memory, but only 2.0 KB are free; take fewer rows" in done.stderr
     assert "--ignore" in done.stderr
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_what_is_small_on_disk_is_measured_as_it_is_read(tmp_path, monkeypatch, format):
+    """Texts that a Parquet file holds once, and CSV that is compressed under a plain name."""
+    pl = pytest.importorskip("polars")
+    testing = pytest.importorskip("typer.testing")
+    from spexplain.cli.app import app
+
+    n_rows = 20_000
+    data = tmp_path / f"table.{format}"
+    frame = pl.DataFrame({"a": ["the same long text in every row"] * n_rows, "y": [0, 1] * 10_000})
+    if format == "csv":
+        data.write_bytes(gzip.compress(frame.write_csv().encode()))
+    else:
+        frame.write_parquet(data)
+    room = 3 * 30 * n_rows  # three times the texts, but for what is beside them
+    assert data.stat().st_size < room / 100
+    monkeypatch.setattr(memory, "_SMALL", 0)
+    monkeypatch.setattr(memory, "available_memory", lambda: float(room))
+    done = testing.CliRunner().invoke(app, ["explain", str(data), "--labels", "y"])
+    assert done.exit_code == 1
+    assert " of memory, but only 1.8 MB are free; take fewer rows" in done.stderr
 
 
 def test_a_limit_on_addresses_counts():
