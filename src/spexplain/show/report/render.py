@@ -92,6 +92,7 @@ def render(summary: Summary, *, title: str | None = None, note: str | None = Non
     >>> "<b>" in html, "&lt;b&gt;age&lt;/b&gt;" in html
     (False, True)
     """
+    environment()  # says what is missing before any work is done
     context = _context(ReportFacts.of(summary), title, note)
     return rendered_page("report.html", context, script="script.js")
 
