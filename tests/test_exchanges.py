@@ -114,6 +114,19 @@ def test_new_leaves_by_conductance_are_the_best_there_are(seed):
             assert gains.get((node, new_left), -np.inf) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("goal", ["agreement", "conductance"])
+@pytest.mark.parametrize("seed", range(4))
+def test_refinement_goes_on_where_one_change_would_lose_a_cluster(seed, goal):
+    X, labels = table(seed, n_rows=80, n_features=4, n_values=20, n_clusters=5)
+    tree = random_tree(X, seed, 6)
+    with sorted_table(X, None, None) as orders:
+        ground = Improver(orders, labels, goal=goal, keep_clusters=True)
+        before, (after, value) = ground.value(tree), ground.refined(tree)
+        assert value == ground.value(after) >= before
+        assert value[0] >= before[0]
+        assert value > before
+
+
 def test_drops_and_orders_of_splits():
     X, labels = table(2, n_rows=60)
     tree = random_tree(X, 2, 6)
