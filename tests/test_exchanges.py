@@ -12,6 +12,8 @@ from spexplain.refine.routes import Routes, exchanged, in_order_of_gain, without
 from spexplain.refine.rows import SortedRows, sorted_table
 from spexplain.refine.scores import GOALS
 
+COUNTED = tuple(goal for goal in GOALS if goal != "cost")  # goals whose trees exchange leaves
+
 
 @pytest.mark.parametrize("seed", range(10))
 def test_growth_by_agreement_equals_brute_force(seed):
@@ -26,7 +28,7 @@ def test_growth_by_agreement_equals_brute_force(seed):
     assert same_cuts(found, wanted)
 
 
-@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("goal", COUNTED)
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("seed", range(5))
 def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
@@ -56,7 +58,7 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
         assert score == oracle.rand_index(after.apply(X), labels)
 
 
-@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("goal", COUNTED)
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_exchange_is_the_best_of_all(seed, keep, goal):
