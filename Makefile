@@ -9,7 +9,7 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench bench-sparse bench-rules fidelity paper docs clean help test-embed embed-venv fuzz mutants \
+.PHONY: demo test lint format bench bench-sparse bench-best bench-rules fidelity paper docs clean help test-embed embed-venv fuzz mutants \
   test-min test-new test-wheel coverage release
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make bench   measure speed beside scikit-learn and NumPy"
 	@echo "make bench-sparse  the same on sparse tables"
 	@echo "make bench-rules  rules per cluster beside trees and RIPPER"
+	@echo "make bench-best  the best trees of a size beside solvers of optimal trees (pip install pycontree pystreed)"
 	@echo "make fidelity  rows right and agreement of all methods and goals, beside other solvers of trees"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
 	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"
@@ -135,6 +136,9 @@ bench-sparse: $(VENV)/.test
 bench-rules: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet "wittgenstein>=0.3"
 	$(BIN)/python benchmarks/rules.py
+
+bench-best: $(VENV)/.test
+	$(BIN)/python benchmarks/best_tree.py
 
 fidelity: $(VENV)/.test
 	$(BIN)/python benchmarks/fidelity.py

@@ -69,6 +69,22 @@ class Exchange(NamedTuple):
     dropped: int
 
 
+class _Keeping:
+    """A goal that accepts no change after which fewer clusters have a leaf."""
+
+    def __init__(self, goal: Any, n_kept: Callable[[], int]) -> None:
+        self.proposal, self._accept = goal.proposal, goal.accept
+        self.n_kept, self.kept = n_kept, n_kept()
+
+    def accept(self) -> bool:
+        """Score the tree anew after a change; say whether it is better."""
+        kept = self.n_kept()
+        if kept < self.kept or not self._accept():
+            return False
+        self.kept = kept
+        return True
+
+
 class Improver:
     """A sorted table and reference clusters on which trees are improved for a goal.
 
@@ -147,7 +163,9 @@ class Improver:
         routes = Routes(tree, self.orders.columns)
         goal = self._goal(routes)
         before = self._value(goal, routes)
-        improve(routes, self.orders, goal, passes)
+        keeps = self.keep_clusters and not isinstance(goal, RightGoal)
+        aim = _Keeping(goal, lambda: self._value(goal, routes)[0]) if keeps else goal
+        improve(routes, self.orders, aim, passes)
         after = self._value(goal, routes)
         return (tree, before) if after < before else (retested(tree, routes), after)
 

@@ -152,7 +152,11 @@ class LeafScore:
             total, inner = totals.sum(), 0.5 * (totals * np.maximum(totals - 1, 0)).sum()
             fewest = max(0.5 * total * (total / n_leaves - 1), 0.0)
             return float(inner - self.factor * fewest)
-        return float(n_leaves)
+        # A leaf scores a mean of what it has of the clusters, so at most the largest share of one of
+        # them; leaves that have parts of the same cluster score no more than one that has them all.
+        degrees = self.degrees
+        shares = np.where(degrees > 0, (totals - 1) / np.where(degrees > 0, degrees, 1.0), 0.0)
+        return float(np.sort(np.maximum(shares, 0.0))[::-1][:n_leaves].sum())
 
     def at_index(self, value: float, index: RandIndex) -> Self:
         """Return the score whose best tree has a higher adjusted Rand index than a value, if any has.

@@ -633,8 +633,8 @@ class _Node:
         self.start = start
         # Leaves may be empty in what a bound of neighbours rests on, and of fewer rows.
         self.is_bounded = self.score.kind == LARGEST and solver.least == 1
-        self.is_cut_short = False
         self.look_work = _LOOK_WORK if self.score.kind == OWN_MEANS else 0.0
+        self.open = -np.inf  # what trees of the cuts that were looked at may reach
 
     def try_first(self, cuts: list[tuple[int, int]]) -> None:
         """Look at some cuts, given by order and place."""
@@ -650,45 +650,67 @@ class _Node:
         if place in self.looked[order]:
             return self.looked[order][place]
         rows = self.orders[order] >> 1
+        amounts = [self.score.rows(rows[:place]), self.score.rows(rows[place:])]
+        ranges = (0, place), (place, len(rows))
+        before = float(amounts[0].sum())
+        self.solver.budget.spend(self.look_work)
+        ceilings = {
+            (a, b): (self.score.bound(amounts[0], a), self.score.bound(amounts[1], b))
+            for a, b in self.shares
+        }
+        if not self.is_bounded and not any(map(self._can_win, ceilings.values())):
+            self.looked[order][place] = _Looked(before, -np.inf, -np.inf, -np.inf)
+            return self.looked[order][place]
         goes_left = np.zeros(len(self.score.codes), dtype=np.bool_)
         goes_left[rows[:place]] = True
         parted = self.orders.copy()
         part_orders(parted, 0, len(rows), goes_left)
-        self.solver.budget.spend(parted.size + self.look_work)
-        amounts = [self.score.rows(rows[:place]), self.score.rows(rows[place:])]
-        ranges = (0, place), (place, len(rows))
-        known: dict[tuple[int, int], Solved] = {}
+        self.solver.budget.spend(parted.size)
+        solved: dict[tuple[int, int], Solved] = {}
 
-        def side(which: int, n_leaves: int) -> Solved:
-            if (which, n_leaves) not in known:
+        def side(which: int, n_leaves: int, ceiling: float, known: float) -> Solved:
+            if (which, n_leaves) not in solved:
                 if self.solver.budget.is_over():  # nothing is known but what holds for all trees
-                    return Solved(-np.inf, self.score.bound(amounts[which], n_leaves), None)
-                known[which, n_leaves] = self.solver.solve(
-                    parted, *ranges[which], n_leaves, self.depth
+                    return Solved(-np.inf, ceiling, None)
+                solved[which, n_leaves] = self.solver.solve(
+                    parted, *ranges[which], n_leaves, self.depth, known
                 )
-            return known[which, n_leaves]
+            return solved[which, n_leaves]
 
         sides = [-np.inf, -np.inf]
         both = -np.inf
-        for a, b in self.shares:
-            ceilings = self.score.bound(amounts[0], a), self.score.bound(amounts[1], b)
-            if not self.is_bounded and sum(ceilings) < self.best + self.score.unit:
+        for (a, b), (most_left, most_right) in ceilings.items():
+            if not self.is_bounded and not self._can_win((most_left, most_right)):
                 continue
-            left, right = side(0, a), side(1, b)
-            bounds = min(left.bound, ceilings[0]), min(right.bound, ceilings[1])
+            # What neighbours are bounded by are the best sides there are; else only better trees count.
+            left = side(0, a, most_left, -np.inf if self.is_bounded else self.best - most_right)
+            own = max(min(left.bound, most_left), left.value)
+            if not self.is_bounded and left.tree is None:
+                both = max(both, own + most_right)
+                continue
+            right = side(1, b, most_right, -np.inf if self.is_bounded else self.best - own)
+            bounds = own, max(min(right.bound, most_right), right.value)
             sides = [max(sides[0], bounds[0]), max(sides[1], bounds[1])]
             both = max(both, sum(bounds))
             value = left.value + right.value
-            if not (left.tree and right.tree):
-                continue
-            if value > self.best + 1e-11 * abs(value):
+            if left.tree and right.tree and value > self.best + 1e-11 * abs(value):
                 low, high = rows[place - 1], rows[place]
                 test = self.solver._test(np.array([order, low, high]))
                 self.best, self.tree = value, Subtree(NEW, test, (left.tree, right.tree))
-        before = float(amounts[0].sum())
         seen = _Looked(before, sides[0], sides[1], both)
         self.looked[order][place] = seen
+        self.open = max(self.open, both)
         return seen
+
+    def _can_win(self, ceilings: tuple[float, float]) -> bool:
+        """Whether trees whose sides reach these values would be better."""
+        return sum(ceilings) >= self.best + self.score.unit
+
+    def _remaining(self, bound: float, ceiling: float) -> float:
+        """Return the highest bound that is left, also of cuts whose sides were not solved to the end."""
+        if self.open >= self.best + self.score.unit:
+            bound = max(bound, self.open)
+        return min(bound, ceiling)
 
     def search(self, ceiling: float) -> float:
         """Look at cuts until none can be better or the budget is over; return the highest bound that is left."""
@@ -715,9 +737,9 @@ class _Node:
             add(order, at, len(gaps), first, _Looked(total, ceiling, 0.0, ceiling))
         while heap:
             if -heap[0][0] < self.best + self.score.unit:
-                return -np.inf
+                break
             if self.solver.budget.is_over():
-                return min(ceiling, -heap[0][0])
+                return self._remaining(-heap[0][0], ceiling)
             if self.solver.budget.tell is not None:
                 self.solver.budget.tell(self.orders.shape[1], self.best, min(ceiling, -heap[0][0]))
             _, _, order, low, high, first, last = heappop(heap)
@@ -725,4 +747,4 @@ class _Node:
             here = self.look(order, int(self.gaps[order][middle]))
             add(order, low, middle, first, here)
             add(order, middle + 1, high, here, last)
-        return -np.inf
+        return self._remaining(-np.inf, ceiling)
