@@ -13,7 +13,9 @@ writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are three
   (``pip install spexplain[benchmark]``): ConTree, and STreeD, which looks at some thresholds only.
 - *held-out*: rows right of rows that were left out, five stratified folds.
 
-Parts and datasets that were not measured are kept from the last run of the same name.
+Parts and datasets that were not measured are kept from the last run of the same name. Where there are many
+cores, parts and datasets can be measured side by side under names of their own, and ``--join`` makes one
+result of them.
 """
 
 import argparse
@@ -379,7 +381,7 @@ def _of_pairs(rows: list[Row]) -> list[str]:
                     f"{dataset}, {reference} ({figures[-1]:.3f} against {figures[0]:.3f})"
                 )
         parts += [
-            f"### {TITLES[measure_name].capitalize()}",
+            f"### {TITLES[measure_name][0].upper()}{TITLES[measure_name][1:]}",
             table(header, lines),
             f"{list(names.values())[-1]} is above scikit-learn's tree in {sum(d > 0 for d in differences)} of "
             f"{len(differences)} pairs, equal in {sum(d == 0 for d in differences)}, below in {len(losses)}"
@@ -494,6 +496,20 @@ def _before(name: str) -> dict[str, Any]:
     return {"rows": rows} | {key: found.get(key, []) for key in ("depths", "held_out")}
 
 
+def _joined(names: list[str]) -> dict[str, Any]:
+    """Return what several runs on one machine measured, each its own parts or datasets."""
+    runs = [json.loads((RESULTS / f"{name}.json").read_text()) for name in names]
+    found: dict[str, Any] = {
+        key: [each for run in runs for each in run.get(key, [])]
+        for key in ("rows", "depths", "held_out")
+    }
+    command = (
+        f"{len(runs)} runs side by side, whose seconds are those of busy cores, joined by "
+        f"python benchmarks/fidelity.py --join {' '.join(names)}"
+    )
+    return found | {"machine": runs[0]["machine"], "command": command}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     everything = SMALL + MIDDLE + LARGE
@@ -502,9 +518,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only what takes minutes in all")
     parser.add_argument("--n-jobs", type=int, default=-1)
     parser.add_argument("--name", default="fidelity", help="name of the result files")
+    parser.add_argument("--join", nargs="+", default=(), help="names of results to make one of")
     options = parser.parse_args()
     command = " ".join(["python benchmarks/fidelity.py", *sys.argv[1:]])
     found = _before(options.name) | {"machine": describe(), "command": command}
+    if options.join:
+        found = _joined(options.join)
+        options.parts = ()
 
     def keep() -> None:
         # After every dataset, so that a long run loses little if it is cut short.
@@ -512,6 +532,9 @@ def main() -> None:
         found["rows"].sort(key=lambda row: order[row["dataset"]])
         save(options.name, found, to_markdown(found))
 
+    if options.join:
+        keep()
+        return
     warnings.simplefilter("ignore")  # fewer leaves than classes: the table says so
     for key, part, measured in (
         ("depths", "depth", measure_depths),
