@@ -148,10 +148,10 @@ def shell(line, *names, environment, cwd):
 @pytest.mark.parametrize(
     "line",
     [
-        "spexplain predict $2 <(cat $1)",
-        "mkfifo f.csv; cat $1 > f.csv & spexplain predict $2 f.csv",
-        "cat $1 | spexplain predict $2 /dev/stdin -o /dev/stdout",
-        "spexplain predict $2 /dev/stdin -o /dev/stdout < $1 > out.txt; cat out.txt",
+        "spexplain predict -q $2 <(cat $1)",
+        "mkfifo f.csv; cat $1 > f.csv & spexplain predict -q $2 f.csv",
+        "cat $1 | spexplain predict -q $2 /dev/stdin -o /dev/stdout",
+        "spexplain predict -q $2 /dev/stdin -o /dev/stdout < $1 > out.txt; cat out.txt",
         "spexplain predict $2 $1 -o /dev/fd/3 3> out.txt -q; cat out.txt",
         "mkfifo out.csv; cat out.csv & spexplain predict $2 $1 -o out.csv -q; wait",
     ],

@@ -291,7 +291,7 @@ def _search(explanation: "Explanation") -> dict[str, Any]:
     found: dict[str, Any] = {}
     if explanation.goal is not None:
         goal = explanation.goal
-        entries = {key: getattr(goal, key) for key in _GOAL_KEYS - {"curve"}}
+        entries = {key: getattr(goal, key) for key in sorted(_GOAL_KEYS - {"curve"})}
         numbers = {key: _number(entries[key]) for key in ("value", "bound", "total")}
         curve = [[_number(x) for x in step] for step in goal.curve]
         found["goal"] = entries | numbers | {"curve": curve}

@@ -43,7 +43,7 @@ class Test:
     ('petal length ≤ 2.45', 'petal length > 2.45')
     >>> Test(0, 2.45, 4.75).text("petal length")
     '2.45 < petal length ≤ 4.75'
-    >>> Test(0, 2.45, 4.75).passes(4.75)
+    >>> bool(Test(0, 2.45, 4.75).passes(4.75))
     True
     >>> Test(0, values=(0, 2)).passes(np.array([0.0, 1.0, 2.0]))
     array([ True, False,  True])

@@ -38,8 +38,8 @@ function select(node) {
   const chosen = state.selected === null ? null : data.nodes[state.selected];
   mark("is-selected", chosen);
   for (const each of every(".leaf-link, #tree-list summary")) {
-    const line = each.closest("[data-first]");
-    if (line.classList.contains("is-selected")) each.setAttribute("aria-current", "true");
+    const line = each.closest("[data-first]"); // links in the cards of segments have none
+    if (line && line.classList.contains("is-selected")) each.setAttribute("aria-current", "true");
     else each.removeAttribute("aria-current");
   }
   filterPoints();
