@@ -18,6 +18,14 @@ _ROUNDING = 1e-11
 
 
 @jit
+def score_of_sums(inner: float, total: float, volume: float, kind: int, factor: float) -> float:
+    """Return score 1 or 2 of a leaf from its Σ n_j (n_j - 1), Σ n_j and Σ n_j d_j."""
+    if kind == 1:
+        return 0.5 * inner - factor * 0.5 * total * (total - 1)
+    return inner / volume if volume > 0 else 0.0
+
+
+@jit
 def leaf_score(counts: Array, degrees: Array, kind: int, factor: float) -> float:
     """Return the score of a leaf from its amounts of the clusters."""
     total, inner, volume, top = 0.0, 0.0, 0.0, 0.0
@@ -27,11 +35,7 @@ def leaf_score(counts: Array, degrees: Array, kind: int, factor: float) -> float
         total += n
         inner += n * (n - 1)
         volume += n * degrees[j]
-    if kind == 0:
-        return top
-    if kind == 1:
-        return 0.5 * inner - factor * 0.5 * total * (total - 1)
-    return inner / volume if volume > 0 else 0.0
+    return top if kind == 0 else score_of_sums(inner, total, volume, kind, factor)
 
 
 @jit
@@ -593,14 +597,6 @@ def best_peels(
             other = max(other, room[j])
             if wanted[j] and room[j] > top:
                 top = room[j]
-
-
-@jit
-def score_of_sums(inner: float, total: float, volume: float, kind: int, factor: float) -> float:
-    """Return score 1 or 2 of a leaf from its Σ n_j (n_j - 1), Σ n_j and Σ n_j d_j."""
-    if kind == 1:
-        return 0.5 * inner - factor * 0.5 * total * (total - 1)
-    return inner / volume if volume > 0 else 0.0
 
 
 @jit

@@ -273,7 +273,7 @@ class LabelLedger(CountingLedger):
     has_caps = True
     graph: CliqueGraph
 
-    def __init__(self, graph: CliqueGraph | MembershipGraph, trend: Any = None) -> None:
+    def __init__(self, graph: CliqueGraph, trend: Any = None) -> None:
         super().__init__(graph, graph.n_clusters + 1, trend)
         sizes, weights = graph.cluster_sizes, graph.weights
         self.per_cluster = np.zeros((3, self.n_labels), dtype=np.int64)

@@ -8,7 +8,8 @@ import numpy as np
 from spexplain.aliases import Matrix
 from spexplain.engines.base import Search
 from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph, StarGraph, WeightedStar
-from spexplain.ledgers import LabelLedger, Ledger, StarLedger, ledger_of
+from spexplain.ledgers import LabelLedger, StarLedger, ledger_of
+from spexplain.ledgers.labels import in_labels
 from spexplain.objectives import Objective
 
 
@@ -78,12 +79,9 @@ def search_with(
     from spexplain.engines.cupy.table import DeviceBins
 
     graph = objective.graph
-    ledger: Ledger
-    if isinstance(graph, MembershipGraph):
-        # Weighted samples are counted like so many copies: cliques and their bounds need no more.
-        ledger = LabelLedger(graph, objective.trend)
-    else:
-        ledger = ledger_of(graph, objective.trend)
+    own = ledger_of(graph, objective.trend)
+    # Weighted samples are counted like so many copies: cliques and their bounds need no more.
+    ledger = in_labels(own) or own
     room = MemoryShares.beside(X.nbytes, memory, lists_edges=isinstance(graph, SparseGraph))
     kept, n_borders = KeptHistograms(room.kept), n_bins + 1
     counts: Any

@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Ints
 from spexplain.engines.cupy.memory import KeptHistograms
-from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph
+from spexplain.graphs import SparseGraph
 from spexplain.graphs.device import device_edges, keep_lists, known_lists
 from spexplain.kernels.cuda.kernels import EdgeTypes
 from spexplain.kernels.cuda.records import (
@@ -20,6 +20,7 @@ from spexplain.kernels.cuda.records import (
     NeighborLists,
 )
 from spexplain.ledgers import LabelLedger, StarLedger
+from spexplain.ledgers.labels import WeightedLabelLedger
 from spexplain.records import Side
 
 _MOST_LABELS = 40_000  # whose counters fit shared memory
@@ -80,14 +81,9 @@ class DeviceCliques(DeviceLabels):
     def __init__(
         self, kernels: Any, ledger: LabelLedger, n_borders: int, kept: KeptHistograms
     ) -> None:
-        graph: CliqueGraph | MembershipGraph = ledger.graph
-        if isinstance(graph, MembershipGraph):
-            own = graph.amounts.max(axis=1)
-            labels = np.where(own > 0, graph.amounts.argmax(axis=1), -1)
-            self.amounts = kernels.xp.asarray(own.astype(np.int32))
-        else:
-            labels = graph.labels
-        super().__init__(kernels, labels, ledger.n_labels, n_borders, kept)
+        super().__init__(kernels, ledger.graph.labels, ledger.n_labels, n_borders, kept)
+        if isinstance(ledger, WeightedLabelLedger):
+            self.amounts = kernels.xp.asarray(ledger.amounts.astype(np.int32))
         self.ledger = ledger
         self.is_wide = float(self.root_side().volume) >= 2.0**52
         # Where the score is concave in the samples of one cluster, bins are bounded with their
