@@ -16,6 +16,7 @@ from spexplain.cli.paper import paper
 from spexplain.cli.predict import predict
 from spexplain.cli.segment import segment
 from spexplain.cli.show import report, show
+from spexplain.cli.studio import studio
 from spexplain.cli.warmup import warmup
 
 app = typer.Typer(
@@ -55,7 +56,9 @@ def demo() -> None:
     main()
 
 
-for _command in (explain, segment, predict, check, show, report, compare, demo, paper, warmup):
+for _command in (
+    explain, segment, studio, predict, check, show, report, compare, demo, paper, warmup,
+):  # fmt: skip
     app.command()(grouped(_command))
 
 

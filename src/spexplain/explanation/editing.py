@@ -12,7 +12,14 @@ from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.exceptions import quoted_list
-from spexplain.explanation.explanation import Edit, Explanation, Training, majority_codes
+from spexplain.explanation.explanation import (
+    Edit,
+    Explanation,
+    Training,
+    counts_of_leaves,
+    majority_codes,
+    noise_of,
+)
 from spexplain.grow import grow
 from spexplain.kernels.readiness import compiled_pays
 from spexplain.metrics.agreement import whole_counts
@@ -46,6 +53,15 @@ class Alternative(NamedTuple):
     score: float  # fidelity of the whole tree with this test
     rows_right: float  # rows of the table, or their weight, whose leaf stands for their cluster
     rows_changed: int  # rows that would take the other branch
+
+
+class Preview(NamedTuple):
+    """What another test of a node would do."""
+
+    test: Test
+    text: str
+    explanation: Explanation  # with its figures, but without rows
+    rows_changed: int  # rows that would take the other branch; for a leaf, those that pass
 
 
 class Sweep(NamedTuple):
@@ -147,23 +163,9 @@ def _goes_with_more(explanation: Explanation, test: Test, node: int) -> bool:
     training = explanation.training
     if training is None or training.table is None:
         return False
-    x = _values(training.table, test.feature)[_members(explanation, node)]
+    x = training.table.column(test.feature)[explanation.rows_of(node)]
     n_passing = int(np.count_nonzero(replace(test, missing=False).passes(x)))
     return 2 * n_passing >= len(x)
-
-
-def _values(table: Table, feature: int) -> Floats:
-    rows = table.select([feature]).to_host("An edit", "pass a table in memory")
-    dense: Any = rows.toarray() if hasattr(rows, "toarray") else rows
-    return np.asarray(dense, dtype=np.float64)[:, 0]
-
-
-def _members(explanation: Explanation, node: int) -> Ints:
-    """Return the training rows that reach a node."""
-    labels = np.asarray(explanation.labels)
-    chosen = np.zeros(explanation.tree.n_leaves, dtype=np.bool_)
-    chosen[leaves_below(explanation.tree, node)] = True
-    return np.flatnonzero(chosen[labels])
 
 
 def _committed(
@@ -303,8 +305,8 @@ def with_test(explanation: Explanation, node: int, condition: "str | Test") -> E
 def _turns(explanation: Explanation, node: int, test: Test) -> bool:
     """Whether the branches change sides with a new test, as in "x > 750" after "x <= 752": most rows keep theirs."""
     table, _ = _rows(explanation)
-    rows, now = _members(explanation, node), explanation.tree.test(node)
-    before, after = (each.passes(_values(table, each.feature)[rows]) for each in (now, test))
+    rows, now = explanation.rows_of(node), explanation.tree.test(node)
+    before, after = (each.passes(table.column(each.feature)[rows]) for each in (now, test))
     return 2 * int(np.count_nonzero(before != after)) > len(rows)
 
 
@@ -412,7 +414,7 @@ def _grown(
 ) -> Tree:
     """Return a tree for the rows of a node."""
     table, training = _rows(explanation)
-    members = _members(explanation, node)
+    members = explanation.rows_of(node)
     rows, reference = table.take(members), _needed(training.reference).rows(members)
     codes = np.where(reference.codes < 0, -1, 0)
     known = reference.codes >= 0
@@ -771,7 +773,7 @@ class _Branches:
 def _branches(explanation: Explanation, node: int) -> _Branches:
     table, training = _rows(explanation)
     reference = _needed(training.reference)
-    tree, rows = explanation.tree, _members(explanation, node)
+    tree, rows = explanation.tree, explanation.rows_of(node)
     weights = None if training.weights is None else training.weights[rows]
     clusters = reference.rows(rows)
     all_right = explanation.node_counts[tree.leaves].max(axis=1)
@@ -798,13 +800,13 @@ def _branches(explanation: Explanation, node: int) -> _Branches:
     for side in (tree.left, tree.right):
         part = _part(tree, int(side[node]))
         used = np.unique(part.feature[part.feature != LEAF]).tolist()
-        own_values = [_values(table, each)[rows] for each in used]
+        own_values = [table.column(each)[rows] for each in used]
         found = np.zeros(len(rows), dtype=np.int64)
         if used:
             found = part.over(used).apply(np.stack(own_values, axis=1))
         reached.append(found)
         sizes.append(part.n_leaves)
-    is_left = tree.test(node).passes(_values(table, int(tree.feature[node]))[rows])
+    is_left = tree.test(node).passes(table.column(int(tree.feature[node]))[rows])
     left, right = reached
     return _Branches(
         rows, is_left, left, right, sizes[0], sizes[1], clusters, weights, elsewhere, total
@@ -874,6 +876,64 @@ def _swept(branches: _Branches, order: Ints, n_first: int) -> tuple[Floats, Ints
     return total[kept], changed[kept], least[kept], purity[kept]
 
 
+def preview(explanation: Explanation, node: int, condition: "str | Test") -> Preview:
+    """Return what another test of a node would do: figures without rows, and without a line in the journal."""
+    node = _node(explanation, node)
+    test = _read(explanation, condition, node)
+    table, training = _rows(explanation)
+    branches, tree = _branches(explanation, node), explanation.tree
+    is_left = test.passes(table.column(test.feature)[branches.rows])
+    sides, turned = branches, frozenset[int]()
+    n_changed = int(np.count_nonzero(is_left != branches.is_left))
+    if branches.is_inner:
+        if 2 * n_changed > len(is_left):
+            sides, turned = branches.turned, frozenset({node})
+            n_changed = len(is_left) - n_changed
+        shape = reshaped(tree, tests={node: test}, turned=turned)
+    else:
+        graft = reshaped(_stump(tree.n_features, test)).tree
+        shape = reshaped(tree, grafts={node: graft})
+    leaf = np.where(is_left, sides.left, sides.n_left + sides.right)
+    own, after, leaves = leaves_below(tree, node), shape.tree, tree.leaves
+    inside = counts_of_leaves(
+        leaf, sides.n_left + sides.n_right, branches.reference, branches.weights
+    )
+    outside = explanation.node_sizes, explanation.node_counts, explanation.node_weights
+    size, counts, mass = (
+        None
+        if new is None or old is None
+        else after.totals(np.concatenate([old[leaves][: own[0]], new, old[leaves][own[-1] + 1 :]]))
+        for old, new in zip(outside, inside, strict=True)
+    )
+    bare = replace(
+        explanation,
+        tree=replace(after, size=size),
+        leaf_reference=None,
+        leaf_purity=None,
+        training=None,
+        grown=None,
+        is_refined=False,
+        steps=None,
+        own_steps=None,
+        goal=None,
+        leaves_for_all=None,
+        node_costs=None,
+        cluster_costs=None,
+        node_codes=majority_codes(counts),
+        node_counts=counts,
+        node_noise=noise_of(size if mass is None else mass, counts),
+        node_weights=mass,
+        locked=shape.moved(explanation.locked),
+        forbidden=_moved(explanation.forbidden, shape),
+        described=table.settled_columns(sorted({*explanation.used, test.feature})),
+        edits=(),
+        past=(),
+        future=(),
+    )
+    found = bare.with_codes(_kept_codes(explanation, bare, shape))
+    return Preview(test, _said(found, test), found, n_changed)
+
+
 def sweep(
     explanation: Explanation, node: int, column: int | str, missing: bool | None = None
 ) -> Sweep:
@@ -891,7 +951,7 @@ def _sweep_of(
     explanation: Explanation, node: int, number: int, missing: bool | None, branches: _Branches
 ) -> Sweep:
     table, _ = _rows(explanation)
-    x = _values(table, number)[branches.rows]
+    x = table.column(number)[branches.rows]
     lacks = np.isnan(x)
     if missing is None:
         tree = explanation.tree
@@ -976,7 +1036,7 @@ def _best_threshold(
 
 def _best_set(table: Table, number: int, field: Column, branches: _Branches) -> "_Found | None":
     """Return the best set of categories: one alone, or a run in the order of their clusters."""
-    x = _values(table, number)[branches.rows]
+    x = table.column(number)[branches.rows]
     n_groups = len(field.categories) + 1
     group = np.where(np.isnan(x), n_groups - 1, x).astype(np.int64)
     present = np.flatnonzero(np.bincount(group, minlength=n_groups))

@@ -25,14 +25,28 @@ from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import SparseTable, leaves_of
 from spexplain.tree import LEAF, Column, Test, Tree
 from spexplain.tree.column import as_columns, renamed
+from spexplain.tree.surgery import leaves_below
 
 if TYPE_CHECKING:
-    from spexplain.explanation.editing import Alternative, Sweep
+    from spexplain.explanation.editing import Alternative, Preview, Sweep
     from spexplain.graphs import Graph
     from spexplain.objectives import Objective
 
 _VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,64}")
 _LONGEST_METHOD = 100
+_WORDS = {  # of the edits
+    "with_test": "node {node} asks {condition}",
+    "split": "leaf {leaf} split by {condition}",
+    "prune": "node {node} pruned",
+    "flip": "yes and no of node {node} exchanged",
+    "swap": "tests of nodes {node} and {other} exchanged",
+    "regrow": "node {node} regrown by {method} to {n_leaves} leaves",
+    "merge_clusters": "{one} and {other} merged into {name}",
+    "rename": "{cluster} renamed to {name}",
+    "forbid": "column {column} forbidden from node {below} on",
+    "lock": "node {node} locked",
+    "unlock": "node {node} unlocked",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +107,25 @@ class Edit(NamedTuple):
 
     name: str
     arguments: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The edit in words, for people.
+
+        Examples
+        --------
+        >>> from spexplain.explanation import Edit
+        >>> Edit("with_test", {"node": 3, "condition": "revenue > 750"}).text
+        'node 3 asks revenue > 750'
+        """
+        words = _WORDS.get(self.name)
+        try:
+            if words is not None:
+                return one_line(words.format_map(dict(self.arguments)))
+        except (KeyError, IndexError):
+            pass  # a journal of another version
+        told = ", ".join(f"{key} {value}" for key, value in self.arguments.items())
+        return one_line(f"{self.name.replace('_', ' ')} {told}".strip())
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,15 +320,12 @@ class Explanation:
         )
         totals = tree.size if row_totals is None else more["node_weights"]
         node_counts = tree.totals(counts)
-        noise = totals - node_counts.sum(axis=1)
-        if noise.dtype.kind == "f":  # sums of fractions are rounded
-            noise = np.where(noise > 1e-12 * totals[0], noise, 0.0)
         return cls(
             tree,
             classes=reference.classes,
             node_codes=majority_codes(node_counts),
             node_counts=node_counts,
-            node_noise=noise,
+            node_noise=noise_of(totals, node_counts),
             node_costs=node_costs,
             cluster_costs=cluster_costs,
             **more,
@@ -408,6 +438,12 @@ class Explanation:
     def labels(self) -> Ints | None:
         """Leaf id of every training row, where they are known."""
         return None if self.training is None else self.training.labels
+
+    def rows_of(self, node: int) -> Ints:
+        """Return the training rows that reach a node."""
+        chosen = np.zeros(self.tree.n_leaves, dtype=np.bool_)
+        chosen[leaves_below(self.tree, node)] = True
+        return np.flatnonzero(chosen[np.asarray(self.labels)])
 
     @property
     def reference(self) -> Reference | None:
@@ -856,6 +892,36 @@ class Explanation:
 
         return editing.alternatives(self, node, n, features)
 
+    def preview(self, node: int, condition: "str | Test") -> "Preview":
+        """Return what another test of a node, or a split of a leaf, would do.
+
+        The same as of `with_test` and `split`, but quicker: only the rows of the node are counted.
+
+        Parameters
+        ----------
+        node : int
+            Number of the node, inner node or leaf; see `nodes`.
+        condition : str or Test
+            As for `with_test`.
+
+        Returns
+        -------
+        preview : Preview
+            Test, text, rows_changed, and the explanation that there would be, without rows.
+
+        Examples
+        --------
+        >>> from spexplain import CART, datasets
+        >>> iris = datasets.load("iris")
+        >>> explanation = CART().fit(iris.data, iris.target).explanation_
+        >>> there = explanation.preview(2, "x3 ≤ 1.5")
+        >>> there.explanation.rows_right, there.rows_changed, explanation.rows_right
+        (142, 6, 144)
+        """
+        from spexplain.explanation import editing
+
+        return editing.preview(self, node, condition)
+
     def sweep(self, node: int, column: int | str, missing: bool | None = None) -> "Sweep":
         """Return what every threshold of a column would do at a node, counted exactly in one pass.
 
@@ -935,6 +1001,32 @@ def majority_codes(counts: Array) -> Ints:
     return np.where(counts.any(axis=1), counts.argmax(axis=1), NOISE)
 
 
+def noise_of(totals: Array, counts: Array) -> Array:
+    """Return the rows of no cluster in every node, from its total and its rows of each cluster."""
+    noise: Array = totals - counts.sum(axis=1)
+    if noise.dtype.kind == "f":  # sums of fractions are rounded
+        noise = np.where(noise > 1e-12 * totals[0], noise, 0.0)
+    return noise
+
+
+def counts_of_leaves(
+    leaf: Ints, n_leaves: int, reference: Reference, weights: Floats | None
+) -> tuple[Ints, Array, Array | None]:
+    """Return rows, rows of each cluster, and weight of the leaves that rows are in; None where rows weigh nothing."""
+    sizes = _sizes(leaf, n_leaves)
+    row_totals = _row_totals(reference, weights)
+    if row_totals is None:
+        return sizes, reference.counts(leaf, n_leaves), None
+    mass = _summed(leaf, row_totals, n_leaves)
+    return sizes, _whole(_in_leaf(leaf, n_leaves).T @ reference.amounts(weights)), mass
+
+
+def _in_leaf(leaf: Ints, n_leaves: int) -> Any:
+    """Return a sparse matrix with a one for the leaf of every row."""
+    entries = np.ones(len(leaf)), leaf, np.arange(len(leaf) + 1)
+    return sparse.csr_array(entries, shape=(len(leaf), n_leaves))
+
+
 def _sizes(labels: Ints, n_leaves: int) -> Ints:
     return np.bincount(labels, minlength=n_leaves)
 
@@ -994,8 +1086,7 @@ def _counts_and_costs(
         counts, of_leaves, of_clusters, origin = table.margins(labels, reference.codes, shape)
     else:
         amounts = reference.amounts(weights)
-        entries = np.ones(len(labels)), labels, np.arange(len(labels) + 1)
-        in_leaf = sparse.csr_array(entries, shape=(len(labels), shape[0]))
+        in_leaf = _in_leaf(labels, shape[0])
         if table.engine == "dask":  # a price would take another pass over all partitions
             return _whole(np.asarray(in_leaf.T @ amounts)), None, None
         counts, of_leaves, of_clusters, origin = _weighted_margins(table, in_leaf, amounts)

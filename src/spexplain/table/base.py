@@ -96,6 +96,12 @@ class Table(Rows):
             "and sample_weight, or pass a table in memory."
         )
 
+    def column(self, number: int) -> Floats:
+        """Return the values of one column as float64, NaN where one is missing."""
+        rows = self.select([number]).to_host("An edit", "pass a table in memory")
+        dense: Any = rows.toarray() if hasattr(rows, "toarray") else rows
+        return np.asarray(dense, dtype=np.float64)[:, 0]
+
     @abstractmethod
     def training_rows(self) -> Matrix:
         """Return the values on the host as they were at the fit."""
