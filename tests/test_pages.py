@@ -1,0 +1,145 @@
+"""What README and pages quote is true: commands print what stands there, figures are those of the result files."""
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("typer", reason="needs the extra cli")
+
+from command_pages import FOLDER, flowers, pages
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """Give the commands of a console block, each with what it prints."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, printed = part.partition("\n")
+        yield command, printed.strip()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "reference/commands" not in name])
+def test_commands_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    text = (ROOT / name).read_text()
+    if "```console" not in text:
+        pytest.skip("the page has no console blocks")
+    environment = {**os.environ, "COLUMNS": "80", "PY": sys.executable, "MPLBACKEND": "Agg"}
+    blocks = [(match[1], match[2]) for match in FENCE.finditer(text)]
+    first = [kind for kind, _ in blocks].index("console")
+    # Python before the first command makes the files that commands read; the flowers are always there.
+    script = "".join(
+        each.source
+        for kind, block in blocks[:first]
+        if kind == "python"
+        for each in doctest.DocTestParser().get_examples(block)
+    )
+    subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    (tmp_path / "iris.csv").write_text(flowers())
+    for _, block in [each for each in blocks if each[0] == "console"]:
+        for command, expected in commands(block):
+            shell = f'spexplain() {{ "$PY" -m spexplain "$@"; }}\n{command}'
+            done = subprocess.run(
+                ["bash", "-c", shell],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            got = done.stdout + done.stderr
+            assert done.returncode in (0, 3), got
+            same = doctest.OutputChecker().check_output(expected + "\n", got.strip() + "\n", FLAGS)
+            assert same or not expected, f"{command}\n{got}"
+
+
+# --- Figures ----------------------------------------------------------------------------------------
+
+RESULTS = re.compile(r"(?:benchmarks|campaign)/results/([\w-]+)\.md")
+# Decimals as pages write them: 7.3 s, .9164, 0.642; not versions, dates, or thresholds in code.
+DECIMAL = re.compile(r"(?<![\w.,])(\d*\.\d+)(?![\w.]*\d)")
+
+
+def quoted(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Give each paragraph or table that names result files, without its code, and the files.
+
+    A sentence that ends in a colon speaks of the table behind it.
+    """
+    text = FENCE.sub("", text)
+    blocks = re.split(r"\n\s*\n", text)
+    for at, block in enumerate(blocks):
+        files = RESULTS.findall(block)
+        if not files:
+            continue
+        speaks_on = block.rstrip().endswith(":")
+        said = "\n".join(blocks[at : at + 2] if speaks_on else [block])
+        yield re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", " ", said), files
+
+
+def decimals(text: str) -> set[float]:
+    return {float(each.replace(",", "")) for each in re.findall(r"\d[\d,]*\.?\d*|\.\d+", text)}
+
+
+def stands(figure: str, numbers: set[float]) -> bool:
+    """Say whether a number of the results rounds to the figure, as a share or in percent."""
+    places = len(figure.partition(".")[2])
+    half = 0.5 * 10.0**-places + 1e-9
+    return any(
+        abs(float(figure) - each / scale) <= half for each in numbers for scale in (1, 100, 1000)
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_stand_in_the_result_files(name: str) -> None:
+    for block, files in quoted((ROOT / name).read_text()):
+        texts = [
+            path.read_text()
+            for file in files
+            for folder in ("benchmarks", "campaign")
+            if (path := ROOT / folder / "results" / f"{file}.md").exists()
+        ]
+        assert texts, f"{name} names {files}, which do not exist"
+        numbers = set[float]().union(*map(decimals, texts))
+        absent = [each for each in DECIMAL.findall(block) if not stands(each, numbers)]
+        assert not absent, f"{name}: {absent} do not stand in {files}"
+
+
+def test_the_readme_shows_all_pairs_as_measured() -> None:
+    rows = json.loads((ROOT / "benchmarks/results/fidelity.json").read_text())["rows"]
+    measured: dict[tuple[str, str], dict[str, str]] = {}
+    for each in rows:
+        if each["refine"] == "none":
+            figures = (f"{each[name]:.3f}".removeprefix("0") for name in ("rows_right", "leaf_ari"))
+            pair = measured.setdefault((each["dataset"], each["reference"]), {})
+            pair[each["method"]] = " · ".join(figures)
+    shown = re.findall(
+        r"^\| .*?, \d+ leaves \|(.* · .*)\|$", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    methods = ("sklearn-tree", "spex-clique", "best", "best, agreement")
+    expected = [[pair[method] for method in methods] for pair in measured.values()]
+    assert [[cell.strip().replace("*", "") for cell in row.split("|")] for row in shown] == expected
+
+
+def test_the_pages_of_commands_are_those_of_the_program() -> None:
+    made = pages()
+    for name, text in made.items():
+        assert (FOLDER / name).read_text() == text, (
+            f"run python docs/scripts/command_pages.py: {name} is out of date"
+        )
+    assert {path.name for path in FOLDER.iterdir()} == set(made)
