@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("typer", reason="needs the extra cli")
 
 from command_pages import FOLDER, flowers, pages
+from schema_page import PAGE, page
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -143,3 +144,7 @@ def test_the_pages_of_commands_are_those_of_the_program() -> None:
             f"run python docs/scripts/command_pages.py: {name} is out of date"
         )
     assert {path.name for path in FOLDER.iterdir()} == set(made)
+
+
+def test_the_page_of_schemas_is_that_of_the_source() -> None:
+    assert PAGE.read_text() == page(), "run python docs/scripts/schema_page.py"

@@ -12,6 +12,7 @@ from typing import Any
 
 from center_figures import best_tree, emn, ex_greedy, exkmc, imm, kernel_imm, random_cuts
 from graph_figures import cart, non_uniform_cut, spex_clique, spex_graph, spex_knn
+from step_figures import STEPS
 from story_figure import story
 
 IMAGES = Path(__file__).parents[1] / "images"
@@ -30,6 +31,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "random-cuts": random_cuts,
     "ex-greedy": ex_greedy,
     "best-tree": best_tree,
+    **STEPS,
 }
 
 
@@ -60,7 +62,8 @@ def main(names: list[str]) -> None:
     """Draw the named pictures, or all."""
     scripts = {script.stem: script for script in sorted(GALLERY.glob("*.py"))}
     for name in names or [*FIGURES, *scripts]:
-        folder = {"story": ""}.get(name, "methods" if name in FIGURES else "gallery")
+        folder = "methods" if name in FIGURES else "gallery"
+        folder = {"story": "", **dict.fromkeys(STEPS, "steps")}.get(name, folder)
         path = IMAGES / folder / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         if name in FIGURES:

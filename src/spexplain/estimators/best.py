@@ -235,6 +235,20 @@ class BestTree(Explainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    SpexClique : Grown greedily by SpEx, many times faster.
+    CART : Grown greedily by the Gini impurity.
+    ClusterRules : One rule per cluster, without a tree.
+
+    References
+    ----------
+    .. [1] Catalin E. Brita, Jacobus G. M. van der Linden and Emir Demirović. Optimal Classification
+       Trees for Continuous Feature Data Using Dynamic Programming with Branch-and-Bound. AAAI 2025.
+    .. [2] Miguel Á. Carreira-Perpiñán and Pooya Tavallali. Alternating Optimization of Decision Trees,
+       with Application to Learning Sparse Oblique Trees. NeurIPS 2018.
+    .. [3] Werner Dinkelbach. On Nonlinear Fractional Programming. Management Science 13(7), 1967.
+
     Examples
     --------
     >>> from spexplain import BestTree, SpexClique, datasets, metrics

@@ -101,6 +101,16 @@ class CART(Explainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    BestTree : The best tree of a size, not the greedy one.
+    SpexClique : Cuts the same cliques by their conductance.
+
+    References
+    ----------
+    .. [1] Leo Breiman, Jerome Friedman, Richard Olshen and Charles Stone. Classification and Regression Trees. 1984.
+    .. [2] Tal Argov and Tal Wagner. SpEx: A Spectral Approach to Explainable Clustering. NeurIPS 2025.
+
     Examples
     --------
     >>> from spexplain import CART, datasets

@@ -216,6 +216,16 @@ class IMM(CenterExplainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    EMN : Divides the mistakes of a cut by the centres it parts.
+    ExKMC : Goes on to more leaves than centres.
+
+    References
+    ----------
+    .. [1] Michal Moshkovitz, Sanjoy Dasgupta, Cyrus Rashtchian and Nave Frost. Explainable k-Means and k-Medians
+       Clustering. ICML 2020.
+
     Examples
     --------
     >>> from spexplain import IMM, datasets
@@ -335,6 +345,16 @@ class EMN(CenterExplainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    IMM : Counts the mistakes of a cut alone.
+    RandomCuts : Cuts drawn at random, with the best known guarantee.
+
+    References
+    ----------
+    .. [1] Hossein Esfandiari, Vahab Mirrokni and Shyam Narayanan. Almost Tight Approximation Algorithms for Explainable
+       Clustering. SODA 2022.
+
     Examples
     --------
     >>> from spexplain import EMN, datasets
@@ -448,6 +468,16 @@ class ExKMC(CenterExplainer):
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
+
+    See Also
+    --------
+    IMM : The tree of one leaf per centre that it starts from.
+    ExGreedy : Low cost with one leaf per centre.
+
+    References
+    ----------
+    .. [1] Nave Frost, Michal Moshkovitz and Cyrus Rashtchian. ExKMC: Expanding Explainable k-Means Clustering.
+       arXiv:2006.02399, 2020.
 
     Examples
     --------
@@ -570,6 +600,18 @@ class RandomCuts(CenterExplainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    EMN : Deterministic, with a similar guarantee.
+    ExGreedy : No guarantee, but usually a lower cost.
+
+    References
+    ----------
+    .. [1] Buddhima Gamlath, Xinrui Jia, Adam Polak and Ola Svensson. Nearly-Tight and Oblivious
+       Algorithms for Explainable Clustering. NeurIPS 2021.
+    .. [2] Konstantin Makarychev and Liren Shan. Near-Optimal Algorithms for Explainable k-Medians
+       and k-Means. ICML 2021.
+
     Examples
     --------
     >>> from spexplain import RandomCuts, datasets
@@ -690,6 +732,15 @@ class ExGreedy(CenterExplainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    ExShallow : The same with shorter rules.
+    ExKMC : Low cost with more leaves than centres.
+
+    References
+    ----------
+    .. [1] Eduardo Laber and Lucas Murtinho. On the Price of Explainability for Some Clustering Problems. ICML 2021.
+
     Examples
     --------
     >>> from spexplain import ExGreedy, datasets
@@ -795,6 +846,16 @@ class ExShallow(CenterExplainer):
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
+
+    See Also
+    --------
+    ExGreedy : The same without regard to the length of rules.
+    SpexClique : Explains clusters of any shape.
+
+    References
+    ----------
+    .. [1] Eduardo Laber, Lucas Murtinho and Felipe Oliveira. Shallow Decision Trees for Explainable k-Means Clustering.
+       Pattern Recognition 137, 2023.
 
     Examples
     --------

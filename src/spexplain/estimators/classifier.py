@@ -41,6 +41,11 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    BestTree : An explainer to put into it.
+    raw_units : Rules in the units before a pipeline.
+
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV

@@ -151,6 +151,16 @@ class KernelIMM(Explainer):
     it best, a leaf of a refined tree for its commonest cluster. `refine="objective"` lowers the
     number of rows outside the commonest cluster of their leaf.
 
+    See Also
+    --------
+    IMM : The same for k-means in the columns themselves.
+    SpexClique : Explains kernel k-means clusters by tests of one threshold.
+
+    References
+    ----------
+    .. [1] Maximilian Fleissner, Leena Chennuru Vankadara and Debarghya Ghoshdastidar. Explaining Kernel Clustering via
+       Decision Trees. ICLR 2024.
+
     Examples
     --------
     >>> import numpy as np

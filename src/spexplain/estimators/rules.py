@@ -85,6 +85,11 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    BestTree : One tree for all clusters; every row gets a leaf.
+    spexplain.from_json : Reads what `to_json` writes.
+
     Examples
     --------
     >>> from spexplain import ClusterRules, datasets

@@ -112,6 +112,16 @@ class SpexClique(Explainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    BestTree : The best tree of a size, which starts from this one.
+    SpexKNN : Explains the table itself, without clusters.
+    CART : The same cliques under the Gini impurity.
+
+    References
+    ----------
+    .. [1] Tal Argov and Tal Wagner. SpEx: A Spectral Approach to Explainable Clustering. NeurIPS 2025.
+
     Examples
     --------
     >>> from spexplain import SpexClique, datasets
@@ -236,6 +246,15 @@ class SpexGraph(Explainer):
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
 
+    See Also
+    --------
+    SpexKNN : The same on the graph of nearest neighbours.
+    NonUniformCut : Cuts one graph relative to another.
+
+    References
+    ----------
+    .. [1] Tal Argov and Tal Wagner. SpEx: A Spectral Approach to Explainable Clustering. NeurIPS 2025.
+
     Examples
     --------
     >>> import numpy as np
@@ -359,6 +378,15 @@ class SpexKNN(Explainer):
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
+
+    See Also
+    --------
+    SpexGraph : The same on a graph of your own.
+    SpexClique : Explains given clusters.
+
+    References
+    ----------
+    .. [1] Tal Argov and Tal Wagner. SpEx: A Spectral Approach to Explainable Clustering. NeurIPS 2025.
 
     Examples
     --------
@@ -527,6 +555,15 @@ class NonUniformCut(Explainer):
         Number of columns seen in `fit`.
     feature_names_in_ : array of str
         Names of these columns, if the table had string names.
+
+    See Also
+    --------
+    SpexGraph : The same where the second graph is that of the degrees.
+    IMM : A non-uniform cut of two particular graphs.
+
+    References
+    ----------
+    .. [1] Tal Argov and Tal Wagner. SpEx: A Spectral Approach to Explainable Clustering. NeurIPS 2025.
 
     Examples
     --------
