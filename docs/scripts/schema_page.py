@@ -32,7 +32,7 @@ new version of a format keeps the old entries readable; see [promises](../promis
 | `training` | counts of clusters in every node, parameters, the path of growth, edits; never a row, unless asked for |
 
 `summary()` returns a `Summary`, `explain(row)` a `RowFacts`; their parts follow.
-"""
+"""  # noqa: E501 -- rows of tables
 
 
 def classes() -> list[str]:
