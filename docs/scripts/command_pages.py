@@ -105,7 +105,7 @@ def said(default: Any) -> str:
 def kind_of(info: Any, hint: Any) -> str:
     """Return what an option takes: its word, or its choices."""
     if info.metavar:
-        return f" `{info.metavar}`"
+        return f" `{info.metavar}`".replace("|", " or ")
     options = [each for each in (hint, *get_args(hint)) if get_origin(each) is Literal]
     if options:
         return " " + ", ".join(f"`{each}`" for each in get_args(options[0]))
