@@ -8,9 +8,10 @@ const HEIGHT = SIZE.top + SIZE.curve + 8 + SIZE.bars + SIZE.axis;
 
 /** `about` is the answer about a column; `move(threshold, snap)` is called while people drag, press keys or click. */
 export class Chart {
-  constructor({ colors, move }) {
+  constructor({ colors, move, apply }) {
     this.colors = colors;
     this.move = move;
+    this.apply = apply;
     this.svg = svg("svg", { class: "chart", viewBox: `0 0 ${SIZE.width} ${HEIGHT}`, role: "group" });
     this.element = el("div", { class: "distribution" }, this.svg);
     this.svg.addEventListener("pointerdown", (event) => this.grab(event));
@@ -170,6 +171,11 @@ export class Chart {
   onKey(event) {
     const { high, sweep } = this.about;
     const points = sweep?.thresholds ?? [];
+    if (event.key === "Enter") {
+      event.preventDefault();
+      event.stopPropagation();
+      this.apply();
+    }
     if (!points.length || event.ctrlKey || event.metaKey || event.altKey) return;
     const last = points.length - 1;
     const at = Math.max(0, this.nearest(this.threshold));

@@ -40,10 +40,10 @@ const ICONS = {
   rows: "M4 5h16v14H4zM4 10h16M4 14.500h16M10 10v9",
   compare: "M4 5h6.500v14H4zM13.500 5H20v14h-6.500z",
   export: "M12 4v11M7.500 10.500 12 15l4.500-4.500M5 19.500h14",
-  help: "M9 9.200a3 3 0 1 1 4.500 2.600c-1 .6-1.500 1.200-1.500 2.400M12 17.600v.1",
+  help: "M3.500 12a8.500 8.500 0 1 0 17 0a8.500 8.500 0 1 0-17 0M9.500 9.800a2.500 2.500 0 1 1 3.700 2.200c-.8.5-1.200 1-1.200 1.900M12 16.700v.1",
   theme: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
   fit: "M9 4H4v5M15 4h5v5M9 20H4v-5M15 20h5v-5",
-  layout: "M12 4v5M6 15v-3h12v3M9.500 4h5v4h-5zM3.500 15h5v5h-5zM15.500 15h5v5h-5z",
+  layout: "M12 8.500v3.500M6 15.500v-3.500h12v3.500M9.500 3.500h5v5h-5zM3.500 15.500h5v5h-5zM15.500 15.500h5v5h-5z",
   edit: "M5 19l1-4L16 5l3 3L9 18z",
   merge: "M6 5c0 6 6 4 6 10v4M18 5c0 6-6 4-6 10",
   search: "M5 10.500a5.500 5.500 0 1 0 11 0a5.500 5.500 0 1 0-11 0M15 15l5 5",
@@ -92,7 +92,7 @@ export function dialog(root, title, { wide = false } = {}, ...children) {
   const heading = unique("title");
   const box = el("dialog", { class: wide ? "wide" : null, "aria-labelledby": heading });
   const close = button("Close", { kind: "close", wide: false, class: "quiet square", press: () => box.close() });
-  box.append(el("header", {}, el("h2", { id: heading }, title), close), el("div", { class: "body" }, ...children));
+  box.append(el("header", {}, el("h2", { id: heading }, title), close), el("div", { class: "body", tabindex: "0" }, ...children));
   box.addEventListener("close", () => box.remove());
   box.addEventListener("click", (event) => event.target === box && box.close());
   root.append(box);

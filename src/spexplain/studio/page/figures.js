@@ -83,10 +83,7 @@ export class Figures {
       el("dt", {}, "Leaves"),
       el("dd", {}, el("span", { class: "value" }, number(leaves)), more ? el("span", { class: "delta is-same" }, change(more)) : null, el("span", { class: "hint" }, `depth ${number(figures.depth)}`)),
     );
-    const moved = tried && known(figures.rows_changed)
-      ? el("div", { class: "tile is-tried", "data-figure": "changed", title: "rows that would take another way" }, el("dt", {}, "Tried out"), el("dd", {}, el("span", { class: "value" }, number(figures.rows_changed)), el("span", { class: "hint" }, figures.rows_changed === 1 ? "row changes" : "rows change")))
-      : null;
-    replace(this.tiles, tiles, size, moved);
+    replace(this.tiles, tiles, size);
     this.element.classList.toggle("is-tried", tried);
   }
 }

@@ -32,7 +32,7 @@ export function change(x, write = number) {
 }
 
 /** Percentage points: +0.4. */
-export const points = (x) => change(Math.abs(x) < 5e-5 ? 0 : x, (size) => (100 * size).toFixed(size < 0.0995 ? 1 : 0));
+export const points = (x) => change(Math.abs(x) < 5e-4 ? 0 : x, (size) => (100 * size).toFixed(1));
 
 export const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 

@@ -30,21 +30,32 @@ export class Inspector {
     return this.store.isFitted && selection ? `${state.version}/${selection.kind}/${selection.node ?? selection.code}` : null;
   }
 
-  async draw() {
-    const { store, wanted } = this;
-    if (wanted === this.drawn) return;
-    this.drawn = wanted;
+  /** Show what is selected; the promise ends once all of it is drawn. */
+  draw() {
+    if (this.wanted !== this.drawn) {
+      this.drawn = this.wanted;
+      this.drawing = this.redraw(this.drawn);
+    }
+    return this.drawing;
+  }
+
+  async redraw(wanted) {
+    const { store } = this;
     this.previews.stop();
     this.draft = null;
     if (!wanted) {
+      this.node = this.shown = null;
       this.element.hidden = true;
       replace(this.body);
       return;
     }
-    if (store.selection.kind === "segment") return this.drawSegment(store.segment(store.selection.code));
+    if (store.selection.kind === "segment") {
+      this.drawSegment(store.segment(store.selection.code));
+      return;
+    }
     const about = await store.ask({ ask: "node", node: store.selection.node }, { quietly: true });
     if (!about || this.wanted !== wanted) return;
-    this.drawNode(store.node(store.selection.node), about);
+    await this.drawNode(store.node(store.selection.node), about);
   }
 
   // --- A node ---
@@ -66,6 +77,7 @@ export class Inspector {
     this.resetButton = button("Reset", { class: "quiet reset", press: () => this.reset() });
     const columns = [...new Set([...(isLeaf ? [] : [node.column]), ...store.state.table.columns.filter((each) => !each.forbidden).map((each) => each.name)])];
     this.columnList = select(columns, node.column ?? columns[0], (column) => this.showColumn(column), { class: "column" });
+    const focused = this.body.contains(document.activeElement);
     replace(
       this.body,
       about.path ? el("p", { class: "way" }, name(about.path)) : null,
@@ -84,11 +96,13 @@ export class Inspector {
       this.doings(node, isLeaf),
     );
     this.element.hidden = false;
-    this.body.scrollTop = 0;
+    if (focused) this.focus(); // what had it is gone
+    if (this.shown !== node.node) this.body.scrollTop = 0;
+    this.shown = node.node;
     this.condition.value = isLeaf ? "" : node.text;
     this.condition.placeholder = "such as age > 30";
     this.showing(false);
-    this.showColumn(node.column ?? about.alternatives?.[0]?.column ?? columns[0], { own: true });
+    return this.showColumn(node.column ?? about.alternatives?.[0]?.column ?? columns[0], { own: true });
   }
 
   alternatives(list, isLeaf) {
@@ -199,14 +213,14 @@ export class Inspector {
       parts.push(el("p", { class: "muted" }, "Chosen values go to yes."), el("div", { class: "chips", role: "group", "aria-label": `Values of ${about.column} that go to yes` }, this.chips));
       this.markChips();
     } else {
-      this.chart = new Chart({ colors, move: (threshold, snap) => this.moved(threshold, { snap }) });
+      this.chart = new Chart({ colors, move: (threshold, snap) => this.moved(threshold, { snap }), apply: () => this.apply() });
       this.chart.show(about, this.cut, this.isAbove);
       this.typed = this.numberField(about);
       const typed = field(this.typedWords, this.typed, { class: "field typed" });
       this.typedLabel = typed.querySelector("label");
       parts.push(this.chart.element, typed);
     }
-    if (nMissing || this.test.missing) {
+    if (nMissing || about.has_missing) {
       const missing = toggle(`Missing values go to yes (${plural(nMissing, "row")})`, Boolean(this.test.missing), (checked) => {
         this.test.missing = checked;
         this.tryTest();

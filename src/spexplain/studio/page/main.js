@@ -111,8 +111,7 @@ export function mount(root, transport, { embedded = false } = {}) {
   /** Open a node beside the tree, and act once it is drawn. */
   async function beside(node, act) {
     store.select({ kind: "node", node: node.node });
-    const until = performance.now() + 3000;
-    while (inspector.node?.node !== node.node && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    await inspector.draw();
     act();
   }
 

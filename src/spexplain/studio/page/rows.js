@@ -104,11 +104,7 @@ export class Rows {
     this.store.trace(row);
     const steps = row.path.map((step) => el("li", {}, name(step.test), " ", el("strong", {}, step.passed ? "yes" : "no"), el("span", { class: "muted" }, " ", name(step.value ?? ""))));
     const verdict = row.right === false ? ["wrong: it belongs to ", name(row.cluster)] : row.right ? ["right"] : [];
-    replace(
-      this.way,
-      el("p", {}, "Row ", name(row.id, { class: "strong" }), " goes to ", name(row.segment, { class: "strong" }), verdict.length ? [" – ", verdict] : null, "."),
-      el("ol", {}, steps),
-      button("Clear", { class: "quiet", press: () => (replace(this.way), this.store.trace(null)) }),
-    );
+    const clear = button("Clear", { kind: "close", wide: false, class: "quiet square", press: () => (replace(this.way), this.store.trace(null)) });
+    replace(this.way, el("div", {}, el("p", {}, "Row ", name(row.id, { class: "strong" }), " goes to ", name(row.segment, { class: "strong" }), verdict.length ? [" – ", verdict] : null, "."), el("ol", {}, steps)), clear);
   }
 }

@@ -29,7 +29,7 @@ export class Start {
   }
 
   file() {
-    const input = el("input", { type: "file", class: "hidden-text", id: "spexplain-file", accept: ".csv,.tsv,.txt,.parquet,.feather,.arrow,.xlsx,.json,.jsonl,.ndjson", on: { change: () => input.files[0] && this.store.upload(input.files[0]) } });
+    const input = el("input", { type: "file", hidden: true, "aria-label": "Table", accept: ".csv,.tsv,.txt,.parquet,.feather,.arrow,.xlsx,.json,.jsonl,.ndjson", on: { change: () => input.files[0] && this.store.upload(input.files[0]) } });
     return el(
       "div",
       { class: "drop" },

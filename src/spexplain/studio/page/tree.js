@@ -3,10 +3,11 @@ import { el, icon, name, replace, svg, button } from "./dom.js";
 import { number, percent, plural } from "./format.js";
 import { hierarchy, select, tree as layoutOf, zoom, zoomIdentity } from "./vendor.js";
 
-const CARD = { width: 188, height: 76 };
+const CARD = { width: 200, height: 76 };
 const GAP = { across: 22, along: 58 };
 const OUTLINE = { height: 58, gap: 8, indent: 15 };
 const NARROW = 560; // points, below which the tree is an outline
+const MOST = 1.15;
 const LEAST = 0.55; // the smallest zoom at which texts are read easily
 const MOVE = 240; // milliseconds
 
@@ -136,7 +137,7 @@ export class TreeView {
       const top = Math.min(...all.map((each) => each.y));
       return { left, top, width: Math.max(...all.map((each) => each.x + each.width)) - left, height: Math.max(...all.map((each) => each.y + each.height)) - top };
     };
-    const scale = (box) => Math.min(1, (width - 48) / box.width, (height - 96) / box.height);
+    const scale = (box) => Math.min(MOST, (width - 48) / box.width, (height - 96) / box.height);
     const options = ["down", "right"].map((layout) => {
       const found = across(layout === "down");
       return { layout, found, box: spread(found), scale: scale(spread(found)) };
@@ -279,7 +280,7 @@ export class TreeView {
     const parts = this.tree.links().map(({ source, target }) => {
       const one = at.get(source.data.way);
       const other = at.get(target.data.way);
-      const width = this.isOutline ? 1.5 : 1.5 + 7 * Math.sqrt(target.data.node.rows / total);
+      const width = this.isOutline ? 1.5 : 1.5 + 5 * Math.sqrt(target.data.node.rows / total);
       return svg("path", {
         d: this.link(one, other),
         class: on.has(target.data.way) ? "link on-path" : "link",
@@ -321,7 +322,7 @@ export class TreeView {
       const chosen = selection?.kind === "node" && selection.node === node?.node;
       card.classList.toggle("is-selected", chosen);
       card.classList.toggle("on-path", on.has(way));
-      card.classList.toggle("is-dimmed", selection?.kind === "segment" && !has(node?.yes) && node?.segment !== selection.code);
+      card.classList.toggle("is-lit", selection?.kind === "segment" && !has(node?.yes) && node?.segment === selection.code);
       card.setAttribute("aria-selected", String(chosen));
     }
     if (selection?.kind === "node" && this.cards.has(store.way(selection.node))) this.current = store.way(selection.node);
@@ -423,7 +424,7 @@ export class TreeView {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!width || !this.box) return;
     const { box } = this;
-    const all = Math.min(1, (width - 48) / box.width, (height - 96) / box.height);
+    const all = Math.min(MOST, (width - 48) / box.width, (height - 96) / box.height);
     const k = byHand ? all : Math.max(LEAST, all);
     const root = this.places.get("");
     let x = (width - box.width * k) / 2 - box.left * k;
