@@ -10,7 +10,7 @@ export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
 .PHONY: demo test lint format bench bench-sparse bench-best bench-rules fidelity paper docs clean help test-embed embed-venv fuzz mutants \
-  test-min test-new test-wheel coverage release
+  test-min test-new test-wheel coverage release studio-page
 
 help:
 	@echo "make demo    explain a real clustering, print rules and scores"
@@ -30,6 +30,7 @@ help:
 	@echo "make fidelity  rows right and agreement of all methods and goals, beside other solvers of trees"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
 	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"
+	@echo "make studio-page  build vendor.js and widget.js of the studio's page; needs npm"
 	@echo "make docs    build the documentation site, warnings as errors"
 	@echo "make paper   the tables and figures of the SpEx paper, beside the published numbers"
 
@@ -145,6 +146,10 @@ fidelity: $(VENV)/.test
 
 paper: $(VENV)/.test
 	$(BIN)/spexplain paper --out build/paper --docs docs/results.md $(ARGS)
+
+# Both files are committed: only who changes the page needs npm. Postinstall scripts are not run.
+studio-page:
+	cd scripts/studio && npm ci --no-audit --no-fund --ignore-scripts && npm run --silent build
 
 # FUZZ_ARGS="--cases 1000 --seed 7" and GUIDED_ARGS="--seconds 10" make it short.
 FUZZ_VENV ?= .venv-fuzz
