@@ -17,7 +17,7 @@ from mixed_frames import mixed_tables, to_pandas
 from refusals import refused
 from spexplain import CART, IMM, BestTree, from_json
 from spexplain.explanation import Explanation
-from spexplain.explanation.editing import right_by_place
+from spexplain.explanation.branches import right_by_place
 from spexplain.export import to_json
 from spexplain.kernels.sweeps import fill_branch
 from spexplain.tree import LEAF, Test
@@ -451,23 +451,33 @@ def test_compiled_counts_are_those_of_plain_ones(data):
     amounts = np.zeros((n_rows, 3))
     known = np.flatnonzero(codes >= 0)
     amounts[known, codes[known]] = mass[known]
-    right, purity = np.zeros(n_rows + 1), np.zeros(n_rows + 1)
-    smallest = np.zeros(n_rows + 1, dtype=np.int64)
-    room, sizes = np.zeros((3, n_leaves)), np.zeros(n_leaves, dtype=np.int64)
-    fill_branch(leaf, codes, mass, np.zeros((n_leaves, 3)), room, sizes, right, purity, smallest)
-    plain = right_by_place(leaf, n_leaves, amounts, n_rows)
-    assert right.tolist() == plain[0].tolist()
-    np.testing.assert_allclose(purity, plain[1], atol=1e-12)
-    assert smallest.tolist() == plain[2].tolist()
+    places = data.draw(st.lists(st.integers(0, n_rows), unique=True))
+    ends = np.array(sorted(places), dtype=np.int64)
+    from_end, weighs = data.draw(st.booleans()), data.draw(st.booleans())
+    if not weighs:
+        amounts[known, codes[known]] = 1.0
+    right, purity = np.empty(len(ends)), np.empty(len(ends))
+    smallest = np.empty(len(ends), dtype=np.int64)
+    room, sizes = np.zeros((4, n_leaves)), np.zeros(n_leaves, dtype=np.int64)
+    cells = (leaf * 4 + codes + 1).astype(np.uint16)
+    leaf_of, code_of = np.repeat(np.arange(n_leaves), 4), np.tile(np.arange(-1, 3), n_leaves)
+    given = mass if weighs else np.empty(0)
+    out = right, purity, smallest
+    counts = np.zeros((n_leaves, 3))
+    fill_branch(cells, leaf_of, code_of, given, from_end, ends, counts, room, sizes, *out)
+    way = slice(None, None, -1 if from_end else 1)
+    plain = right_by_place(leaf[way], n_leaves, amounts[way])
+    for one, other in zip(out, plain, strict=True):
+        assert one.tolist() == other[ends].tolist()
 
 
 def test_a_large_table_gives_what_a_small_one_does(monkeypatch):
     first = penguins()
     plain = [first.sweep(node, "body_mass_g") for node in (0, 2, 3)]
-    monkeypatch.setattr("spexplain.explanation.editing.compiled_pays", lambda *_: True)
+    monkeypatch.setattr("spexplain.explanation.branches.compiled_pays", lambda *_: True)
     for node, wanted in zip((0, 2, 3), plain, strict=True):
         found = first.sweep(node, "body_mass_g")
-        for one, other in zip(found[:-1], wanted[:-1], strict=True):
+        for one, other in zip(found, wanted, strict=True):
             assert one.tolist() == other.tolist()
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,16 +11,15 @@ from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.exceptions import quoted_list
+from spexplain.explanation.branches import Branches, Filled, Ordered, branches_of, routed
 from spexplain.explanation.explanation import (
     Edit,
     Explanation,
     Training,
-    counts_of_leaves,
     majority_codes,
     noise_of,
 )
 from spexplain.grow import grow
-from spexplain.kernels.readiness import compiled_pays
 from spexplain.metrics.agreement import whole_counts
 from spexplain.objectives import gini_cart, spex
 from spexplain.refine.best_tree import Improver, started
@@ -29,9 +27,11 @@ from spexplain.refine.goals import cliques
 from spexplain.refine.rows import sorted_table
 from spexplain.table.base import Table
 from spexplain.table.columns import column_numbers
+from spexplain.table.host import HostTable
 from spexplain.table.reference import Reference
 from spexplain.table.rounding import settled
 from spexplain.table.views import SearchColumns, order_by_profile, written_out
+from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Column, Test, Tree
 from spexplain.tree.conditions import read_test
 from spexplain.tree.surgery import Reshaped, ancestors, below, leaves_below, reshaped
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 METHODS = ("cart", "spex", "best")
 _NOTES = ("lock", "unlock", "rename")  # edits that leave every row where it is
+_N_SHARED = 1 << 20  # rows times columns from which on threads share the columns
 _PASSES = 3  # of "best", from exchanges to refinement and back
 
 
@@ -179,7 +180,9 @@ def _committed(
     return replace(after, edits=(*before.edits, edit), past=(*before.past, bare), future=())
 
 
-def _rebuilt(explanation: Explanation, shape: Reshaped, *, empty: bool = False) -> Explanation:
+def _rebuilt(
+    explanation: Explanation, shape: Reshaped, *, labels: Ints | None = None, empty: bool = False
+) -> Explanation:
     """Return the explanation of a tree of another shape, counted anew from the rows."""
     table, training = _rows(explanation)
     reference = training.reference
@@ -192,7 +195,11 @@ def _rebuilt(explanation: Explanation, shape: Reshaped, *, empty: bool = False) 
         "locked": shape.moved(explanation.locked),
         "forbidden": _moved(explanation.forbidden, shape),
     }
-    found = Explanation.of(shape.tree, table, reference, weights=training.weights, **about)
+    if labels is None and isinstance(table, HostTable):
+        labels = routed(table, shape.tree, np.arange(len(table))).astype(np.int64)
+    found = Explanation.of(
+        shape.tree, table, reference, weights=training.weights, leaves=labels, **about
+    )
     if not empty and (found.tree.size[found.tree.leaves] == 0).any():
         raise ValueError(
             "This edit would leave a leaf without rows; prune or regrow the branch that it is in first."
@@ -296,10 +303,26 @@ def with_test(explanation: Explanation, node: int, condition: "str | Test") -> E
     node = _node(explanation, node, inner=True)
     _check_unlocked(explanation, [node])
     test = _read(explanation, condition, node)
-    turned = {node} if _turns(explanation, node, test) else frozenset[int]()
-    shape = reshaped(explanation.tree, tests={node: test}, turned=turned)
-    after = _rebuilt(explanation, shape)
+    after = _with_test(explanation, node, test)
     return _committed(explanation, after, "with_test", node=node, condition=_said(after, test))
+
+
+def _with_test(explanation: Explanation, node: int, test: Test) -> Explanation:
+    """Return the explanation with another test of a node, or a split of a leaf."""
+    _, training = _rows(explanation)
+    if training.reference is None:  # nothing says what branches are worth: all rows are walked
+        return _rebuilt(explanation, _unclustered(explanation, node, test))
+    change = _changed(explanation, node, test)
+    labels = _new_labels(explanation, node, change)
+    return _rebuilt(explanation, change.shape, labels=labels)
+
+
+def _unclustered(explanation: Explanation, node: int, test: Test) -> Reshaped:
+    tree = explanation.tree
+    if tree.feature[node] == LEAF:
+        return reshaped(tree, grafts={node: reshaped(_stump(tree.n_features, test)).tree})
+    turned = {node} if _turns(explanation, node, test) else frozenset[int]()
+    return reshaped(tree, tests={node: test}, turned=turned)
 
 
 def _turns(explanation: Explanation, node: int, test: Test) -> bool:
@@ -315,8 +338,7 @@ def split(explanation: Explanation, leaf: int, condition: "str | Test") -> Expla
     node = _leaf(explanation, leaf)
     _check_unlocked(explanation, [node])
     test = _read(explanation, condition, node)
-    graft = reshaped(_stump(explanation.tree.n_features, test)).tree
-    after = _rebuilt(explanation, reshaped(explanation.tree, grafts={node: graft}))
+    after = _with_test(explanation, node, test)
     return _committed(explanation, after, "split", leaf=int(leaf), condition=_said(after, test))
 
 
@@ -716,188 +738,55 @@ def redo(explanation: Explanation) -> Explanation:
 # --- What could be asked instead ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Branches:
-    """The rows of a node: where each would end in either branch, and what it adds to each cluster."""
-
-    rows: Ints  # of the table
-    is_left: Array  # the branch that each takes now
-    left: Ints  # leaf that it reaches in the left branch, 0, 1, ...
-    right: Ints  # and in the right branch
-    n_left: int  # leaves of the left branch
-    n_right: int
-    reference: Reference  # of these rows
-    weights: Floats | None
-    elsewhere: float  # rows right in the rest of the tree
-    total: float  # rows that belong to a cluster
-    is_inner: bool = True  # whether there are branches, which can change sides
-
-    @cached_property
-    def amounts(self) -> Floats:
-        """What every row adds to each cluster, shape (n_rows, k)."""
-        return self.reference.amounts(self.weights)
-
-    @property
-    def turned(self) -> "_Branches":
-        """The same with both branches on the other side."""
-        return replace(
-            self, left=self.right, right=self.left, n_left=self.n_right, n_right=self.n_left
-        )
-
-    def counted(self, order: Ints) -> tuple[Floats, Ints, Floats]:
-        """Return rows right, the smallest leaf and purity, once the first 0, 1, ... rows of an order go left."""
-        left, pure, least = self.filled(self.left, self.n_left, order)
-        right, pure_too, other = self.filled(self.right, self.n_right, order[::-1])
-        total = self.elsewhere + left + right[::-1]
-        return total, np.minimum(least, other[::-1]), pure + pure_too[::-1]
-
-    def filled(self, leaf: Ints, n_leaves: int, order: Ints) -> tuple[Floats, Floats, Ints]:
-        """Return rows right, purity and the smallest leaf of a branch, once 0, 1, ... rows of an order are in it."""
-        n_rows, k = len(order), self.reference.n_clusters
-        pays = compiled_pays(n_rows * (k + n_leaves), "sweeps.fill_branch")
-        if self.reference.memberships is not None or not pays:
-            return right_by_place(leaf[order], n_leaves, self.amounts[order], n_rows)
-        from spexplain.kernels.sweeps import fill_branch
-
-        mass = np.ones(n_rows) if self.weights is None else self.weights[order]
-        right, purity = np.zeros(n_rows + 1), np.zeros(n_rows + 1)
-        smallest = np.zeros(n_rows + 1, dtype=np.int64)
-        room, sizes = np.zeros((3, n_leaves)), np.zeros(n_leaves, dtype=np.int64)
-        codes = self.reference.codes[order]
-        fill_branch(
-            leaf[order], codes, mass, np.zeros((n_leaves, k)), room, sizes, right, purity, smallest
-        )
-        return right, purity, smallest
-
-
-def _branches(explanation: Explanation, node: int) -> _Branches:
+def _branches(explanation: Explanation, node: int) -> Branches:
     table, training = _rows(explanation)
-    reference = _needed(training.reference)
-    tree, rows = explanation.tree, explanation.rows_of(node)
-    weights = None if training.weights is None else training.weights[rows]
-    clusters = reference.rows(rows)
-    all_right = explanation.node_counts[tree.leaves].max(axis=1)
-    own = leaves_below(tree, node)
-    elsewhere = float(all_right.sum() - all_right[own].sum())
-    total = float(explanation.node_counts[0].sum())
-    if tree.feature[node] == LEAF:
-        nothing = np.zeros(len(rows), dtype=np.int64)
-        is_left = np.zeros(len(rows), dtype=np.bool_)
-        return _Branches(
-            rows,
-            is_left,
-            nothing,
-            nothing,
-            1,
-            1,
-            clusters,
-            weights,
-            elsewhere,
-            total,
-            is_inner=False,
-        )
-    reached, sizes = [], []
-    for side in (tree.left, tree.right):
-        part = _part(tree, int(side[node]))
-        used = np.unique(part.feature[part.feature != LEAF]).tolist()
-        own_values = [table.column(each)[rows] for each in used]
-        found = np.zeros(len(rows), dtype=np.int64)
-        if used:
-            found = part.over(used).apply(np.stack(own_values, axis=1))
-        reached.append(found)
-        sizes.append(part.n_leaves)
-    is_left = tree.test(node).passes(table.column(int(tree.feature[node]))[rows])
-    left, right = reached
-    return _Branches(
-        rows, is_left, left, right, sizes[0], sizes[1], clusters, weights, elsewhere, total
-    )
+    return branches_of(explanation, node, table, _needed(training.reference))
 
 
-def _part(tree: Tree, node: int) -> Tree:
-    """Return the branch from a node on as a tree of its own."""
-    numbers, splits = {node: 0}, list[tuple[int, Test]]()
-    inner = [each for each in below(tree, node) if tree.feature[each] != LEAF]
-    for each in sorted(inner, key=lambda at: int(tree.left[at])):
-        test = tree.test(each)
-        first = 2 * len(splits) + 1
-        splits.append((numbers[each], test))
-        numbers[int(tree.left[each])], numbers[int(tree.right[each])] = first, first + 1
-    found = Tree.root(n_features=tree.n_features, size=0)
-    for at, test in splits:
-        found = found.split(
-            at,
-            feature=test.feature,
-            threshold=test.upper,
-            lower=test.lower,
-            missing=test.missing,
-            categories=test.values,
-        )
+class _Change(NamedTuple):
+    """What another test of a node does to its rows."""
+
+    branches: Branches
+    is_left: Array  # rows of the node that pass
+    turned: bool  # whether the branches change sides, as in "x > 750" after "x <= 752": most rows keep theirs
+    n_changed: int  # rows that take the other branch
+    shape: Reshaped  # of the whole tree
+
+
+def _changed(explanation: Explanation, node: int, test: Test) -> _Change:
+    table, _ = _rows(explanation)
+    branches, tree = _branches(explanation, node), explanation.tree
+    is_left = test.passes(branches.of(table.column(test.feature)))
+    n_changed = int(np.count_nonzero(is_left != branches.is_left))
+    if not branches.is_inner:
+        graft = reshaped(_stump(tree.n_features, test)).tree
+        return _Change(branches, is_left, False, n_changed, reshaped(tree, grafts={node: graft}))
+    turned = 2 * n_changed > len(is_left)
+    if turned:
+        n_changed = len(is_left) - n_changed
+    shape = reshaped(tree, tests={node: test}, turned={node} if turned else frozenset[int]())
+    return _Change(branches, is_left, turned, n_changed, shape)
+
+
+def _new_labels(explanation: Explanation, node: int, change: _Change) -> Ints:
+    """Return the leaf of every row after a change."""
+    own, branches = leaves_below(explanation.tree, node), change.branches
+    labels = np.asarray(explanation.labels)
+    n_more = branches.n_left + branches.n_right - len(own)
+    found = np.where(labels > own[-1], labels + n_more, labels) if n_more else labels.copy()
+    found[branches.rows] = own[0] + branches.leaves(change.is_left, turned=change.turned)
     return found
-
-
-def right_by_place(
-    leaf: Ints, n_leaves: int, amounts: Floats, n_rows: int
-) -> tuple[Floats, Floats, Ints]:
-    """Return rows right, purity and the smallest leaf, once 0, 1, ... rows have come into a branch in this order."""
-    right, purity = np.zeros(n_rows + 1), np.zeros(n_rows + 1)
-    smallest = np.full(n_rows + 1, np.iinfo(np.int64).max)
-    places = np.arange(n_rows + 1)
-    for each in range(n_leaves):
-        own = np.flatnonzero(leaf == each)
-        best, pure = np.zeros(len(own) + 1), np.zeros(len(own) + 1)
-        if len(own) and amounts.shape[1]:
-            counts = np.cumsum(amounts[own], axis=0)
-            best[1:] = counts.max(axis=1)
-            pure[1:] = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1e-300)
-        n_in = np.searchsorted(own, places, side="left")
-        right += best[n_in]
-        purity += pure[n_in]
-        smallest = np.minimum(smallest, n_in)
-    return right, purity, smallest
-
-
-def _swept(branches: _Branches, order: Ints, n_first: int) -> tuple[Floats, Ints, Ints, Floats]:
-    """Return rows right, rows changed, the smallest leaf and purity when the first 0, 1, ... rows of an order go left.
-
-    The `n_first` first rows of the order always do.
-    """
-    total, least, purity = branches.counted(order)
-    is_left = branches.is_left[order]
-    changed = np.concatenate([[0], np.cumsum(~is_left)]) + (
-        int(is_left.sum()) - np.concatenate([[0], np.cumsum(is_left)])
-    )
-    if branches.is_inner:
-        turns = 2 * changed > len(order)
-        if turns.any():  # most rows keep their branch, so the branches change sides
-            figures = zip(branches.turned.counted(order), (total, least, purity), strict=True)
-            total, least, purity = (np.where(turns, one, other) for one, other in figures)
-            changed = np.where(turns, len(order) - changed, changed)
-    kept = slice(n_first, None)
-    return total[kept], changed[kept], least[kept], purity[kept]
 
 
 def preview(explanation: Explanation, node: int, condition: "str | Test") -> Preview:
     """Return what another test of a node would do: figures without rows, and without a line in the journal."""
     node = _node(explanation, node)
     test = _read(explanation, condition, node)
-    table, training = _rows(explanation)
-    branches, tree = _branches(explanation, node), explanation.tree
-    is_left = test.passes(table.column(test.feature)[branches.rows])
-    sides, turned = branches, frozenset[int]()
-    n_changed = int(np.count_nonzero(is_left != branches.is_left))
-    if branches.is_inner:
-        if 2 * n_changed > len(is_left):
-            sides, turned = branches.turned, frozenset({node})
-            n_changed = len(is_left) - n_changed
-        shape = reshaped(tree, tests={node: test}, turned=turned)
-    else:
-        graft = reshaped(_stump(tree.n_features, test)).tree
-        shape = reshaped(tree, grafts={node: graft})
-    leaf = np.where(is_left, sides.left, sides.n_left + sides.right)
+    table, _ = _rows(explanation)
+    change = _changed(explanation, node, test)
+    shape, tree = change.shape, explanation.tree
     own, after, leaves = leaves_below(tree, node), shape.tree, tree.leaves
-    inside = counts_of_leaves(
-        leaf, sides.n_left + sides.n_right, branches.reference, branches.weights
-    )
+    inside = change.branches.leaf_counts(change.is_left, turned=change.turned)
     outside = explanation.node_sizes, explanation.node_counts, explanation.node_weights
     size, counts, mass = (
         None
@@ -905,6 +794,7 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
         else after.totals(np.concatenate([old[leaves][: own[0]], new, old[leaves][own[-1] + 1 :]]))
         for old, new in zip(outside, inside, strict=True)
     )
+    assert size is not None and counts is not None
     bare = replace(
         explanation,
         tree=replace(after, size=size),
@@ -931,7 +821,24 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
         future=(),
     )
     found = bare.with_codes(_kept_codes(explanation, bare, shape))
-    return Preview(test, _said(found, test), found, n_changed)
+    return Preview(test, _said(found, test), found, change.n_changed)
+
+
+def _swept(branches: Branches, ordered: Ordered, ends: Ints) -> tuple[Filled, Ints]:
+    """Return what the leaves hold, and the rows changed, when the first so many rows of an order go left."""
+    found = branches.counted(ordered, ends)
+    n_rows, n_left = len(ordered.cells), int(np.count_nonzero(branches.is_left))
+    if not branches.is_inner:
+        return found, ends
+    is_left = branches.is_left[ordered.places()]
+    first_left = np.append(0, np.cumsum(is_left, dtype=np.int64))[ends]
+    changed = (ends - first_left) + (n_left - first_left)
+    turns = 2 * changed > n_rows
+    if turns.any():  # most rows keep their branch, so the branches change sides
+        other = branches.counted(ordered, ends, turned=True)
+        found = Filled(*(np.where(turns, *pair) for pair in zip(other, found, strict=True)))
+        changed = np.where(turns, n_rows - changed, changed)
+    return found, changed
 
 
 def sweep(
@@ -948,31 +855,30 @@ def sweep(
 
 
 def _sweep_of(
-    explanation: Explanation, node: int, number: int, missing: bool | None, branches: _Branches
+    explanation: Explanation, node: int, number: int, missing: bool | None, branches: Branches
 ) -> Sweep:
     table, _ = _rows(explanation)
-    x = table.column(number)[branches.rows]
-    lacks = np.isnan(x)
     if missing is None:
         tree = explanation.tree
         asks = tree.feature[node] == number
         missing = bool(tree.missing[node]) if asks else False
-    # Rows without a value come first where they go left, and last where they go right.
-    key = np.where(lacks, -np.inf if missing else np.inf, x)
-    order = np.argsort(key, kind="stable")
-    n_lacking = int(lacks.sum())
-    n_first, n_known = (n_lacking if missing else 0), len(x) - n_lacking
-    right, changed, least, purity = _swept(branches, order, n_first)
-    known = np.sort(x[~lacks])
-    ends = np.flatnonzero(np.diff(known) > 0) + 1 if n_known else np.empty(0, dtype=np.int64)
+    ordered = branches.ordered(table, number)
+    known = ordered.values
+    n_known, n_first = len(known), len(ordered.cells) - len(known) if missing else 0
+    if n_first:  # rows without a value come first where they go left, and last where they go right
+        order = ordered.places()
+        moved = np.roll(order, n_first)
+        ordered = Ordered(np.roll(ordered.cells, n_first), known, lambda: moved)
+    ends = np.flatnonzero(known[1:] > known[:-1]) + 1 if n_known else np.empty(0, dtype=np.int64)
+    found, changed = _swept(branches, ordered, ends + n_first)
     return Sweep(
         known[ends - 1],
         known[ends],
-        (ends + n_first).astype(np.int64),
-        right[ends],
-        changed[ends].astype(np.int64),
-        least[ends].astype(np.int64),
-        purity[ends],
+        ends + n_first,
+        found.right,
+        changed,
+        found.smallest,
+        found.purity,
     )
 
 
@@ -987,90 +893,112 @@ def alternatives(
     check_integer("n", n, 1)
     table, training = _rows(explanation)
     branches = _branches(explanation, node)
-    tree = explanation.tree
-    now = int(tree.feature[node])
-    found = []
-    for number in _allowed(explanation, node, features).tolist():
-        if number == now and features is None:
-            continue
+    now = int(explanation.tree.feature[node])
+
+    def best_of(number: int) -> tuple[tuple[float, float, int], Alternative] | None:
         field = replace(table.columns[number], name=explanation.names[number])
         best = (
-            _best_set(table, number, field, branches)
+            _best_set(table, number, field, branches, max(1, training.min_samples_leaf))
             if field.kind == "category"
             else _best_threshold(explanation, node, number, field, branches)
         )
-        if best is not None and best[0] >= training.min_samples_leaf:
-            _, right, changed, test, purity = best
-            score = right / branches.total if branches.total else float("nan")
-            said = Alternative(test, test.text(field), field.name, score, right, changed)
-            found.append(((-right, -purity, number), said))
+        if best is None:
+            return None
+        right, changed, test, purity = best
+        score = right / branches.total if branches.total else float("nan")
+        said = Alternative(test, test.text(field), field.name, score, right, changed)
+        return (-right, -purity, number), said
+
+    numbers = _allowed(explanation, node, features).tolist()
+    asked = [each for each in numbers if each != now or features is not None]
+    is_large = len(branches.rows) * len(asked) >= _N_SHARED
+    with Threads(count_threads(-1) if is_large else 1) as threads:
+        found = [each for each in threads.map(best_of, asked) if each is not None]
+        threads.end()
     # Where no test puts more rows right than another, the one of purer leaves comes first.
     return [said for _, said in sorted(found, key=lambda each: each[0])][:n]
 
 
-# Smallest leaf, rows right, rows changed, the test, and the purity of the leaves.
-_Found: TypeAlias = tuple[int, float, int, Test, float]
+# Rows right, rows changed, the test, and the purity of the leaves.
+_Found: TypeAlias = tuple[float, int, Test, float]
 
 
 def _best_threshold(
-    explanation: Explanation, node: int, number: int, field: Column, branches: _Branches
+    explanation: Explanation, node: int, number: int, field: Column, branches: Branches
 ) -> "_Found | None":
     """Return the best threshold of a column."""
     least = explanation.training.min_samples_leaf if explanation.training else 1
     best: _Found | None = None
     for missing in (False, True) if field.has_missing else (False,):
         swept = _sweep_of(explanation, node, number, missing, branches)
-        right = np.where(swept.smallest_leaf >= max(1, least), swept.rows_right, -np.inf)
-        if not len(right) or right.max() == -np.inf:
+        at = _first_best(swept.rows_right, swept.purity, swept.smallest_leaf >= max(1, least))
+        if at is None:
             continue
-        at = int(np.lexsort((-swept.purity, -right))[0])
-        if best is None or (right[at], swept.purity[at]) > (best[1], best[4]):
+        right, purity = float(swept.rows_right[at]), float(swept.purity[at])
+        if best is None or (right, purity) > (best[0], best[3]):
             n_left = int(swept.rows_left[at])
             goes = missing if field.has_missing else 2 * n_left >= len(branches.rows)
             upper = field.between(float(swept.thresholds[at]), float(swept.next_values[at]))
             test = Test(number, upper=upper, missing=goes)
-            figures = int(swept.smallest_leaf[at]), float(right[at]), int(swept.rows_changed[at])
-            best = (*figures, test, float(swept.purity[at]))
+            best = right, int(swept.rows_changed[at]), test, purity
     return best
 
 
-def _best_set(table: Table, number: int, field: Column, branches: _Branches) -> "_Found | None":
+def _first_best(right: Floats, purity: Floats, allowed: Array) -> int | None:
+    """Return the first of most rows right, and of the purest leaves among those; None if none is allowed."""
+    places = np.flatnonzero(allowed)
+    if not len(places):
+        return None
+    places = places[right[places] == right[places].max()]
+    return int(places[np.argmax(purity[places])])
+
+
+def _best_set(
+    table: Table, number: int, field: Column, branches: Branches, least: int
+) -> "_Found | None":
     """Return the best set of categories: one alone, or a run in the order of their clusters."""
-    x = table.column(number)[branches.rows]
-    n_groups = len(field.categories) + 1
+    x = branches.of(table.column(number))
+    n_groups, n_pairs = len(field.categories) + 1, branches.n_left * branches.n_right
     group = np.where(np.isnan(x), n_groups - 1, x).astype(np.int64)
-    present = np.flatnonzero(np.bincount(group, minlength=n_groups))
+    n_rows = np.bincount(group, minlength=n_groups)
+    present = np.flatnonzero(n_rows)
     if len(present) < 2:
         return None
-    profiles = np.zeros((n_groups, branches.amounts.shape[1]))
-    np.add.at(profiles, group, branches.amounts)
-    order = [each for each in order_by_profile(profiles).tolist() if each in set(present.tolist())]
-    sets = [{each} for each in present.tolist()]
-    sets += [set(order[:size]) for size in range(2, len(order))]
-    best: _Found | None = None
-    for chosen in sets:
-        is_left = np.isin(group, list(chosen))
-        changed = int(np.count_nonzero(is_left != branches.is_left))
-        sides = branches
-        if branches.is_inner and 2 * changed > len(is_left):
-            sides, changed = branches.turned, len(is_left) - changed
-        right, least, purity = branches.elsewhere, np.iinfo(np.int64).max, 0.0
-        for leaf, n_leaves, inside in (
-            (sides.left, sides.n_left, is_left),
-            (sides.right, sides.n_right, ~is_left),
-        ):
-            table_ = np.zeros((n_leaves, branches.amounts.shape[1]))
-            np.add.at(table_, leaf[inside], branches.amounts[inside])
-            right += float(table_.max(axis=1).sum())
-            totals = np.maximum(table_.sum(axis=1), 1e-300)
-            purity += float((np.square(table_).sum(axis=1) / totals).sum())
-            least = min(least, int(np.bincount(leaf[inside], minlength=n_leaves).min()))
-        if least < 1:
-            continue
-        if best is None or (right, purity) > (best[1], best[4]):
-            codes = tuple(sorted(each for each in chosen if each < n_groups - 1))
-            lacks = n_groups - 1 in chosen
-            if n_groups - 1 not in present:
-                lacks = 2 * int(is_left.sum()) >= len(is_left)
-            best = int(least), right, changed, Test(number, missing=lacks, values=codes), purity
-    return best
+    # All that rows of a category do: by the pair of leaves that they reach, and their cluster.
+    pair = group * n_pairs + branches.left * branches.n_right + branches.right
+    shape = n_groups, branches.n_left, branches.n_right
+    sizes = np.bincount(pair, minlength=n_groups * n_pairs).reshape(shape)
+    amounts = branches.summed(pair, n_groups * n_pairs).reshape(*shape, -1)
+    lefts = np.bincount(group[branches.is_left], minlength=n_groups)
+    order = order_by_profile(amounts.sum(axis=(1, 2)))
+    order = order[np.isin(order, present)]
+    # Sets: every category alone, then the first two, three, ... of the order.
+    chosen = np.zeros((len(present) + max(0, len(order) - 2), n_groups), dtype=np.bool_)
+    chosen[np.arange(len(present)), present] = True
+    for at in range(len(present), len(chosen)):
+        chosen[at, order[: at - len(present) + 2]] = True
+    inside = chosen.astype(np.float64)
+    n_inside = inside @ n_rows
+    changed = (n_inside - inside @ lefts) + (lefts.sum() - inside @ lefts)
+    turns = branches.is_inner & (2 * changed > len(x))
+    figures = np.zeros((3, len(chosen)))
+    for turned in (False, True):
+        left, right = (2, 1) if turned else (1, 2)
+        found = [np.zeros(len(chosen)), np.zeros(len(chosen)), np.full(len(chosen), np.inf)]
+        for part, axis in ((inside, right), (1 - inside, left)):
+            table_ = np.tensordot(part, amounts.sum(axis=axis), 1)
+            found[0] += table_.max(axis=2).sum(axis=1)
+            totals = np.maximum(table_.sum(axis=2), 1e-300)
+            found[1] += (np.square(table_).sum(axis=2) / totals).sum(axis=1)
+            found[2] = np.minimum(found[2], (part @ sizes.sum(axis=axis)).min(axis=1))
+        figures[:, turns == turned] = np.array(found)[:, turns == turned]
+    at = _first_best(figures[0], figures[1], figures[2] >= least)
+    if at is None:
+        return None
+    codes = tuple(np.flatnonzero(chosen[at, :-1]).tolist())
+    lacks = bool(chosen[at, -1])
+    if n_groups - 1 not in present:
+        lacks = 2 * n_inside[at] >= len(x)
+    n_changed = len(x) - changed[at] if turns[at] else changed[at]
+    test = Test(number, missing=bool(lacks), values=codes)
+    return branches.elsewhere + float(figures[0, at]), int(n_changed), test, float(figures[1, at])

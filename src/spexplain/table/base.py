@@ -9,6 +9,7 @@ import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.arguments import check_weights
+from spexplain.table.cache import ColumnCache
 from spexplain.table.columns import column_numbers, default_names
 from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
@@ -37,6 +38,21 @@ class Margins(NamedTuple):
     leaves: GroupSums
     clusters: GroupSums
     origin: Floats  # what rows are measured from
+
+
+class ColumnOrder(NamedTuple):
+    """The rows of a table in the order of one column."""
+
+    rows: Ints  # those without a value last; the order of equal values is not defined
+    values: Floats  # of the rows that have one
+
+    @classmethod
+    def of(cls, x: Floats) -> "ColumnOrder":
+        """Return the order of the values of a column."""
+        rows = np.argsort(x)
+        n_known = len(x) - int(np.count_nonzero(np.isnan(x)))
+        small = np.int32 if len(x) < 2**31 else np.int64
+        return cls(rows.astype(small), x[rows[:n_known]])
 
 
 class NodeValues(NamedTuple):
@@ -96,11 +112,23 @@ class Table(Rows):
             "and sample_weight, or pass a table in memory."
         )
 
+    @cached_property
+    def known(self) -> ColumnCache:
+        """What was computed about single columns."""
+        return ColumnCache()
+
     def column(self, number: int) -> Floats:
-        """Return the values of one column as float64, NaN where one is missing."""
+        """Return the values of one column as float64, NaN where one is missing; not to be written to."""
+        return self.known.get(("values", number), lambda: self._column(number))
+
+    def _column(self, number: int) -> Floats:
         rows = self.select([number]).to_host("An edit", "pass a table in memory")
         dense: Any = rows.toarray() if hasattr(rows, "toarray") else rows
-        return np.asarray(dense, dtype=np.float64)[:, 0]
+        return np.ascontiguousarray(np.asarray(dense, dtype=np.float64)[:, 0])
+
+    def order(self, number: int) -> ColumnOrder:
+        """Return the rows in the order of a column, those without a value last."""
+        return self.known.get(("order", number), lambda: ColumnOrder.of(self.column(number)))
 
     @abstractmethod
     def training_rows(self) -> Matrix:

@@ -19,6 +19,7 @@ from spexplain.messages import one_line
 from spexplain.tree import Column, Kind
 
 FrameKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
+_SETTLED = ("number", "whole", "boolean")  # kinds that values can tell more about
 _KINDS: dict[str, Kind] = {"b": "boolean", "i": "whole", "u": "whole", "M": "date", "m": "duration"}
 Series: TypeAlias = Any  # of narwhals, or an array of one dimension
 # Types whose values are looked at one by one.
@@ -393,13 +394,21 @@ def settled_columns(
     """Return the columns, those that are used with what their values tell."""
     found = list(columns)
     for each in used:
-        if found[each].kind in ("number", "whole", "boolean"):
-            kind = found[each].kind
-            settled = _settled(found[each], np.asarray(values[:, each], dtype=np.float64))
-            # Floats may be whole numbers by chance; but where values are missing, libraries know no others.
-            by_chance = kind == "number" and not settled.has_missing
-            found[each] = replace(settled, kind="number") if by_chance else settled
+        if found[each].kind in _SETTLED:
+            found[each] = settled_column(
+                found[each], np.asarray(values[:, each], dtype=np.float64)
+            )
     return tuple(found)
+
+
+def settled_column(column: Column, values: Floats) -> Column:
+    """Return a column with what its values tell."""
+    if column.kind not in _SETTLED:
+        return column
+    settled = _settled(column, values)
+    # Floats may be whole numbers by chance; but where values are missing, libraries know no others.
+    by_chance = column.kind == "number" and not settled.has_missing
+    return replace(settled, kind="number") if by_chance else settled
 
 
 def _encoded_as(series: Series, column: Column) -> Floats:

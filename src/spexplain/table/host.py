@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import GroupSums, NodeValues, Rows, Table
 from spexplain.table.checks import checksum
-from spexplain.table.columns import settled_columns
+from spexplain.table.columns import settled_column
 from spexplain.table.coordinates import Coordinates, coordinates_of, entries_of, mean_of
 from spexplain.table.distances import CostName, service_costs
 from spexplain.tree import LEAF, Column, Kind, Tree
@@ -142,7 +142,14 @@ class HostTable(Table):
 
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
         """Return what the columns hold, for those that are used as their values tell."""
-        return settled_columns(self.columns, self.values, used)
+        found = list(self.columns)
+        for each in used:
+            found[each] = self.known.get(("settled", each), partial(self._settled, each))
+        return tuple(found)
+
+    def _settled(self, number: int) -> Column:
+        values = np.asarray(self.values[:, number], dtype=np.float64)
+        return settled_column(self.columns[number], values)
 
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree. O(n_rows · depth)."""
@@ -208,11 +215,14 @@ class HostTable(Table):
         """Return the standard deviations of some columns; NaN elsewhere. O(n) a column."""
         scales = np.full(self.shape[1], np.nan)
         for feature in np.unique(features).tolist():
-            column = self.values[:, feature].astype(np.float64)
-            column = column[~np.isnan(column)]
-            is_one = not len(column) or bool(np.all(column == column[0]))
-            scales[feature] = 0.0 if is_one else _deviation(column)
+            scales[feature] = self.known.get(("scale", feature), partial(self._scale, feature))
         return scales
+
+    def _scale(self, feature: int) -> float:
+        column = self.values[:, feature].astype(np.float64)
+        column = column[~np.isnan(column)]
+        is_one = not len(column) or bool(np.all(column == column[0]))
+        return 0.0 if is_one else _deviation(column)
 
     def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
         """Return the mean (k-medians: the coordinate-wise median) of every cluster."""

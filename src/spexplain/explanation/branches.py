@@ -1,0 +1,314 @@
+"""The rows of a node and where each would end in either branch: what every question about other tests needs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from spexplain.aliases import Array, Bools, Floats, Ints
+from spexplain.explanation.explanation import Explanation, counts_of_leaves
+from spexplain.kernels.readiness import compiled_pays
+from spexplain.table.base import Table
+from spexplain.table.reference import Reference
+from spexplain.tree import LEAF, Tree
+from spexplain.tree.surgery import leaves_below
+
+_FEW = 16  # a node of less than one in so many rows sorts its own rows
+_N_HELD = 4  # nodes of an explanation whose branches are remembered
+
+
+class Filled(NamedTuple):
+    """What the leaves below a node hold at some places of an order of its rows."""
+
+    right: Floats  # rows whose leaf stands for their cluster
+    purity: Floats  # squares of counts over their sums, added
+    smallest: Ints  # rows of the smallest leaf
+
+    def joined(self, other: "Filled") -> "Filled":
+        """Return the same of two branches together."""
+        smallest = np.minimum(self.smallest, other.smallest)
+        return Filled(self.right + other.right, self.purity + other.purity, smallest)
+
+
+class Ordered(NamedTuple):
+    """The rows of a node in the order of a column."""
+
+    cells: Array  # see `Branches.cells`
+    values: Floats  # of the rows that have one, which come first
+    places: Callable[[], Ints]  # of the rows of the node in this order
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """The rows of a node: where each would end in either branch, and its cluster.
+
+    Parameters
+    ----------
+    rows : array of int
+        Rows of the table, increasing.
+    is_left : array of bool
+        Whether each takes the left branch now.
+    left, right : array of int
+        Leaf that each reaches in the left branch, and in the right one: 0, 1, ...
+    n_left, n_right : int
+        Leaves of both branches.
+    reference : Reference
+        The clustering of all rows of the table.
+    weights : array of float, optional
+        Weights of all rows.
+    elsewhere : float
+        Rows right in the rest of the tree.
+    total : float
+        Rows that belong to a cluster.
+    is_inner : bool
+        Whether there are branches, which can change sides.
+    """
+
+    rows: Ints
+    is_left: Bools
+    left: Ints
+    right: Ints
+    n_left: int
+    n_right: int
+    reference: Reference
+    weights: Floats | None
+    elsewhere: float
+    total: float
+    is_inner: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows of the table reach the node."""
+        return len(self.rows) == len(self.reference.codes)
+
+    def of(self, values: Array) -> Array:
+        """Return what the rows of the node have of an array of all rows."""
+        return values if self.is_whole else values[self.rows]
+
+    @cached_property
+    def own(self) -> Reference:
+        """The clustering of the rows of the node."""
+        return self.reference if self.is_whole else self.reference.rows(self.rows)
+
+    @cached_property
+    def mass(self) -> Floats | None:
+        """The weights of the rows of the node."""
+        return None if self.weights is None else self.of(self.weights)
+
+    @cached_property
+    def amounts(self) -> Floats:
+        """What every row adds to each cluster, shape (n_rows, k)."""
+        return self.own.amounts(self.mass)
+
+    @property
+    def n_cells(self) -> int:
+        """Pairs of leaves, times clusters and noise."""
+        return self.n_left * self.n_right * (self.reference.n_clusters + 1)
+
+    @cached_property
+    def cells(self) -> Array:
+        """Of every row of the node, its leaves in both branches and its cluster in one number."""
+        k = self.reference.n_clusters
+        dtype = np.uint16 if self.n_cells < 2**16 else np.int64
+        found = self.of(self.reference.codes).astype(dtype)
+        found += dtype(1)  # noise, -1, comes first, also where there are no signs
+        found += (self.left * (k + 1)).astype(dtype)
+        found += (self.right * (self.n_left * (k + 1))).astype(dtype)
+        return found
+
+    @cached_property
+    def of_cells(self) -> tuple[Ints, Ints, Ints]:
+        """Left leaf, right leaf and cluster of every cell."""
+        codes = self.reference.n_clusters + 1
+        numbers = np.arange(self.n_cells)
+        return numbers // codes % self.n_left, numbers // (codes * self.n_left), numbers % codes - 1
+
+    @cached_property
+    def _of_all(self) -> Array:
+        """The cells by row of the table; those of other nodes have the number behind the last."""
+        if self.is_whole:
+            return self.cells
+        found = np.full(len(self.reference.codes), self.n_cells, dtype=self.cells.dtype)
+        found[self.rows] = self.cells
+        return found
+
+    def ordered(self, table: Table, column: int) -> Ordered:
+        """Return the rows of the node in the order of a column, those without a value last."""
+        n_rows = len(self.rows)
+        if _FEW * n_rows < len(self.reference.codes):
+            x = table.column(column)[self.rows]
+            order = np.argsort(x)
+            known = x[order][: n_rows - int(np.count_nonzero(np.isnan(x)))]
+            return Ordered(self.cells[order], known, lambda: order)
+        whole = table.order(column)
+        cells, known = np.take(self._of_all, whole.rows, mode="clip"), whole.values
+        if self.is_whole:
+            return Ordered(cells, known, lambda: whole.rows)
+        inside = cells != self.n_cells
+        return Ordered(
+            cells[inside],
+            known[inside[: len(known)]],
+            lambda: np.searchsorted(self.rows, whole.rows[inside]),
+        )
+
+    def counted(self, ordered: Ordered, ends: Ints, *, turned: bool = False) -> Filled:
+        """Return what the leaves hold once the first so many rows of an order go left, and the others right.
+
+        With `turned`, both branches have changed sides.
+        """
+        n_rows = len(ordered.cells)
+        sides = (1, 0) if turned else (0, 1)
+        first = self._filled(ordered, sides[0], ends, from_end=False)
+        second = self._filled(ordered, sides[1], n_rows - ends[::-1], from_end=True)
+        found = first.joined(Filled(*(each[::-1] for each in second)))
+        return found._replace(right=self.elsewhere + found.right)
+
+    def _filled(self, ordered: Ordered, side: int, ends: Ints, *, from_end: bool) -> Filled:
+        """Return what a branch holds once so many rows of an order have come."""
+        n_leaves, k = (self.n_left, self.n_right)[side], self.reference.n_clusters
+        n_rows, leaf_of = len(ordered.cells), self.of_cells[side]
+        pays = compiled_pays(n_rows * (k + n_leaves), "sweeps.fill_branch")
+        if self.reference.memberships is not None or not pays:
+            order = ordered.places()
+            leaf, amounts = leaf_of[ordered.cells], self.amounts[order]
+            if from_end:
+                leaf, amounts = leaf[::-1], amounts[::-1]
+            return Filled(*(each[ends] for each in right_by_place(leaf, n_leaves, amounts)))
+        from spexplain.kernels.sweeps import fill_branch
+
+        mass = np.empty(0) if self.mass is None else self.mass[ordered.places()]
+        found = Filled(np.empty(len(ends)), np.empty(len(ends)), np.empty(len(ends), np.int64))
+        counts, room = np.zeros((n_leaves, k)), np.zeros((4, n_leaves))
+        sizes = np.zeros(n_leaves, dtype=np.int64)
+        fill_branch(
+            ordered.cells,
+            leaf_of,
+            self.of_cells[2],
+            mass,
+            from_end,
+            np.ascontiguousarray(ends),
+            counts,
+            room,
+            sizes,
+            *found,
+        )
+        return found
+
+    def summed(self, groups: Ints, n_groups: int) -> Floats:
+        """Return what the rows of every group add to each cluster, shape (n_groups, k)."""
+        k = self.reference.n_clusters
+        if self.reference.memberships is not None:
+            found = [np.bincount(groups, each, minlength=n_groups) for each in self.amounts.T]
+            return np.stack(found, axis=-1)
+        codes = self.of(self.reference.codes)
+        known = codes >= 0
+        mass = None if self.mass is None else self.mass[known]
+        pairs = groups[known] * k + codes[known]
+        sums = np.bincount(pairs, mass, minlength=n_groups * k).astype(np.float64)
+        return sums.reshape(n_groups, k)
+
+    def leaf_counts(self, is_left: Bools, *, turned: bool) -> tuple[Ints, Array, Array | None]:
+        """Return rows, rows of each cluster and weight of the leaves, left branch first, once some rows go left."""
+        n_left, n_right = (self.n_right, self.n_left) if turned else (self.n_left, self.n_right)
+        if self.mass is not None or self.reference.memberships is not None:
+            leaf = self.leaves(is_left, turned=turned)
+            return counts_of_leaves(leaf, n_left + n_right, self.own, self.mass)
+        all_cells = np.bincount(self.cells, minlength=self.n_cells)
+        passing = np.bincount(self.cells[is_left], minlength=self.n_cells)
+        found = []
+        for n_leaves, cells, leaf_of in zip(
+            (n_left, n_right),
+            (passing, all_cells - passing),
+            self.of_cells[1::-1] if turned else self.of_cells[:2],
+            strict=True,
+        ):
+            counts = np.zeros((n_leaves, self.reference.n_clusters + 1), dtype=np.int64)
+            np.add.at(counts, (leaf_of, self.of_cells[2]), cells)  # noise, -1, is the last
+            found.append(counts)
+        both = np.concatenate(found)
+        return both.sum(axis=1), both[:, :-1], None
+
+    def leaves(self, is_left: Bools, *, turned: bool) -> Ints:
+        """Return the leaf that each row reaches, left branch first, once some rows go left."""
+        if turned:
+            return np.where(is_left, self.right, self.n_right + self.left)
+        return np.where(is_left, self.left, self.n_left + self.right)
+
+
+def branches_of(explanation: Explanation, node: int, table: Table, reference: Reference) -> Branches:
+    """Return the rows of a node and where they would end in either branch; remembered for a few nodes."""
+    held: dict[int, Branches] = explanation.remembered.setdefault("branches", {})
+    if node not in held:
+        found = _found(explanation, node, table, reference)
+        while len(held) >= _N_HELD:
+            held.pop(next(iter(held)))
+        held[node] = found
+    return held[node]
+
+
+def _found(explanation: Explanation, node: int, table: Table, reference: Reference) -> Branches:
+    tree, rows = explanation.tree, explanation.rows_of(node)
+    assert explanation.training is not None
+    all_right = explanation.node_counts[tree.leaves].max(axis=1, initial=0)
+    own = leaves_below(tree, node)
+    elsewhere = float(all_right.sum() - all_right[own].sum())
+    total = float(explanation.node_counts[0].sum())
+    about = reference, explanation.training.weights, elsewhere, total
+    left, right = np.zeros((2, len(rows)), dtype=np.int32)
+    if tree.feature[node] == LEAF:
+        is_left = np.zeros(len(rows), dtype=np.bool_)
+        return Branches(rows, is_left, left, right, 1, 1, *about, is_inner=False)
+    sides = int(tree.left[node]), int(tree.right[node])
+    n_left, n_right = (len(leaves_below(tree, each)) for each in sides)
+    # Where a row is now is known already: only the other branch is walked.
+    leaf = np.asarray(explanation.labels)
+    leaf = leaf if len(rows) == len(leaf) else leaf[rows]
+    leaf = leaf - own[0]
+    is_left = leaf < n_left
+    here, there = np.flatnonzero(is_left), np.flatnonzero(~is_left)
+    left[here], right[there] = leaf[here], leaf[there] - n_left
+    left[there] = routed(table, tree, rows[there], sides[0])
+    right[here] = routed(table, tree, rows[here], sides[1])
+    return Branches(rows, is_left, left, right, n_left, n_right, *about)
+
+
+def routed(table: Table, tree: Tree, rows: Ints, node: int = 0) -> Ints:
+    """Return the leaf, counted from the first one below a node, that each row reaches from there on.
+
+    Column by column: what `Tree.apply` finds row by row.
+    """
+    found = np.zeros(len(rows), dtype=np.int32)
+    first = leaves_below(tree, node)[0]
+    leaf_ids = {int(each): leaf - int(first) for leaf, each in enumerate(tree.leaves)}
+    waiting: list[tuple[int, Ints]] = [(node, np.arange(len(rows)))]
+    while waiting:
+        at, own = waiting.pop()
+        if tree.feature[at] == LEAF:
+            found[own] = leaf_ids[at]
+            continue
+        test = tree.test(at)
+        passes = test.passes(table.column(test.feature)[rows[own]])
+        waiting += [(int(tree.left[at]), own[passes]), (int(tree.right[at]), own[~passes])]
+    return found
+
+
+def right_by_place(leaf: Ints, n_leaves: int, amounts: Floats) -> tuple[Floats, Floats, Ints]:
+    """Return rows right, purity and the smallest leaf, once 0, 1, ... rows have come into a branch in this order."""
+    n_rows = len(leaf)
+    right, purity = np.zeros(n_rows + 1), np.zeros(n_rows + 1)
+    smallest = np.full(n_rows + 1, np.iinfo(np.int64).max)
+    places = np.arange(n_rows + 1)
+    for each in range(n_leaves):
+        own = np.flatnonzero(leaf == each)
+        best, pure = np.zeros(len(own) + 1), np.zeros(len(own) + 1)
+        if len(own) and amounts.shape[1]:
+            counts = np.cumsum(amounts[own], axis=0)
+            best[1:] = counts.max(axis=1)
+            pure[1:] = np.square(counts).sum(axis=1) / np.maximum(counts.sum(axis=1), 1e-300)
+        n_in = np.searchsorted(own, places, side="left")
+        right += best[n_in]
+        purity += pure[n_in]
+        smallest = np.minimum(smallest, n_in)
+    return right, purity, smallest
