@@ -19,7 +19,7 @@ from spexplain import CART, IMM, BestTree, from_json
 from spexplain.explanation import Explanation
 from spexplain.explanation.branches import right_by_place
 from spexplain.export import to_json
-from spexplain.kernels.sweeps import fill_branch
+from spexplain.kernels.sweeps import count_marked, fill_branch
 from spexplain.tree import LEAF, Test
 
 PENGUINS = load_penguins()
@@ -456,19 +456,27 @@ def test_compiled_counts_are_those_of_plain_ones(data):
     from_end, weighs = data.draw(st.booleans()), data.draw(st.booleans())
     if not weighs:
         amounts[known, codes[known]] = 1.0
-    right, purity = np.empty(len(ends)), np.empty(len(ends))
-    smallest = np.empty(len(ends), dtype=np.int64)
+    turns = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(ends), max_size=len(ends))), bool
+    )
     room, sizes = np.zeros((4, n_leaves)), np.zeros(n_leaves, dtype=np.int64)
     cells = (leaf * 4 + codes + 1).astype(np.uint16)
     leaf_of, code_of = np.repeat(np.arange(n_leaves), 4), np.tile(np.arange(-1, 3), n_leaves)
     given = mass if weighs else np.empty(0)
-    out = right, purity, smallest
-    counts = np.zeros((n_leaves, 3))
-    fill_branch(cells, leaf_of, code_of, given, from_end, ends, counts, room, sizes, *out)
+    out = np.full(len(ends), 10.0), np.full(len(ends), 20.0), np.full(len(ends), 2)
+    about = cells, leaf_of, code_of, given, from_end, ends, turns, True
+    fill_branch(*about, np.zeros((n_leaves, 3)), room, sizes, *out)
     way = slice(None, None, -1 if from_end else 1)
-    plain = right_by_place(leaf[way], n_leaves, amounts[way])
-    for one, other in zip(out, plain, strict=True):
-        assert one.tolist() == other[ends].tolist()
+    at = n_rows - ends if from_end else ends
+    right, purity, smallest = (
+        each[at] for each in right_by_place(leaf[way], n_leaves, amounts[way])
+    )
+    assert out[0].tolist() == np.where(turns, 10.0 + right, 10.0).tolist()
+    assert out[1].tolist() == np.where(turns, 20.0 + purity, 20.0).tolist()
+    assert out[2].tolist() == np.where(turns, np.minimum(smallest, 2), 2).tolist()
+    found = np.empty(len(ends), dtype=np.int64)
+    count_marked(cells, code_of == 1, ends, found)
+    assert found.tolist() == [int((codes[:end] == 1).sum()) for end in ends]
 
 
 def test_a_large_table_gives_what_a_small_one_does(monkeypatch):

@@ -20,16 +20,12 @@ _N_HELD = 4  # nodes of an explanation whose branches are remembered
 
 
 class Filled(NamedTuple):
-    """What the leaves below a node hold at some places of an order of its rows."""
+    """What the leaves below a node hold when an order of its rows is parted at some places."""
 
-    right: Floats  # rows whose leaf stands for their cluster
+    right: Floats  # rows whose leaf stands for their cluster, in the whole tree
     purity: Floats  # squares of counts over their sums, added
     smallest: Ints  # rows of the smallest leaf
-
-    def joined(self, other: "Filled") -> "Filled":
-        """Return the same of two branches together."""
-        smallest = np.minimum(self.smallest, other.smallest)
-        return Filled(self.right + other.right, self.purity + other.purity, smallest)
+    changed: Ints  # rows that take the other branch than now
 
 
 class Ordered(NamedTuple):
@@ -104,26 +100,28 @@ class Branches:
 
     @property
     def n_cells(self) -> int:
-        """Pairs of leaves, times clusters and noise."""
-        return self.n_left * self.n_right * (self.reference.n_clusters + 1)
+        """Pairs of leaves, times clusters and noise, for rows of either branch."""
+        return self.n_left * self.n_right * (self.reference.n_clusters + 1) * 2
 
     @cached_property
     def cells(self) -> Array:
-        """Of every row of the node, its leaves in both branches and its cluster in one number."""
+        """Of every row of the node, its branch, its leaves in both, and its cluster in one number."""
         k = self.reference.n_clusters
         dtype = np.uint16 if self.n_cells < 2**16 else np.int64
         found = self.of(self.reference.codes).astype(dtype)
         found += dtype(1)  # noise, -1, comes first, also where there are no signs
         found += (self.left * (k + 1)).astype(dtype)
         found += (self.right * (self.n_left * (k + 1))).astype(dtype)
+        found += (self.is_left * (self.n_cells // 2)).astype(dtype)
         return found
 
     @cached_property
-    def of_cells(self) -> tuple[Ints, Ints, Ints]:
-        """Left leaf, right leaf and cluster of every cell."""
-        codes = self.reference.n_clusters + 1
-        numbers = np.arange(self.n_cells)
-        return numbers // codes % self.n_left, numbers // (codes * self.n_left), numbers % codes - 1
+    def of_cells(self) -> tuple[Ints, Ints, Ints, Bools]:
+        """Left leaf, right leaf and cluster of every cell, and whether its rows take the left branch."""
+        codes, numbers = self.reference.n_clusters + 1, np.arange(self.n_cells)
+        within = numbers % (self.n_cells // 2)
+        left, right = within // codes % self.n_left, within // (codes * self.n_left)
+        return left, right, within % codes - 1, numbers >= self.n_cells // 2
 
     @cached_property
     def _of_all(self) -> Array:
@@ -153,48 +151,68 @@ class Branches:
             lambda: np.searchsorted(self.rows, whole.rows[inside]),
         )
 
-    def counted(self, ordered: Ordered, ends: Ints, *, turned: bool = False) -> Filled:
-        """Return what the leaves hold once the first so many rows of an order go left, and the others right.
+    def parted(self, ordered: Ordered, ends: Ints) -> Filled:
+        """Return what the leaves hold when the first so many rows of an order go left, and the others right.
 
-        With `turned`, both branches have changed sides.
+        Where most rows would change their branch, the branches change sides instead.
         """
-        n_rows = len(ordered.cells)
-        sides = (1, 0) if turned else (0, 1)
-        first = self._filled(ordered, sides[0], ends, from_end=False)
-        second = self._filled(ordered, sides[1], n_rows - ends[::-1], from_end=True)
-        found = first.joined(Filled(*(each[::-1] for each in second)))
-        return found._replace(right=self.elsewhere + found.right)
-
-    def _filled(self, ordered: Ordered, side: int, ends: Ints, *, from_end: bool) -> Filled:
-        """Return what a branch holds once so many rows of an order have come."""
-        n_leaves, k = (self.n_left, self.n_right)[side], self.reference.n_clusters
-        n_rows, leaf_of = len(ordered.cells), self.of_cells[side]
-        pays = compiled_pays(n_rows * (k + n_leaves), "sweeps.fill_branch")
+        n_rows, k = len(ordered.cells), self.reference.n_clusters
+        pays = compiled_pays(n_rows * (k + self.n_left + self.n_right), "sweeps.fill_branch")
         if self.reference.memberships is not None or not pays:
-            order = ordered.places()
-            leaf, amounts = leaf_of[ordered.cells], self.amounts[order]
-            if from_end:
-                leaf, amounts = leaf[::-1], amounts[::-1]
-            return Filled(*(each[ends] for each in right_by_place(leaf, n_leaves, amounts)))
-        from spexplain.kernels.sweeps import fill_branch
+            return self._parted_plainly(ordered, ends)
+        from spexplain.kernels.sweeps import count_marked, fill_branch
 
+        left_of, right_of, code_of, marked = self.of_cells
+        n_left = np.empty(len(ends), dtype=np.int64)
+        count_marked(ordered.cells, marked, ends, n_left)
+        changed, turns = self._turned(ends, n_left)
+        figures = np.zeros(len(ends)), np.zeros(len(ends)), np.full(len(ends), n_rows)
         mass = np.empty(0) if self.mass is None else self.mass[ordered.places()]
-        found = Filled(np.empty(len(ends)), np.empty(len(ends)), np.empty(len(ends), np.int64))
-        counts, room = np.zeros((n_leaves, k)), np.zeros((4, n_leaves))
-        sizes = np.zeros(n_leaves, dtype=np.int64)
-        fill_branch(
-            ordered.cells,
-            leaf_of,
-            self.of_cells[2],
-            mass,
-            from_end,
-            np.ascontiguousarray(ends),
-            counts,
-            room,
-            sizes,
-            *found,
-        )
-        return found
+        for turned in (False, True) if turns.any() else (False,):
+            sides = (left_of, right_of) if not turned else (right_of, left_of)
+            for leaf_of, from_end in zip(sides, (False, True), strict=True):
+                n_leaves = int(leaf_of[-1]) + 1
+                room = (
+                    np.zeros((n_leaves, k)),
+                    np.zeros((4, n_leaves)),
+                    np.zeros(n_leaves, np.int64),
+                )
+                about = ordered.cells, leaf_of, code_of, mass
+                fill_branch(*about, from_end, ends, turns, turned, *room, *figures)
+        right, purity, smallest = figures
+        right += self.elsewhere
+        return Filled(right, purity, smallest, changed)
+
+    def _turned(self, ends: Ints, n_left: Ints) -> tuple[Ints, Bools]:
+        """Return the rows changed, and whether the branches change sides.
+
+        n_left: rows before each end that go left now.
+        """
+        if not self.is_inner:
+            return ends, np.zeros(len(ends), dtype=np.bool_)
+        n_rows, all_left = len(self.rows), int(np.count_nonzero(self.is_left))
+        changed = (ends - n_left) + (all_left - n_left)
+        turns = 2 * changed > n_rows
+        return np.where(turns, n_rows - changed, changed), turns
+
+    def _parted_plainly(self, ordered: Ordered, ends: Ints) -> Filled:
+        """Return what `parted` does, without compiled code and for memberships."""
+        left_of, right_of, _, marked = self.of_cells
+        amounts, cells = self.amounts[ordered.places()], ordered.cells
+        n_left = np.append(0, np.cumsum(marked[cells], dtype=np.int64))[ends]
+        changed, turns = self._turned(ends, n_left)
+        found = []
+        for one, other in ((left_of, right_of), (right_of, left_of)):
+            first = right_by_place(one[cells], int(one[-1]) + 1, amounts)
+            second = right_by_place(other[cells][::-1], int(other[-1]) + 1, amounts[::-1])
+            second_at = len(cells) - ends
+            right, purity = (
+                x[ends] + y[second_at] for x, y in zip(first[:2], second[:2], strict=True)
+            )
+            smallest = np.minimum(first[2][ends], second[2][second_at])
+            found.append((right + self.elsewhere, purity, smallest))
+        figures = (np.where(turns, *pair) for pair in zip(found[1], found[0], strict=True))
+        return Filled(*figures, changed)
 
     def summed(self, groups: Ints, n_groups: int) -> Floats:
         """Return what the rows of every group add to each cluster, shape (n_groups, k)."""
@@ -237,7 +255,9 @@ class Branches:
         return np.where(is_left, self.left, self.n_left + self.right)
 
 
-def branches_of(explanation: Explanation, node: int, table: Table, reference: Reference) -> Branches:
+def branches_of(
+    explanation: Explanation, node: int, table: Table, reference: Reference
+) -> Branches:
     """Return the rows of a node and where they would end in either branch; remembered for a few nodes."""
     held: dict[int, Branches] = explanation.remembered.setdefault("branches", {})
     if node not in held:

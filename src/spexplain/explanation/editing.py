@@ -11,7 +11,7 @@ from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.exceptions import quoted_list
-from spexplain.explanation.branches import Branches, Filled, Ordered, branches_of, routed
+from spexplain.explanation.branches import Branches, Ordered, branches_of, routed
 from spexplain.explanation.explanation import (
     Edit,
     Explanation,
@@ -824,23 +824,6 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
     return Preview(test, _said(found, test), found, change.n_changed)
 
 
-def _swept(branches: Branches, ordered: Ordered, ends: Ints) -> tuple[Filled, Ints]:
-    """Return what the leaves hold, and the rows changed, when the first so many rows of an order go left."""
-    found = branches.counted(ordered, ends)
-    n_rows, n_left = len(ordered.cells), int(np.count_nonzero(branches.is_left))
-    if not branches.is_inner:
-        return found, ends
-    is_left = branches.is_left[ordered.places()]
-    first_left = np.append(0, np.cumsum(is_left, dtype=np.int64))[ends]
-    changed = (ends - first_left) + (n_left - first_left)
-    turns = 2 * changed > n_rows
-    if turns.any():  # most rows keep their branch, so the branches change sides
-        other = branches.counted(ordered, ends, turned=True)
-        found = Filled(*(np.where(turns, *pair) for pair in zip(other, found, strict=True)))
-        changed = np.where(turns, n_rows - changed, changed)
-    return found, changed
-
-
 def sweep(
     explanation: Explanation, node: int, column: int | str, missing: bool | None = None
 ) -> Sweep:
@@ -870,13 +853,13 @@ def _sweep_of(
         moved = np.roll(order, n_first)
         ordered = Ordered(np.roll(ordered.cells, n_first), known, lambda: moved)
     ends = np.flatnonzero(known[1:] > known[:-1]) + 1 if n_known else np.empty(0, dtype=np.int64)
-    found, changed = _swept(branches, ordered, ends + n_first)
+    found = branches.parted(ordered, ends + n_first)
     return Sweep(
         known[ends - 1],
         known[ends],
         ends + n_first,
         found.right,
-        changed,
+        found.changed,
         found.smallest,
         found.purity,
     )

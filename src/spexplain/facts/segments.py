@@ -206,12 +206,22 @@ class Clusters(NamedTuple):
         )
 
 
-def _segment(
-    clusters: Clusters, code: int, joins: Joins, columns: Sequence[Column]
-) -> SegmentFacts:
-    """Return what the counts tell about a cluster."""
+class SegmentFit(NamedTuple):
+    """How well the leaves that stand for a cluster fit it."""
+
+    leaves: list[int]
+    size: Any  # rows of the cluster, or their weight
+    selected: Any  # rows of its leaves
+    caught: Any  # rows of both
+    share: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+def fit_of(clusters: Clusters, code: int) -> SegmentFit:
+    """Return how well the leaves that stand for a cluster fit it."""
     leaves = clusters.leaves_of(code)
-    boxes = joins.of(leaves)
     in_leaf, totals = clusters.leaf_counts, clusters.totals[clusters.tree.leaves]
     size, n_rows = clusters.counts[0, code].item(), clusters.totals[0].item()
     selected, caught = totals[leaves].sum().item(), in_leaf[leaves, code].sum().item()
@@ -220,6 +230,15 @@ def _segment(
     recall = min(caught / size, 1.0) if size else None
     both = None if precision is None or recall is None else precision + recall
     f1 = 2 * (precision or 0) * (recall or 0) / both if both else None if recall is None else 0.0
+    return SegmentFit(leaves, size, selected, caught, share, precision, recall, f1)
+
+
+def _segment(
+    clusters: Clusters, code: int, joins: Joins, columns: Sequence[Column]
+) -> SegmentFacts:
+    """Return what the counts tell about a cluster."""
+    leaves, size, selected, caught, share, precision, recall, f1 = fit_of(clusters, code)
+    boxes = joins.of(leaves)
     facts: SegmentFacts = {
         "cluster": clusters.labels[code],
         "code": code,

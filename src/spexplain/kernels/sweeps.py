@@ -1,6 +1,6 @@
-"""What a branch of a tree holds while rows come into it one after the other."""
+"""What the branches of a node hold while rows come into them one after the other."""
 
-from spexplain.aliases import Array, Floats, Ints
+from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.kernels.jit import jit
 
 
@@ -12,6 +12,8 @@ def fill_branch(
     mass: Floats,
     from_end: bool,
     ends: Ints,
+    turns: Bools,
+    turned: bool,
     counts: Floats,
     room: Floats,
     sizes: Ints,
@@ -19,19 +21,22 @@ def fill_branch(
     purity: Floats,
     smallest: Ints,
 ) -> None:
-    """Count the rows of a branch that have come so far, at some places of their order.
+    """Add what a branch holds when the rows of an order are parted at some places.
 
     cells: (n,): of every row the number under which leaf_of and code_of have the leaf that it reaches and
-    its cluster, or -1. mass: (n,) what rows weigh, or (0,) where each weighs 1. Rows come from the end
-    on, or from the beginning; ends: (m,), increasing: how many have come at each place. counts:
-    (n_leaves, k), room: (4, n_leaves) and sizes: (n_leaves,) are zeros. Writes to right, purity and
-    smallest (m,): rows in leaves of which their cluster is the commonest, squares of counts over their
-    sums, and rows of the smallest leaf. O(n + m n_leaves).
+    its cluster, or -1. mass: (n,) what rows weigh, or (0,) where each weighs 1. ends: (m,), increasing:
+    where the order is parted; the branch gets the rows before it, or from the end on those behind it.
+    turns: (m,); only places whose entry is `turned` are written. counts: (n_leaves, k), room: (4, n_leaves)
+    and sizes: (n_leaves,) are zeros. Adds to right and purity (m,) rows in leaves of which their cluster
+    is the commonest, and squares of counts over their sums; lowers smallest (m,) to the rows of the smallest
+    leaf. O(n + m n_leaves).
     """
-    n_rows, n_leaves, weighs = len(cells), len(sizes), len(mass) > 0
+    n_rows, n_leaves, n_ends, weighs = len(cells), len(sizes), len(ends), len(mass) > 0
     now, weight, come = 0.0, 1.0, 0
-    for place in range(len(ends)):
-        while come < ends[place]:
+    for i in range(n_ends):
+        place = n_ends - 1 - i if from_end else i
+        wanted = n_rows - ends[place] if from_end else ends[place]
+        while come < wanted:
             row = n_rows - 1 - come if from_end else come
             come += 1
             at, code = leaf_of[cells[row]], code_of[cells[row]]
@@ -49,8 +54,25 @@ def fill_branch(
             room[2, at] += weight
             if room[2, at] > 0:
                 room[3, at] = room[1, at] / room[2, at]
-        pure, least = 0.0, sizes[0]
-        for leaf in range(n_leaves):
-            pure += room[3, leaf]
-            least = min(least, sizes[leaf])
-        right[place], purity[place], smallest[place] = now, pure, least
+        if turns[place] == turned:
+            pure, least = 0.0, smallest[place]
+            for leaf in range(n_leaves):
+                pure += room[3, leaf]
+                least = min(least, sizes[leaf])
+            right[place] += now
+            purity[place] += pure
+            smallest[place] = least
+
+
+@jit
+def count_marked(cells: Array, marked: Bools, ends: Ints, found: Ints) -> None:
+    """Write how many of the first so many rows have a cell that is marked.
+
+    cells: (n,), marked: of every cell, ends and found: (m,), ends increasing. O(n + m).
+    """
+    come, now = 0, 0
+    for place in range(len(ends)):
+        while come < ends[place]:
+            now += marked[cells[come]]
+            come += 1
+        found[place] = now

@@ -8,7 +8,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.facts.path import right_rows
-from spexplain.facts.segments import Clusters, segment_facts
+from spexplain.facts.segments import Clusters, fit_of, segment_facts
 from spexplain.metrics.agreement import RandIndex, whole_counts
 from spexplain.show.axes import Axis
 from spexplain.tree import LEAF, Column, Test
@@ -32,7 +32,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if isinstance(value, np.ndarray):
-        return [plain(each) for each in value.tolist()]
+        listed = value.tolist()
+        is_plain = value.dtype.kind in "iub" or (
+            value.dtype.kind == "f" and bool(np.isfinite(value).all())
+        )
+        return listed if is_plain else [plain(each) for each in listed]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -82,6 +86,23 @@ def segments(explanation: "Explanation", colors: Sequence[str]) -> list[dict[str
         for facts, color in zip(
             segment_facts(explanation, names=explanation.fields), colors, strict=False
         )
+    ]
+
+
+def segment_fits(explanation: "Explanation") -> list[dict[str, Any]]:
+    """Return how well the rule of each cluster fits, without its words."""
+    clusters = Clusters.of(explanation)
+    return [
+        plain(
+            {
+                "code": code,
+                "predicted": fit.selected,
+                "precision": fit.precision,
+                "recall": fit.recall,
+            }
+        )
+        for code in range(len(clusters.labels))
+        for fit in [fit_of(clusters, code)]
     ]
 
 
@@ -171,7 +192,10 @@ def histogram(column: Column, x: Floats, codes: Ints, k: int) -> dict[str, Any]:
     else:
         edges = np.linspace(low, high, N_BINS + 1) if high > low else np.array([low, low])
     n_bins = max(1, len(edges) - 1)
-    place = np.clip(np.searchsorted(edges, known, side="right") - 1, 0, n_bins - 1)
+    start, width = (np.log(low), np.log(high)) if is_log else (float(edges[0]), float(edges[-1]))
+    width = (width - start) / n_bins or 1.0
+    scaled = np.log(known) if is_log else known
+    place = np.clip((scaled - start) * (1 / width), 0, n_bins - 1).astype(np.int64)
     counts = np.bincount(place * (k + 1) + of, minlength=n_bins * (k + 1))
     axis = Axis.of(column, low, high, has_missing=False)
     return found | {

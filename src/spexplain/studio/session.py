@@ -419,10 +419,7 @@ class Session:
                 "test": answers.test_record(test),
                 "figures": answers.figures(found),
                 "rows_changed": n_changed,
-                "segments": [
-                    {name: each[name] for name in ("code", "predicted", "precision", "recall")}
-                    for each in answers.segments(found, self._palette(found))
-                ],
+                "segments": answers.segment_fits(found),
                 "leaves": sizes,
                 "problem": problem,
             }

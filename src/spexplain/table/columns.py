@@ -395,9 +395,7 @@ def settled_columns(
     found = list(columns)
     for each in used:
         if found[each].kind in _SETTLED:
-            found[each] = settled_column(
-                found[each], np.asarray(values[:, each], dtype=np.float64)
-            )
+            found[each] = settled_column(found[each], np.asarray(values[:, each], dtype=np.float64))
     return tuple(found)
 
 
