@@ -1,7 +1,7 @@
 """Edits of an explanation: each gives a new one with its figures, and a line in its journal."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -174,10 +174,10 @@ def _committed(
 ) -> Explanation:
     """Return an edited explanation with a journal that knows the edit."""
     edit = Edit(name, arguments)
-    bare = replace(before, edits=(), past=(), future=())
     if name not in _NOTES:  # what was proved of the tree before says nothing of this one
         after = replace(after, goal=None, leaves_for_all=None)
-    return replace(after, edits=(*before.edits, edit), past=(*before.past, bare), future=())
+    past = (*before.past, packed(before))
+    return replace(after, edits=(*before.edits, edit), past=past, future=())
 
 
 def _rebuilt(
@@ -566,33 +566,42 @@ def forbid(explanation: Explanation, column: int | str, under: int = 0) -> Expla
 
 def merge_clusters(explanation: Explanation, one: Any, other: Any, name: Any = None) -> Explanation:
     """Return the explanation of a clustering in which two clusters are one."""
-    first, second = _code(explanation, one), _code(explanation, other)
-    if first == second:
-        raise ValueError(f"{one!r} is one cluster already.")
     merged = one if name is None else name
-    classes = list(_classes(explanation).tolist())
-    if merged not in (one, other) and merged in classes:
-        raise ValueError(f"There is a cluster {merged!r} already.")
-    kept = [code for code in range(len(classes)) if code != second]
-    place = np.zeros(len(classes) + 1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    place[second], place[-1] = place[first], -1
-    labels = [merged if code == first else classes[code] for code in kept]
+    labels, place = _with_merged(_classes(explanation), one, other, merged)
     after = _relabelled(explanation, labels, place)
     arguments = {"one": _plain(one), "other": _plain(other), "name": _plain(merged)}
     return _committed(explanation, after, "merge_clusters", **arguments)
 
 
+def _with_merged(classes: Array, one: Any, other: Any, name: Any) -> tuple[list[Any], Ints]:
+    """Return the labels after two clusters were merged, and the new code of every old one; -1 is the last."""
+    first, second = _code(classes, one), _code(classes, other)
+    if first == second:
+        raise ValueError(f"{one!r} is one cluster already.")
+    known = list(classes.tolist())
+    if name not in (one, other) and name in known:
+        raise ValueError(f"There is a cluster {name!r} already.")
+    kept = [code for code in range(len(known)) if code != second]
+    place = np.zeros(len(known) + 1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    place[second], place[-1] = place[first], -1
+    return [name if code == first else known[code] for code in kept], place
+
+
 def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
     """Return the explanation with another name of a cluster."""
-    code = _code(explanation, cluster)
-    labels = list(_classes(explanation).tolist())
+    labels, place = _with_name(_classes(explanation), cluster, name)
+    after = _relabelled(explanation, labels, place)
+    return _committed(explanation, after, "rename", cluster=_plain(cluster), name=_plain(name))
+
+
+def _with_name(classes: Array, cluster: Any, name: Any) -> tuple[list[Any], Ints]:
+    """Return the labels after a cluster was renamed, and the code of every cluster; -1 is the last."""
+    code, labels = _code(classes, cluster), list(classes.tolist())
     if name in labels and name != cluster:
         raise ValueError(f"There is a cluster {name!r} already; merge_clusters joins them.")
     labels[code] = name
-    place = np.append(np.arange(len(labels)), -1)
-    after = _relabelled(explanation, labels, place)
-    return _committed(explanation, after, "rename", cluster=_plain(cluster), name=_plain(name))
+    return labels, np.append(np.arange(len(labels)), -1)
 
 
 def _plain(value: Any) -> Any:
@@ -607,8 +616,8 @@ def _classes(explanation: Explanation) -> Array:
     return explanation.classes
 
 
-def _code(explanation: Explanation, cluster: Any) -> int:
-    known = _classes(explanation).tolist()
+def _code(classes: Array, cluster: Any) -> int:
+    known = classes.tolist()
     if _plain(cluster) not in known:
         raise ValueError(f"There is no cluster {cluster!r}, only {quoted_list(known)}.")
     return int(known.index(_plain(cluster)))
@@ -616,11 +625,8 @@ def _code(explanation: Explanation, cluster: Any) -> int:
 
 def _relabelled(explanation: Explanation, labels: list[Any], place: Ints) -> Explanation:
     """Return the explanation of clusters that have other names, or are joined."""
-    if len({type(each) for each in labels}) > 1:  # a text among numbers: all become texts
-        labels = [str(each) for each in labels]
-    classes = (
-        np.array(labels) if isinstance(labels[0], str | bool | int | float) else _objects(labels)
-    )
+    classes = _as_classes(labels)
+    labels = classes.tolist()
     n_before = len(place) - 1
     is_same = len(labels) == n_before
     counts = explanation.node_counts
@@ -668,6 +674,15 @@ def _relabelled(explanation: Explanation, labels: list[Any], place: Ints) -> Exp
     return replace(_rebuilt(after, shape), edits=(), past=(), future=())
 
 
+def _as_classes(labels: list[Any]) -> Array:
+    """Return labels as an array; a text among numbers makes all of them texts."""
+    if len({type(each) for each in labels}) > 1:
+        labels = [str(each) for each in labels]
+    if isinstance(labels[0], str | bool | int | float):
+        return np.array(labels)
+    return _objects(labels)
+
+
 def _grown_relabelled(explanation: Explanation, classes: Array) -> Explanation | None:
     grown = explanation.grown
     if grown is None or grown.node_codes is None:
@@ -708,16 +723,82 @@ def _joined(reference: Reference, classes: Array, place: Ints) -> Reference:
 # --- Undo -----------------------------------------------------------------------------------------
 
 
+def packed(explanation: Explanation) -> Explanation:
+    """Return the state for the journal: without the leaf and the cluster of every row, which `restored` finds again.
+
+    The first state keeps them, and so do states of the same rows and clusters.
+    """
+    bare = replace(explanation, edits=(), past=(), future=())
+    if not explanation.past or bare.training is explanation.past[0].training:
+        return bare
+    first = explanation.past[0].training
+    is_near = first is not None and isinstance(first.table, HostTable)
+    return replace(bare, training=None) if is_near else bare
+
+
+def restored(explanation: Explanation, number: int) -> Explanation:
+    """Return a state of the journal, 0 is the first, with its rows but without a journal."""
+    done = len(explanation.edits)
+    if number == done:
+        return replace(explanation, edits=(), past=(), future=())
+    states = [*explanation.past, explanation, *(state for _, state in explanation.future)]
+    state, first = states[number], states[0].training
+    now = explanation.training
+    if state.training is not None or now is None or not isinstance(now.table, HostTable):
+        return state
+    if first is None:  # a journal that was read from a file
+        is_same = state.classes is not None and now.reference is not None
+        if is_same and state.classes.tolist() == now.reference.classes.tolist():
+            return replace(counted(state, now), edits=(), past=(), future=())
+        return state
+    if first.table is None:
+        return state
+    edits = [*explanation.edits, *(edit for edit, _ in explanation.future)][:number]
+    labels = routed(first.table, state.tree, np.arange(len(first.table))).astype(np.int64)
+    training = replace(
+        first,
+        labels=labels,
+        reference=_after(first.reference, edits),
+        row_ids=now.row_ids,
+        searched=None,
+        graph=None,
+        objective=None,
+    )
+    return replace(state, training=training)
+
+
+def _after(reference: Reference | None, edits: Sequence[Edit]) -> Reference | None:
+    """Return a clustering after the edits of its clusters."""
+    if reference is None:
+        return None
+    place: Ints | None = None
+    classes = reference.classes
+    for edit in edits:
+        told = edit.arguments
+        if edit.name == "rename":
+            labels, step = _with_name(classes, told["cluster"], told["name"])
+        elif edit.name == "merge_clusters":
+            labels, step = _with_merged(classes, told["one"], told["other"], told["name"])
+        else:
+            continue
+        classes = _as_classes(labels)
+        if reference.memberships is not None:  # shares are added in the same order
+            reference = _joined(reference, classes, step)
+        else:
+            place = step if place is None else step[place]
+    return reference if place is None else _joined(reference, classes, place)
+
+
 def undo(explanation: Explanation) -> Explanation:
     """Return the explanation before the last edit."""
     if not explanation.edits:
         raise ValueError("There is no edit to undo.")
-    bare = replace(explanation, edits=(), past=(), future=())
+    before = restored(explanation, len(explanation.edits) - 1)
     return replace(
-        explanation.past[-1],
+        before,
         edits=explanation.edits[:-1],
         past=explanation.past[:-1],
-        future=((explanation.edits[-1], bare), *explanation.future),
+        future=((explanation.edits[-1], packed(explanation)), *explanation.future),
     )
 
 
@@ -725,13 +806,12 @@ def redo(explanation: Explanation) -> Explanation:
     """Return the explanation after the edit that was undone last."""
     if not explanation.future:
         raise ValueError("There is no edit to redo.")
-    (edit, after), *rest = explanation.future
-    bare = replace(explanation, edits=(), past=(), future=())
+    after = restored(explanation, len(explanation.edits) + 1)
     return replace(
         after,
-        edits=(*explanation.edits, edit),
-        past=(*explanation.past, bare),
-        future=tuple(rest),
+        edits=(*explanation.edits, explanation.future[0][0]),
+        past=(*explanation.past, packed(explanation)),
+        future=explanation.future[1:],
     )
 
 
@@ -794,7 +874,8 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
         else after.totals(np.concatenate([old[leaves][: own[0]], new, old[leaves][own[-1] + 1 :]]))
         for old, new in zip(outside, inside, strict=True)
     )
-    assert size is not None and counts is not None
+    assert size is not None
+    assert counts is not None
     bare = replace(
         explanation,
         tree=replace(after, size=size),

@@ -860,6 +860,13 @@ class Explanation:
 
         return editing.redo(self)
 
+    def states(self) -> "list[Explanation]":
+        """Return all states of the journal with their rows: before the first edit, after each, and those undone."""
+        from spexplain.explanation import editing
+
+        n_states = len(self.edits) + len(self.future) + 1
+        return [editing.restored(self, number) for number in range(n_states)]
+
     def alternatives(
         self, node: int, n: int = 10, features: Sequence[int | str] | None = None
     ) -> "list[Alternative]":

@@ -154,8 +154,9 @@ def json_lines(document: Mapping[str, Any], about: str) -> str:
 def _journal(explanation: "Explanation") -> dict[str, Any]:
     """Return the edits, done and undone, with the state of the model before or after each."""
     edits = [*explanation.edits, *(edit for edit, _ in explanation.future)]
-    states = [*explanation.past, *(state for _, state in explanation.future)]
     position = len(explanation.edits)
+    states = explanation.states()
+    del states[position]  # the model itself
     first = max(0, position - MAX_EDITS)  # the oldest cannot be undone any more
     return {
         "position": position - first,
