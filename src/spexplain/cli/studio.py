@@ -19,6 +19,7 @@ from spexplain.cli.options import (
     ReferenceName,
     TreeOptions,
 )
+from spexplain.messages import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from spexplain.cli.read import TableFile
     from spexplain.cli.terminal import Terminal
     from spexplain.explanation import FittedModel
+    from spexplain.studio.saving import SavedSession, Stored
+    from spexplain.studio.session import Session
 
 _PAGE = "The page"
+SETTINGS = ("labels", "cluster", "method", "n_leaves", "goal")  # what a tree is fitted by
 _MOST_LEAVES = 1000
 
 TableOrNot = Annotated[
@@ -68,6 +72,24 @@ Open = Annotated[
 ]
 
 
+SessionFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--session",
+        rich_help_panel=_PAGE,
+        metavar="FILE",
+        show_default=False,
+        help="Where every edit is saved; by default in a folder of yours, found again by the same command.",
+    ),
+]
+New = Annotated[
+    bool,
+    typer.Option(
+        "--new", rich_help_panel=_PAGE, help="Start over, even if there is a session of this table."
+    ),
+]
+
+
 def studio(
     data: TableOrNot = None,
     *,
@@ -78,6 +100,8 @@ def studio(
     columns: ColumnOptions,
     port: Port = 0,
     open_page: Open = True,
+    session_file: SessionFile = None,
+    new: New = False,
     reading: ReadingOptions,
     messages: MessageOptions,
 ) -> None:
@@ -89,29 +113,23 @@ def studio(
     """
     from spexplain.cli.terminal import Terminal
     from spexplain.studio.server import Served, needed
-    from spexplain.studio.session import Session
 
     needed()
-    terminal = Terminal(quiet=messages.quiet)
-    options = Options(clustering, method, tree, columns, reading)
     if data is None and model is not None:
         usage_error("--model needs the table that its tree is counted on.")
-    source = None if data is None else FileSource(data, Path(data).name, options, terminal)
-    fitted, settings = None, options.settings
-    if source is not None and model is not None:
-        fitted = source.loaded(model, clustering.labels)
-    elif source is not None and settings is not None:
-        fitted = source.fitted(settings)
-    session = Session(
-        fitted,
-        name="table" if source is None else source.name,
-        labels=clustering.labels,
-        source=source,
+    terminal = Terminal(quiet=messages.quiet)
+    options = Options(clustering, method, tree, columns, reading)
+    saved = _saved(session_file, data, model, options, terminal)
+    session = _session(
+        data, model, options, saved, terminal, new=new, is_named=session_file is not None
     )
-    session.settings = settings or {}
 
     def dropped(path: Path, name: str) -> FileSource:
-        return FileSource(str(path), name, options, terminal)
+        source = FileSource(str(path), name, options, terminal)
+        if saved is not None:
+            source.path = str(saved.keep_table(path, "".join(path.suffixes)))
+            source.is_dropped = True
+        return source
 
     served = Served(session, port=port, opener=dropped)
     typer.echo(f"The studio is at {served.address}")
@@ -120,7 +138,106 @@ def studio(
         import webbrowser
 
         webbrowser.open(served.address)
-    served.run()
+    try:
+        served.run()
+    finally:
+        if saved is not None:
+            saved.close()
+
+
+def _saved(
+    path: Path | None,
+    data: str | None,
+    model: Path | None,
+    options: "Options",
+    terminal: "Terminal",
+) -> "SavedSession | None":
+    """Return the file of the session; without one of its own, a second studio of the same table is not saved."""
+    from hashlib import sha256
+
+    from spexplain.studio.saving import SavedSession, state_folder
+
+    if path is None:
+        told = (
+            None if data is None else str(Path(data).resolve()),
+            None if model is None else str(model.resolve()),
+            options.text,
+        )
+        key = sha256(repr(told).encode()).hexdigest()[:16]
+        stem = "dropped" if data is None else "".join(c for c in Path(data).stem if c.isalnum())
+        try:
+            return SavedSession(state_folder() / f"{stem[:40]}-{key}.session")
+        except OSError as error:
+            terminal.note(f"This session is not saved: {error}")
+            return None
+    return SavedSession(path)
+
+
+def _session(
+    data: str | None,
+    model: Path | None,
+    options: "Options",
+    saved: "SavedSession | None",
+    terminal: "Terminal",
+    *,
+    new: bool,
+    is_named: bool,
+) -> "Session":
+    """Return the session as it was left, or a new one."""
+    from spexplain.studio.session import Session
+
+    source = None if data is None else FileSource(data, Path(data).name, options, terminal)
+    stored = None if saved is None or new else _stored(saved, terminal, is_named=is_named)
+    if stored is not None:
+        found = _source_of(stored, source, options, terminal)
+        if found is not None:
+            session = Session(saved=saved)
+            n_edits = session.resume(found, stored)
+            if n_edits or data is None:
+                terminal.note(
+                    f"Goes on with the session of {found.name} ({counted(n_edits, 'edit')}); --new starts over."
+                )
+            return session
+        terminal.note("The table has changed since the last session, which starts over.")
+    fitted, settings = None, options.settings
+    if source is not None and model is not None:
+        text = model.read_text(encoding="utf-8")
+        settings = settings or dict.fromkeys(SETTINGS)
+        fitted = source.counted(text, settings)
+    elif source is not None and settings is not None:
+        fitted = source.fitted(source.completed(settings))
+    return Session(
+        fitted,
+        name="table" if source is None else source.name,
+        labels=None if settings is None else settings["labels"],
+        source=source,
+        saved=saved,
+        settings=settings,
+    )
+
+
+def _stored(saved: "SavedSession", terminal: "Terminal", *, is_named: bool) -> "Stored | None":
+    """Return what was saved; a file that somebody named is not overwritten if it is something else."""
+    try:
+        return saved.read()
+    except ValueError as error:
+        if is_named:
+            raise
+        terminal.note(f"The last session cannot be read and starts over: {error}")
+        return None
+
+
+def _source_of(
+    stored: "Stored", source: "FileSource | None", options: "Options", terminal: "Terminal"
+) -> "FileSource | None":
+    """Return the table of a session, if it is still the same."""
+    about = stored.start.get("table")
+    if not isinstance(about, dict):
+        return None
+    if source is None and about.get("dropped") and Path(str(about.get("path"))).is_file():
+        source = FileSource(str(about["path"]), str(about["name"]), options, terminal)
+        source.is_dropped = True
+    return source if source is not None and source.about() == about else None
 
 
 class Options:
@@ -136,6 +253,12 @@ class Options:
     ) -> None:
         self.clustering, self.method, self.tree = clustering, method, tree
         self.columns, self.reading = columns, reading
+
+    @property
+    def text(self) -> str:
+        """All of it in one line, by which sessions are told apart."""
+        parts = self.clustering, self.method, self.tree, self.columns, self.reading
+        return repr(tuple(each for each in parts))
 
     @property
     def settings(self) -> dict[str, Any] | None:
@@ -176,6 +299,7 @@ class FileSource:
         if not self.n_rows:
             raise ValueError(f"{name} has column names but no rows.")
         self._columns = [_about(frame[each]) for each in frame.columns]
+        self.is_dropped = False  # whether the studio itself keeps the file
 
     @contextmanager
     def _opened(self) -> "Iterator[TableFile]":
@@ -199,16 +323,44 @@ class FileSource:
             model, _ = fitting.fit(unfitted, table, clustering, self.terminal)
             return _with_ids(model, table)
 
-    def loaded(self, path: Path, labels: str | None) -> "FittedModel":
-        """Return a model of a file, counted on the rows of the table."""
+    def completed(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a tree is fitted by, with what was left open."""
+        tree = self.options.tree
+        given = {key: settings.get(key) for key in SETTINGS}
+        given["method"] = given["method"] or self.options.method
+        given["goal"] = given["goal"] or tree.goal
+        return given
+
+    def counted(self, text: str, settings: Mapping[str, Any]) -> "FittedModel":
+        """Return the model of a JSON text, counted on the rows of the table."""
+        from spexplain.cli import fitting
         from spexplain.explanation import LoadedModel, from_json
 
-        model = from_json(path.read_text(encoding="utf-8"))
+        model = from_json(text)
         if not isinstance(model, LoadedModel):
-            raise UserError(f"--model {path} holds rules, not a tree.")
-        table = self._table(replace(self.options.clustering, labels=labels))
-        found = model.with_rows(table.X, table.labels, table.weights)
-        return _with_ids(found, table)
+            raise ValueError("The model holds rules, not a tree.")
+        with as_value_errors():
+            _, clustering, tree = self._asked(settings, must_say=False)
+            table = self._table(clustering)
+            labels = table.labels
+            if labels is None and clustering.n_clusters is not None:
+                assert clustering.reference is not None
+                labels = fitting.reference_labels(
+                    clustering.reference, table, clustering, tree.seed
+                )
+        return _with_ids(model.with_rows(table.X, labels, table.weights), table)
+
+    def about(self) -> dict[str, Any]:
+        """Return where the table is, and what tells it from others."""
+        from spexplain.studio.saving import fingerprint
+
+        path = Path(self.path)
+        return {
+            "name": self.name,
+            "path": str(path.resolve()),
+            "dropped": self.is_dropped,
+            "content": fingerprint(path),
+        }
 
     def _table(self, clustering: ClusteringOptions) -> "InputTable":
         from spexplain.cli.columns import read_table
@@ -217,7 +369,7 @@ class FileSource:
             return read_table(file, self.options.columns, clustering, self.terminal)
 
     def _asked(
-        self, settings: Mapping[str, Any]
+        self, settings: Mapping[str, Any], *, must_say: bool = True
     ) -> tuple[MethodName, ClusteringOptions, TreeOptions]:
         """Return the options that the page's settings mean; refuse others in one sentence."""
         options = self.options
@@ -228,16 +380,20 @@ class FileSource:
         goal = settings.get("goal") or options.tree.goal
         if goal not in ("fidelity", "balanced", "agreement", "cost", "conductance"):
             raise ValueError(f"goal={goal!r} is no goal.")
-        if (labels is None) == (cluster is None):
+        if (labels is not None and cluster is not None) or (
+            must_say and labels is None and cluster is None
+        ):
             raise ValueError("Choose the column of the clusters, or how many clusters to find.")
         clustering = replace(options.clustering, labels=None, n_clusters=None, reference=None)
         if labels is not None:
             if labels not in [each["name"] for each in self._columns]:
                 raise ValueError(f"labels={labels!r} is no column of {self.name}.")
             clustering = replace(clustering, labels=labels)
-        else:
+        elif cluster is not None:
             k = cluster.get("k") if isinstance(cluster, Mapping) else None
-            name = (cluster.get("method") if isinstance(cluster, Mapping) else None) or "kmeans"
+            name: Any = (
+                cluster.get("method") if isinstance(cluster, Mapping) else None
+            ) or "kmeans"
             if type(k) is not int or not 2 <= k <= min(_MOST_LEAVES, self.n_rows):
                 raise ValueError("k, the number of clusters, must be at least 2.")
             if name not in get_args(ReferenceName):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,8 +64,8 @@ class Branches:
 
     rows: Ints
     is_left: Bools
-    left: Ints
-    right: Ints
+    left: Array
+    right: Array
     n_left: int
     n_right: int
     reference: Reference
@@ -107,8 +107,8 @@ class Branches:
     def cells(self) -> Array:
         """Of every row of the node, its branch, its leaves in both, and its cluster in one number."""
         k = self.reference.n_clusters
-        dtype = np.uint16 if self.n_cells < 2**16 else np.int64
-        found = self.of(self.reference.codes).astype(dtype)
+        dtype: Any = np.uint16 if self.n_cells < 2**16 else np.int64
+        found: Array = self.of(self.reference.codes).astype(dtype)
         found += dtype(1)  # noise, -1, comes first, also where there are no signs
         found += (self.left * (k + 1)).astype(dtype)
         found += (self.right * (self.n_left * (k + 1))).astype(dtype)
@@ -211,8 +211,10 @@ class Branches:
             )
             smallest = np.minimum(first[2][ends], second[2][second_at])
             found.append((right + self.elsewhere, purity, smallest))
-        figures = (np.where(turns, *pair) for pair in zip(found[1], found[0], strict=True))
-        return Filled(*figures, changed)
+        right, purity, smallest = (
+            np.where(turns, *pair) for pair in zip(found[1], found[0], strict=True)
+        )
+        return Filled(right, purity, smallest, changed)
 
     def summed(self, groups: Ints, n_groups: int) -> Floats:
         """Return what the rows of every group add to each cluster, shape (n_groups, k)."""
@@ -276,6 +278,8 @@ def _found(explanation: Explanation, node: int, table: Table, reference: Referen
     elsewhere = float(all_right.sum() - all_right[own].sum())
     total = float(explanation.node_counts[0].sum())
     about = reference, explanation.training.weights, elsewhere, total
+    left: Array
+    right: Array
     left, right = np.zeros((2, len(rows)), dtype=np.int32)
     if tree.feature[node] == LEAF:
         is_left = np.zeros(len(rows), dtype=np.bool_)
@@ -294,7 +298,7 @@ def _found(explanation: Explanation, node: int, table: Table, reference: Referen
     return Branches(rows, is_left, left, right, n_left, n_right, *about)
 
 
-def routed(table: Table, tree: Tree, rows: Ints, node: int = 0) -> Ints:
+def routed(table: Table, tree: Tree, rows: Ints, node: int = 0) -> Array:
     """Return the leaf, counted from the first one below a node, that each row reaches from there on.
 
     Column by column: what `Tree.apply` finds row by row.

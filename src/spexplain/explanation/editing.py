@@ -747,8 +747,8 @@ def restored(explanation: Explanation, number: int) -> Explanation:
     if state.training is not None or now is None or not isinstance(now.table, HostTable):
         return state
     if first is None:  # a journal that was read from a file
-        is_same = state.classes is not None and now.reference is not None
-        if is_same and state.classes.tolist() == now.reference.classes.tolist():
+        known, given = state.classes, now.reference
+        if known is not None and given is not None and known.tolist() == given.classes.tolist():
             return replace(counted(state, now), edits=(), past=(), future=())
         return state
     if first.table is None:
@@ -1056,13 +1056,18 @@ def _best_set(
             found[1] += (np.square(table_).sum(axis=2) / totals).sum(axis=1)
             found[2] = np.minimum(found[2], (part @ sizes.sum(axis=axis)).min(axis=1))
         figures[:, turns == turned] = np.array(found)[:, turns == turned]
-    at = _first_best(figures[0], figures[1], figures[2] >= least)
-    if at is None:
+    best = _first_best(figures[0], figures[1], figures[2] >= least)
+    if best is None:
         return None
-    codes = tuple(np.flatnonzero(chosen[at, :-1]).tolist())
-    lacks = bool(chosen[at, -1])
+    codes = tuple(np.flatnonzero(chosen[best, :-1]).tolist())
+    lacks = bool(chosen[best, -1])
     if n_groups - 1 not in present:
-        lacks = 2 * n_inside[at] >= len(x)
-    n_changed = len(x) - changed[at] if turns[at] else changed[at]
+        lacks = 2 * n_inside[best] >= len(x)
+    n_changed = len(x) - changed[best] if turns[best] else changed[best]
     test = Test(number, missing=bool(lacks), values=codes)
-    return branches.elsewhere + float(figures[0, at]), int(n_changed), test, float(figures[1, at])
+    return (
+        branches.elsewhere + float(figures[0, best]),
+        int(n_changed),
+        test,
+        float(figures[1, best]),
+    )

@@ -80,13 +80,16 @@ def figures(explanation: "Explanation") -> dict[str, Any]:
 def segments(explanation: "Explanation", colors: Sequence[str]) -> list[dict[str, Any]]:
     """Return one record per cluster: its rule, and how well it fits."""
     names = ("code", "name", "rule", "rows", "share", "precision", "recall", "f1", "leaves")
+    found: list[dict[str, Any]] = [dict(each) for each in _facts(explanation)]
     return [
         plain({name: facts[name] for name in names})
         | {"predicted": plain(facts["selected"]), "color": color, "label": plain(facts["cluster"])}
-        for facts, color in zip(
-            segment_facts(explanation, names=explanation.fields), colors, strict=False
-        )
+        for facts, color in zip(found, colors, strict=False)
     ]
+
+
+def _facts(explanation: "Explanation") -> list[Any]:
+    return list(segment_facts(explanation, names=explanation.fields))
 
 
 def segment_fits(explanation: "Explanation") -> list[dict[str, Any]]:
@@ -257,8 +260,3 @@ def row_cells(columns: Sequence[Column], values: Array) -> list[list[str]]:
         [column.say(float(x)) for column, x in zip(columns, row, strict=True)]
         for row in np.asarray(values, dtype=np.float64)
     ]
-
-
-def predicted_codes(explanation: "Explanation") -> Ints:
-    """Return the cluster that the rule puts every training row into; -1 for none."""
-    return Clusters.of(explanation).leaf_codes[np.asarray(explanation.labels)]

@@ -5,6 +5,7 @@ nothing else.
 """
 
 import json
+import os
 import secrets
 import socket
 import tempfile
@@ -229,7 +230,20 @@ class _Pages:
         return await _answered(lambda: self.session.load(opener(path, name)))
 
     async def export(self, request: "Request") -> "Response":
-        return _json({"error": "Not found."}, 404)
+        from starlette.responses import Response
+
+        found: list[tuple[str, str, str | bytes]] = []
+
+        def write() -> dict[str, Any]:
+            found.append(self.session.exported(request.path_params["format"]))
+            return {}
+
+        answer = await _answered(write)
+        if not found:
+            return answer
+        name, media_type, content = found[0]  # the name holds letters, digits and _ only
+        headers = _HEADERS | {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, headers=headers, media_type=media_type)
 
 
 _TOO_LARGE = "The file is larger than 512 MB; name it when the studio is started."
@@ -275,9 +289,11 @@ class Served:
         needed()
         import uvicorn
 
+        os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn by threads, without windows
         self.token = secrets.token_urlsafe(32)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let others take the port
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self.socket.bind((HOST, port))
         except OSError as error:

@@ -1,8 +1,10 @@
 """A session of the studio: one table, one explanation and its versions, asked in plain JSON."""
 
-from collections.abc import Callable, Mapping
+import warnings
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from threading import RLock
+from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -12,8 +14,10 @@ from spexplain.facts.counterfactual import explain_row
 from spexplain.facts.segments import Clusters
 from spexplain.messages import closest, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
-from spexplain.studio import answers
+from spexplain.studio import answers, exports
 from spexplain.studio.answers import plain
+from spexplain.studio.saving import SavedSession, Stored
+from spexplain.table.host import HostTable
 from spexplain.tree import Test
 
 if TYPE_CHECKING:
@@ -35,10 +39,12 @@ _EDITS: dict[str, tuple[str, ...]] = {
     "forbid": ("column", "below"),
     "lock": ("node", "leaf"),
     "unlock": ("node", "leaf"),
-    "add_leaf": (),
 }
 _CONDITION = ("test", "condition", "column", "threshold", "lower", "values", "missing", "snap")
 _CLUSTERS = ("one", "other", "cluster")
+SETTINGS = ("labels", "cluster", "method", "n_leaves", "goal")  # what a tree is fitted by
+_LARGE = 20_000  # rows from which on columns are sorted before somebody asks
+_LONGEST_NAME = 200  # characters of the name of a cluster
 
 
 class StaleError(Exception):
@@ -64,8 +70,17 @@ class Source(Protocol):
     def columns(self) -> list[dict[str, Any]]:
         """Return name and kind of every column."""
 
+    def completed(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a tree is fitted by, with what was left open."""
+
     def fitted(self, settings: Mapping[str, Any]) -> "FittedModel":
         """Return a model, fitted to the clusters of a column, or to clusters that are found first."""
+
+    def counted(self, text: str, settings: Mapping[str, Any]) -> "FittedModel":
+        """Return the model of a JSON text, counted on the rows of the table."""
+
+    def about(self) -> dict[str, Any]:
+        """Return where the table is, and what tells it from others."""
 
 
 class Session:
@@ -81,6 +96,8 @@ class Session:
         What the column of clusters is called.
     source : Source, optional
         Where other clusters of the same table come from.
+    saved : SavedSession, optional
+        Where every edit is written.
 
     Examples
     --------
@@ -102,10 +119,12 @@ class Session:
         name: str = "table",
         labels: str | None = None,
         source: Source | None = None,
+        saved: SavedSession | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self._lock = RLock()
-        self.name, self.labels, self.source = name, labels, source
-        self.settings: dict[str, Any] = {}
+        self.name, self.labels, self.source, self.saved = name, labels, source, saved
+        self.settings: dict[str, Any] = dict(settings or {})
         self.version = 1
         self._model = model
         self._before: dict[str, Any] | None = None
@@ -114,6 +133,7 @@ class Session:
         self.listeners: list[Callable[[Session], None]] = []
         if model is not None:
             self._color(model.explanation_)
+            self._begin()
 
     # --- What there is -----------------------------------------------------------------------------
 
@@ -160,6 +180,8 @@ class Session:
             "compare": self._compare,
             "rows": self._rows,
             "row": self._row,
+            "formats": lambda _: {"formats": exports.listed()},
+            "export": self._export,
         }
         if not isinstance(asked, str) or asked not in known:
             raise ValueError(f"ask={one_line(str(asked))[:100]!r} is no question of the studio.")
@@ -185,7 +207,7 @@ class Session:
             "labels": self.labels,
             "settings": self.settings,
             "can_open": source is not None,
-            "saved": False,
+            "saved": self.saved is not None,
         }
         if self._model is None:
             table = None
@@ -263,8 +285,7 @@ class Session:
         source = self.source
         if source is None:
             raise ValueError("There is no table to fit a tree to: drop a file first.")
-        names = ("labels", "cluster", "method", "n_leaves", "goal")
-        settings = {name: question.get(name) for name in names}
+        settings = source.completed({name: question.get(name) for name in SETTINGS})
         model = source.fitted(settings)
         with self._lock:
             self._colors.clear()
@@ -273,6 +294,7 @@ class Session:
             self.labels = settings["labels"]
             self._before = None
             self._commit(model)
+            self._begin()
             return self.state()
 
     def load(self, source: Source) -> dict[str, Any]:
@@ -281,22 +303,118 @@ class Session:
             self.source, self._model, self.name, self.labels = source, None, source.name, None
             self._before, self.settings = None, {}
             self.version += 1
+            self._begin()
             return self.state()
 
     def _commit(self, model: "FittedModel") -> None:
         self._model = model
         self.version += 1
+        self._warm(model)
         for each in self.listeners:
             each(self)
+
+    @staticmethod
+    def _warm(model: "FittedModel") -> None:
+        """Sort the columns of a large table before somebody asks for it."""
+        training = model.explanation_.training
+        table = None if training is None else training.table
+        if not isinstance(table, HostTable) or len(table) < _LARGE or "warm" in vars(table.known):
+            return
+        vars(table.known)["warm"] = True
+
+        def sort() -> None:
+            for number, column in enumerate(table.columns):
+                table.column(number)
+                if column.kind != "category":
+                    table.order(number)
+
+        Thread(target=sort, daemon=True, name="spexplain-studio-orders").start()
+
+    # --- Saving -------------------------------------------------------------------------------------
+
+    def _begin(self, events: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Write how the session begins."""
+        if self._model is not None:
+            self._warm(self._model)
+        if self.saved is None or self.source is None:
+            return
+        start: dict[str, Any] = {
+            "name": self.name,
+            "table": self.source.about(),
+            "settings": self.settings,
+            "model": None,
+        }
+        if self._model is not None:
+            first = self.explanation.states()[0]
+            training = first.training
+            columns = None if training is None else training.columns
+            start |= {
+                "model": self._model.edited(first).to_json(profile="none"),
+                "columns": plain(columns),
+                "min_samples_leaf": 1 if training is None else int(training.min_samples_leaf),
+            }
+        self.saved.begin(start, events)
+
+    def resume(self, source: Source, stored: Stored) -> int:
+        """Go on where a session has ended; returns the number of its edits.
+
+        What cannot be done again, since the table or the package has changed, is left out with all
+        that came behind it.
+        """
+        start = stored.start
+        if not isinstance(start.get("settings"), dict):
+            raise ValueError("The session does not say how it began.")
+        with self._lock:
+            self.source, self.name, self.settings = source, source.name, start["settings"]
+            self.labels = self.settings.get("labels")
+            done: list[Mapping[str, Any]] = []
+            if isinstance(start.get("model"), str):
+                model = source.counted(start["model"], self.settings)
+                first = model.explanation_
+                training = first.training
+                assert training is not None
+                columns = start.get("columns")
+                training = replace(
+                    training,
+                    columns=None if columns is None else np.array(columns, dtype=np.int64),
+                    min_samples_leaf=int(start.get("min_samples_leaf", 1)),
+                )
+                self._model = model.edited(replace(first, training=training))
+                self._colors.clear()
+                self._color(self.explanation)
+                for event in stored.events:
+                    try:
+                        self._repeat(event)
+                    except (ValueError, TypeError, KeyError, IndexError):
+                        break
+                    done.append(event)
+            self.version += 1
+            self._begin(done)
+            return len(self.explanation.edits) if self._model is not None else 0
+
+    def _repeat(self, event: Mapping[str, Any]) -> None:
+        explanation = self.explanation
+        if "go" in event:
+            after = _gone(explanation, int(event["go"]))
+        else:
+            test = event.get("exact")
+            given = dict(event["arguments"])
+            after = self._edited(str(event["edit"]), given, None if test is None else _read(test))
+            self._color(after, _heirs(after))
+        self._before = answers.figures(explanation)
+        self._model = self.model.edited(after)
+
+    def _write(self, event: Mapping[str, Any]) -> None:
+        if self.saved is not None and self.source is not None:
+            self.saved.add(event)
 
     # --- One node -----------------------------------------------------------------------------------
 
     def _at(self, question: Mapping[str, Any], explanation: "Explanation") -> int:
-        node = question.get("node")
-        check_integer("node", node, 0)
+        node = int(check_integer("node", question.get("node"), 0))
         if node >= explanation.tree.n_nodes:
             raise ValueError(f"node={node} must be below {explanation.tree.n_nodes}.")
-        return int(node)
+        return node
 
     def _node(self, question: Mapping[str, Any]) -> dict[str, Any]:
         explanation = self.explanation
@@ -437,31 +555,46 @@ class Session:
         name, arguments = question.get("name"), question.get("arguments") or {}
         if name in ("undo", "redo"):
             return self._undo(question) if name == "undo" else self._redo(question)
-        check_choice("name", name, tuple(_EDITS))
+        check_choice("name", name, (*_EDITS, "add_leaf"))
         if not isinstance(arguments, Mapping):
             raise ValueError("arguments must be a JSON object.")
         with self._lock:
             self._check_version(question)
-            before = self.explanation
-            after = self._edited(str(name), dict(arguments))
-            heirs = {}
-            if name in ("rename", "merge_clusters"):
-                told = after.edits[-1].arguments
-                heirs = {told["name"]: told.get("cluster", told.get("one"))}
-            self._color(after, heirs)
+            before, told = self.explanation, dict(arguments)
+            event: dict[str, Any] = {"edit": name, "arguments": told}
+            test = None
+            if name == "add_leaf":
+                leaf, test = self._best_leaf(before)
+                event = {"edit": "split", "arguments": {"leaf": leaf}}
+            elif name in ("with_test", "split"):
+                condition = self._condition(told, before, self._place(str(name), told, before))
+                test = condition if isinstance(condition, Test) else None
+            if test is not None:  # in words a test would not be the same to the last bit
+                event["exact"] = _written(test)
+            after = self._edited(str(event["edit"]), event["arguments"], test)
+            self._write(event)
+            self._color(after, _heirs(after))
             self._before = answers.figures(before)
             self._commit(self.model.edited(after))
             return self.state()
 
-    def _edited(self, name: str, arguments: dict[str, Any]) -> "Explanation":
-        """Return the explanation after an edit."""
+    def _place(self, name: str, told: Mapping[str, Any], explanation: "Explanation") -> int:
+        """Return the node that a test or a split is about."""
+        if name == "with_test":
+            return self._at(told, explanation)
+        leaf = check_integer("leaf", told.get("leaf"), 0)
+        if leaf >= explanation.tree.n_leaves:
+            raise ValueError(f"leaf={leaf} must be below {explanation.tree.n_leaves}.")
+        return int(explanation.tree.leaves[leaf])
+
+    def _edited(self, name: str, arguments: Mapping[str, Any], test: Test | None) -> "Explanation":
+        """Return the explanation after an edit; `test` is the exact one, where it was not told in words."""
         explanation = self.explanation
+        check_choice("name", name, tuple(_EDITS))
         allowed = _EDITS[name] + (_CONDITION if name in ("with_test", "split") else ())
         for each in arguments:
             if each not in allowed:
                 raise ValueError(f"{name} is not told {one_line(str(each))[:100]!r}.")
-        if name == "add_leaf":
-            return self._add_leaf(explanation)
         told = {key: arguments[key] for key in _EDITS[name] if key in arguments}
         for key in _CLUSTERS:
             if key in told:
@@ -472,22 +605,20 @@ class Session:
                     if explanation.classes is None
                     else explanation.classes[code]
                 )
-        if isinstance(told.get("name"), str) and not told["name"].strip():
-            raise ValueError("name must not be empty.")
+        name_given = told.get("name")
+        if name_given is not None:
+            if not isinstance(name_given, str) or not name_given.strip():
+                raise ValueError("name must be a text that is not empty.")
+            if len(name_given) > _LONGEST_NAME:
+                raise ValueError(f"name must have at most {_LONGEST_NAME} characters.")
         if name in ("with_test", "split"):
-            node = arguments.get("node")
-            if name == "split":
-                leaf = check_integer("leaf", arguments.get("leaf"), 0)
-                if leaf >= explanation.tree.n_leaves:
-                    raise ValueError(f"leaf={leaf} must be below {explanation.tree.n_leaves}.")
-                node = int(explanation.tree.leaves[leaf])
-            at = self._at({"node": node}, explanation)
-            told["condition"] = self._condition(arguments, explanation, at)
+            at = self._place(name, arguments, explanation)
+            told["condition"] = test or self._condition(arguments, explanation, at)
         found: Explanation = getattr(explanation, name)(**told)
         return found
 
-    def _add_leaf(self, explanation: "Explanation") -> "Explanation":
-        """Return the explanation with the leaf split that puts most rows right."""
+    def _best_leaf(self, explanation: "Explanation") -> tuple[int, Test]:
+        """Return the leaf whose split puts most rows right, and the test that splits it."""
         best: Any = None
         for leaf, node in enumerate(explanation.tree.leaves.tolist()):
             if node in explanation.locked:
@@ -497,38 +628,39 @@ class Session:
                 best = leaf, found[0]
         if best is None or best[1].rows_right <= (explanation.rows_right or 0):
             raise ValueError("No further leaf puts more rows right; split a leaf by hand.")
-        return explanation.split(best[0], best[1].test)
+        return best[0], best[1].test
 
     def _undo(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        return self._stepped(question, lambda explanation: explanation.undo())
+        return self._stepped(question, -1)
 
     def _redo(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        return self._stepped(question, lambda explanation: explanation.redo())
+        return self._stepped(question, 1)
 
     def _go(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        number = check_integer("number", question.get("number"), 0)
+        return self._stepped(question, None)
 
-        def step(explanation: "Explanation") -> "Explanation":
-            if number > len(explanation.edits) + len(explanation.future):
-                raise ValueError(f"number={number} is no version.")
-            while len(explanation.edits) > number:
-                explanation = explanation.undo()
-            while len(explanation.edits) < number:
-                explanation = explanation.redo()
-            return explanation
-
-        return self._stepped(question, step)
-
-    def _stepped(
-        self, question: Mapping[str, Any], step: "Callable[[Explanation], Explanation]"
-    ) -> dict[str, Any]:
+    def _stepped(self, question: Mapping[str, Any], step: int | None) -> dict[str, Any]:
         with self._lock:
             self._check_version(question)
-            before = answers.figures(self.explanation)
-            model = self.model.edited(step(self.explanation))
-            self._before = before
-            self._commit(model)
+            before = self.explanation
+            if step is None:
+                number = check_integer("number", question.get("number"), 0)
+                after = _gone(before, number)
+            else:
+                after = before.undo() if step < 0 else before.redo()
+            self._write({"go": len(after.edits)})
+            self._before = answers.figures(before)
+            self._commit(self.model.edited(after))
             return self.state()
+
+    def adopt(self, model: "FittedModel") -> None:
+        """Take a model that was edited elsewhere, such as in a cell of a notebook."""
+        with self._lock:
+            if model.explanation_ is self.explanation:
+                return
+            self._before = answers.figures(self.explanation)
+            self._color(model.explanation_, _heirs(model.explanation_))
+            self._commit(model)
 
     # --- Versions -----------------------------------------------------------------------------------
 
@@ -602,6 +734,21 @@ class Session:
     def _leaf_names(explanation: "Explanation") -> list[str]:
         clusters = Clusters.of(explanation)
         return [clusters.name(code) for code in clusters.leaf_codes.tolist()]
+
+    # --- Exports ------------------------------------------------------------------------------------
+
+    def _export(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        name, media_type, content = self.exported(question.get("format"))
+        found = {"name": name, "type": media_type}
+        if isinstance(content, bytes):
+            return found | {"base64": b64encode(content).decode()}
+        return found | {"text": content}
+
+    def exported(self, format: Any) -> tuple[str, str, str | bytes]:
+        """Return the name of a file, its type and its content."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return exports.export(self.model, format, self.name)
 
     # --- Rows ---------------------------------------------------------------------------------------
 
@@ -763,6 +910,42 @@ def _snapped(field: Any, x: float, width: float) -> float:
         return x
     found: float = field.between(x - width / 2, x + width / 2)
     return found
+
+
+def _gone(explanation: "Explanation", number: int) -> "Explanation":
+    """Return a version of the journal."""
+    if number > len(explanation.edits) + len(explanation.future):
+        raise ValueError(f"number={number} is no version.")
+    while len(explanation.edits) > number:
+        explanation = explanation.undo()
+    while len(explanation.edits) < number:
+        explanation = explanation.redo()
+    return explanation
+
+
+def _heirs(explanation: "Explanation") -> dict[Any, Any]:
+    """Return the old name of a cluster by its new one, where the last edit gave it one."""
+    if not explanation.edits or explanation.edits[-1].name not in ("rename", "merge_clusters"):
+        return {}
+    told = explanation.edits[-1].arguments
+    return {told["name"]: told.get("cluster", told.get("one"))}
+
+
+def _written(test: Test) -> dict[str, Any]:
+    """Return a test as JSON, to the last bit."""
+    return plain(vars(test)) | {"lower": repr(test.lower), "upper": repr(test.upper)}  # type: ignore[no-any-return]
+
+
+def _read(test: Mapping[str, Any]) -> Test:
+    """Return the test that was written."""
+    values = test["values"]
+    return Test(
+        int(test["feature"]),
+        float(test["lower"]),
+        float(test["upper"]),
+        bool(test["missing"]),
+        None if values is None else tuple(int(each) for each in values),
+    )
 
 
 def _dense(values: Any) -> Any:
