@@ -24,6 +24,7 @@ _N_POINTS = 5000
 _N_KEYS = 21
 _N_TICKS = 12
 _LONGEST_TICK = 14
+_WRONG = "#c1121f"  # rings of rows that are in a leaf of another cluster
 
 
 class CutSegment(NamedTuple):
@@ -107,7 +108,8 @@ def plot_cuts(
     Returns
     -------
     ax : Axes
-        A cut is drawn only inside the box of its node. Dashed lines hold only for rows that tests of
+        A cut is drawn only inside the box of its node, the regions of leaves have the colour of the label that
+        most of their rows have, and rows of other labels are ringed. Dashed lines hold only for rows that tests of
         other features brought there. Categories stand side by side, their points spread; missing
         values have a strip of their own.
 
@@ -138,9 +140,20 @@ def plot_cuts(
     axes = [_axis(table[rows, each], tree, each, known[each]) for each in plane]
     points = _coordinates(table, plane, rows, axes)
     drawn = segments(tree, plane, axes)
-    _draw_points(ax, points, given, rows, "leaf " if labels is None else "")
+    clusters = _clusters(given)
+    _draw_points(ax, points, given[rows], clusters, "leaf " if labels is None else "")
     ax.set_xlim(axes[0].start, axes[0].high)
     ax.set_ylim(*((axes[1].start, axes[1].high) if len(plane) > 1 else (-0.05, 1.05)))
+    leaf = np.asarray(tree.apply(table))
+    stands_for = _standing(leaf, given, clusters, tree.n_leaves)
+    _fill_regions(ax, tree, plane, axes, stands_for, len(clusters))
+    code = (
+        np.searchsorted(clusters, given[rows]) if len(clusters) else np.zeros(len(rows), np.int64)
+    )
+    is_noise = ~np.isin(given[rows], clusters)
+    wrong = (stands_for[leaf[rows]] != code) & ~is_noise
+    ring: dict[str, Any] = {"facecolors": "none", "edgecolors": _WRONG, "linewidths": 0.9}
+    ax.scatter(*points[:, wrong], s=2.6 * _point_size(len(rows)), zorder=2.5, **ring)
     _draw_segments(ax, drawn)
     _label_axes(ax, tree, plane, axes)
     return ax
@@ -165,15 +178,66 @@ def _coordinates(X: Array, plane: Sequence[int], rows: Ints, axes: Sequence[Axis
     return np.array([x, (rows + 1) * 0.6180339887498949 % 1.0])  # even, and the same every time
 
 
-def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: str) -> None:
+def _clusters(labels: Array) -> Array:
+    """Return what points are coloured by, without noise."""
     classes = np.unique(labels)
     is_noise = classes.dtype.kind == "i" and len(classes) > 0 and classes[0] == NOISE
-    clusters = classes[1:] if is_noise else classes
+    return classes[1:] if is_noise else classes
+
+
+def _standing(leaf: Ints, labels: Array, clusters: Array, n_leaves: int) -> Ints:
+    """Return the cluster that most rows of every leaf belong to, by its place; -1 where there are none."""
+    counts = np.zeros((n_leaves, len(clusters)), dtype=np.int64)
+    belongs = np.isin(labels, clusters)
+    np.add.at(counts, (leaf[belongs], np.searchsorted(clusters, labels[belongs])), 1)
+    if not len(clusters):
+        return np.full(n_leaves, -1)
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+
+
+def _fill_regions(
+    ax: "Axes",
+    tree: Tree,
+    plane: Sequence[int],
+    axes: Sequence[Axis],
+    stands_for: Ints,
+    n_clusters: int,
+) -> None:
+    """Fill the regions of the leaves that no other feature bounds, in the colours of what they stand for."""
+    from matplotlib.patches import Rectangle
+
+    palette, boxes = colors(n_clusters), node_boxes(tree)
+    limits = [ax.get_xlim(), ax.get_ylim()]
+    for node, code in zip(tree.leaves.tolist(), stands_for.tolist(), strict=True):
+        if code < 0 or not set(boxes[node]) <= set(plane):
+            continue
+        pieces = [
+            axis.pieces(boxes[node].get(feature, EVERYWHERE))
+            for axis, feature in zip(axes, plane, strict=True)
+        ]
+        for low, high in pieces[0]:
+            for bottom, top in pieces[1] if len(plane) > 1 else [(-inf, inf)]:
+                (left, right), (down, up) = (
+                    (max(start, least), min(stop, most))
+                    for (start, stop), (least, most) in zip(
+                        ((low, high), (bottom, top)), limits, strict=True
+                    )
+                )
+                style: dict[str, Any] = {"color": palette[code], "alpha": 0.13, "linewidth": 0}
+                ax.add_patch(Rectangle((left, down), right - left, up - down, zorder=0, **style))
+
+
+def _point_size(n_points: int) -> float:
+    return float(np.clip(6000 / max(n_points, 1), 4, 28))
+
+
+def _draw_points(ax: "Axes", points: Floats, labels: Array, clusters: Array, prefix: str) -> None:
     palette = colors(len(clusters))
-    size = float(np.clip(6000 / max(len(rows), 1), 4, 28))
+    is_noise = not np.isin(labels, clusters).all()
+    size = _point_size(len(labels))
     style: dict[str, Any] = {"s": size, "alpha": 0.8, "linewidths": 0, "zorder": 2}
     for code, label in enumerate(clusters):
-        own = labels[rows] == label
+        own = labels == label
         text = f"{prefix}{label_text(label, 20)}" if code < _N_KEYS else None
         if code == _N_KEYS:
             text = f"and {len(clusters) - _N_KEYS} more"
@@ -181,7 +245,7 @@ def _draw_points(ax: "Axes", points: Floats, labels: Array, rows: Ints, prefix: 
         marker = _MARKERS[code // 7 % len(_MARKERS)]
         ax.scatter(*points[:, own], color=palette[code], marker=marker, label=text, **style)
     if is_noise:
-        own = labels[rows] == NOISE
+        own = labels == NOISE
         ax.scatter(
             *points[:, own],
             color=palette[-1],
