@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from browsing import browser
 from spexplain import CART
 from spexplain.studio import Session
 
@@ -21,7 +20,6 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")
 
-__all__ = ["browser"]  # a fixture
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "src" / "spexplain" / "studio" / "page"
 HOSTILE = '<img src=x onerror="document.title=1">\'"\\ \u202eevil'

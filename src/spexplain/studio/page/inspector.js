@@ -81,7 +81,7 @@ export class Inspector {
     replace(
       this.body,
       about.path ? el("p", { class: "way" }, name(about.path)) : null,
-      el("div", { class: "who" }, bar(node.counts, (code) => store.color(code)), el("p", {}, plural(node.rows, "row"), segment ? [" · ", percent(node.purity), " ", name(segment.name)] : null)),
+      el("div", { class: "who" }, bar(node.counts, (code) => store.color(code)), el("p", {}, plural(node.rows, "row"), segment ? [" · ", percent(node.purity), " ", el("span", { class: "swatch", "aria-hidden": "true", style: { "--k": segment.color } }), " ", name(segment.name)] : null)),
       el(
         "form",
         { class: "test", on: { submit: (event) => event.preventDefault() } },
@@ -175,8 +175,10 @@ export class Inspector {
     else if (about.test || own) this.forget();
     else {
       const best = this.about.alternatives?.find((each) => each.column === column);
-      if (best) this.try({ test: best.text });
-      else if (about.sweep?.best) this.try({ column, threshold: about.sweep.best.threshold });
+      if (best) {
+        this.condition.value = best.text;
+        this.try({ test: best.text });
+      } else if (about.sweep?.best) this.try({ column, threshold: about.sweep.best.threshold });
     }
   }
 
@@ -204,7 +206,7 @@ export class Inspector {
           "button",
           { type: "button", class: "chip", "data-code": each.code, on: { click: () => this.flipChip(each.code) } },
           el("span", { class: "mark", "aria-hidden": "true" }),
-          name(each.text, { class: "text" }),
+          name(each.text, { class: "text", title: each.text }),
           el("span", { class: "track", style: { "--share": `${(100 * sum(each.counts)) / total}%` } }, bar(each.counts, colors)),
           el("span", { class: "count" }, number(sum(each.counts))),
         );

@@ -34,7 +34,7 @@ export class Segments {
       };
       const card = el(
         "button",
-        { type: "button", class: "segment", "aria-pressed": "false", "data-code": segment.code, style: { "--k": segment.color }, on: { click: press } },
+        { type: "button", class: "segment", "aria-pressed": "false", "data-code": segment.code, title: segment.leaves?.length ? `${segment.name}: ${segment.rule}` : segment.name, style: { "--k": segment.color }, on: { click: press } },
         el("span", { class: "title" }, el("span", { class: "swatch", "aria-hidden": "true" }), name(segment.name, { class: "name" }), rows),
         el("span", { class: "rule" }, segment.leaves?.length ? name(segment.rule) : "No leaf stands for it."),
         el("span", { class: "measures" }, shares.map((each) => each.element)),

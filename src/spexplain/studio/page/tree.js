@@ -6,9 +6,9 @@ import { hierarchy, select, tree as layoutOf, zoom, zoomIdentity } from "./vendo
 const CARD = { width: 200, height: 76 };
 const GAP = { across: 22, along: 58 };
 const OUTLINE = { height: 58, gap: 8, indent: 15 };
-const NARROW = 560; // points, below which the tree is an outline
+const NARROW = 430; // points, below which the tree is an outline
 const MOST = 1.15;
-const LEAST = 0.55; // the smallest zoom at which texts are read easily
+const LEAST = 0.7; // the smallest zoom at which texts are read easily
 const MOVE = 240; // milliseconds
 
 const calm = () => window.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
