@@ -153,10 +153,11 @@ def journal(session: Session) -> list[str]:
 
 def test_whole_story(visit: Callable[..., Any], penguins: Any, tmp_path: Path) -> None:
     """A file is dropped onto the page, explained, edited, and leaves as SQL that says the same."""
+    duckdb = pytest.importorskip("duckdb")
     table = tmp_path / "birds of the south.csv"
     penguins.to_csv(table, index=False)
     command = [sys.executable, "-m", "spexplain", "studio", "--no-open", "--quiet"]
-    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    environment = {**os.environ, "SPEXPLAIN_STATE": str(tmp_path / "state")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
@@ -184,9 +185,21 @@ def test_whole_story(visit: Callable[..., Any], penguins: Any, tmp_path: Path) -
             page.press(".condition", "Enter")
             holds(page, "!document.querySelector('.undo').disabled")
             assert right(page) == tried != before
+
+            page.click(".open-export")
+            page.get_by_label("Dialect").select_option("sql-duckdb")
+            page.wait_for_selector("dialog pre")
+            with page.expect_download() as saved:
+                page.click(".save")
+            sql = Path(saved.value.path()).read_text(encoding="utf-8")
         finally:
             process.terminate()
             process.wait(20)
+    assert "<= 210" in sql
+    birds_of_the_south = penguins  # as the file was called; the query reads it
+    found = duckdb.sql(sql).df()
+    assert len(found) == len(birds_of_the_south)
+    assert int((found["cluster"] == found["species"]).sum()) == tried
 
 
 def drop(page: Any, path: Path) -> None:
@@ -507,10 +520,14 @@ def test_accessible_everywhere(
     page.locator(".rows-panel tbody button").first.click()
     page.wait_for_selector(".row-way p")
     check("rows")
-    for where, what in ((".open-versions", ".sketch"), (".open-help", ".keys")):
+    for where, what in (
+        (".open-versions", ".sketch"),
+        (".open-export", "pre"),
+        (".open-help", ".keys"),
+    ):
         page.click(where)
         page.wait_for_selector(f"dialog {what}")
-        check(what[1:])
+        check(where[1:])
         page.keyboard.press("Escape")
     assert {what: each for what, each in found.items() if each} == {}
     background = page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor")
