@@ -34,7 +34,7 @@ def explained() -> Any:
         ("big basket", "basket_eur", True),
         ("bargain", "discount_share", True),
         ("gone", "days_since_last_order", True),
-        ("newcomer", "days_since_first_order", False),
+        ("sends back", "return_share", True),
     ):
         free = middle[[names[each] == "regular" for each in middle.index]][column]
         names[int(free.idxmax() if most else free.idxmin())] = name
