@@ -257,6 +257,50 @@ class FittedModel(ABC):
         changed._set_explanation(explanation)
         return changed
 
+    def studio(self) -> Any:
+        """Show the studio in a notebook: the tree is shaped by hand, with exact figures behind every click.
+
+        Needs the extra ``studio``. What is edited there is `edited_` at once; and what is assigned to
+        `edited_` is shown there.
+
+        Returns
+        -------
+        widget : anywidget.AnyWidget
+            For the last line of a cell.
+        """
+        from spexplain.studio.widget import session_of, widget_of
+
+        explanation = self._fitted()
+        if explanation.training is None or explanation.training.table is None:
+            kind = "estimator" if hasattr(self, "fit") else "model"
+            raise ValueError(
+                f"This {kind} does not remember its rows, which the studio counts; give it some by with_rows(X, y)."
+            )
+        return widget_of(session_of(self))
+
+    @property
+    def edited_(self) -> Self:
+        """The model as it was edited in its `studio`, and itself where it was not.
+
+        Another model of the same table, or an `Explanation`, may be assigned: open studios show it.
+        """
+        from spexplain.studio.widget import edited_model
+
+        self._fitted()
+        return edited_model(self)  # type: ignore[return-value]
+
+    @edited_.setter
+    def edited_(self, model: "FittedModel | Explanation") -> None:
+        from spexplain.studio.widget import session_of
+
+        self._fitted()
+        edited = self.edited(model) if isinstance(model, Explanation) else model
+        if not isinstance(edited, FittedModel):
+            raise ValueError(
+                f"edited_ must be a model or an Explanation, not {type(model).__name__}."
+            )
+        session_of(self).adopt(edited)
+
     def with_rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Return a copy of the model that remembers rows, which edits are counted on.
 

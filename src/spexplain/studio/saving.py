@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -56,7 +56,7 @@ def fingerprint(path: Path) -> str:
     return f"{about.st_size} {sha256(path.read_bytes()).hexdigest()}"
 
 
-class SavedSession:
+class SavedSession(AbstractContextManager["SavedSession"]):
     """The file of a session; only one process has it at a time.
 
     Parameters
@@ -70,11 +70,10 @@ class SavedSession:
     >>> from pathlib import Path
     >>> from spexplain.studio.saving import SavedSession
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     saved = SavedSession(Path(folder) / "a.session")
-    ...     saved.begin({"name": "table.csv"})
-    ...     saved.add({"edit": "prune", "arguments": {"node": 2}})
-    ...     saved.close()
-    ...     SavedSession(Path(folder) / "a.session").read().events
+    ...     with SavedSession(Path(folder) / "a.session") as saved:
+    ...         saved.begin({"name": "table.csv"})
+    ...         saved.add({"edit": "prune", "arguments": {"node": 2}})
+    ...         saved.read().events
     [{'edit': 'prune', 'arguments': {'node': 2}}]
     """
 
@@ -145,6 +144,9 @@ class SavedSession:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let others have the file."""

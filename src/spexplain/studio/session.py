@@ -2,7 +2,7 @@
 
 import warnings
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Any, Protocol
@@ -332,8 +332,8 @@ class Session:
 
     # --- Saving -------------------------------------------------------------------------------------
 
-    def _begin(self, events: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Write how the session begins."""
+    def _begin(self) -> None:
+        """Write how the session begins: the table and the model, with the edits that it brings along."""
         if self._model is not None:
             self._warm(self._model)
         if self.saved is None or self.source is None:
@@ -345,15 +345,13 @@ class Session:
             "model": None,
         }
         if self._model is not None:
-            first = self.explanation.states()[0]
-            training = first.training
-            columns = None if training is None else training.columns
+            training = self.explanation.training
             start |= {
-                "model": self._model.edited(first).to_json(profile="none"),
-                "columns": plain(columns),
+                "model": self._model.to_json(profile="none"),
+                "columns": plain(None if training is None else training.columns),
                 "min_samples_leaf": 1 if training is None else int(training.min_samples_leaf),
             }
-        self.saved.begin(start, events)
+        self.saved.begin(start)
 
     def resume(self, source: Source, stored: Stored) -> int:
         """Go on where a session has ended; returns the number of its edits.
@@ -389,7 +387,10 @@ class Session:
                         break
                     done.append(event)
             self.version += 1
-            self._begin(done)
+            if self._model is not None:
+                self._warm(self._model)
+            if self.saved is not None:  # without a line that was not completed
+                self.saved.begin(start, done)
             return len(self.explanation.edits) if self._model is not None else 0
 
     def _repeat(self, event: Mapping[str, Any]) -> None:
