@@ -110,12 +110,12 @@ import spexplain
 
 warnings.simplefilter("ignore")
 random = np.random.default_rng(0)
-X = random.normal(size=(400_000, 12)).astype(np.float32)
+X = random.normal(size=(150_000, 12)).astype(np.float32)
 y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] + X[:, 2] > 0)
-few = X[:20_000, :5], y[:20_000]
+few = X[:10_000, :5], y[:10_000]
 fits = {
     "SpexClique": lambda: spexplain.SpexClique(n_leaves=8).fit(X, y),
-    "CART": lambda: spexplain.CART(n_leaves=8, refine="fidelity").fit(X, y),
+    "CART": lambda: spexplain.CART(n_leaves=5, refine="fidelity").fit(X, y),
     "IMM": lambda: spexplain.IMM().fit(X, y),
     "ExKMC": lambda: spexplain.ExKMC(n_leaves=6).fit(X, y),
     "BestTree": lambda: spexplain.BestTree(n_leaves=4, time_budget=10).fit(*few),
@@ -163,24 +163,21 @@ from pathlib import Path
 
 place, marker, *sys.argv[1:] = sys.argv[1:]
 module, _, name = place.rpartition(".")
-if module:
-    owner = importlib.import_module(module.partition(":")[0])
-    for part in module.split(":")[1:]:
-        owner = getattr(owner, part)
-    original = getattr(owner, name)
+owner = importlib.import_module(module.partition(":")[0])
+for part in module.split(":")[1:]:
+    owner = getattr(owner, part)
+original = getattr(owner, name)
 
-    def waiting(*args, **options):
-        result = original(*args, **options)
-        Path(marker).touch()
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            time.sleep(0.01)
-        return result
-
-    setattr(owner, name, waiting)
-from spexplain.cli import main
-if not module:
+def waiting(*args, **options):
+    result = original(*args, **options)
     Path(marker).touch()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        time.sleep(0.01)
+    return result
+
+setattr(owner, name, waiting)
+from spexplain.cli import main
 sys.exit(main())
 """
 
@@ -272,7 +269,7 @@ def test_no_loop_keeps_a_signal_waiting(name):
     """Within a second: compiled loops take a few columns, or some rows, at a time."""
     told = succeed(BEATS, name, name).split()
     assert told[::2] == [name, name]
-    assert float(told[3]) < 1.0  # compiled by then
+    assert float(told[3]) < 0.5  # compiled by then; tables may be larger
 
 
 @pytest.mark.slow
@@ -306,7 +303,7 @@ EXPLAIN = ["explain", "table.csv", "-l", "kind", "-m", "cart", *FILES, "--force"
 PREDICT = ["predict", "model.json", "table.csv", "--keep", "all"]
 PAPER = ["paper", "--tables", "leaves", "--datasets", "Cancer", "--out", "tmp/out"]
 MOMENTS = {
-    "start": ("", EXPLAIN),
+    "start": ("spexplain.cli.find_spec", EXPLAIN),
     "reading": ("spexplain.cli.read:TableFile.read", EXPLAIN),
     "growing": ("spexplain.grow.grow", EXPLAIN),
     "rendering": ("spexplain.cli.explain.report_html", EXPLAIN),
