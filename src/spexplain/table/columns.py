@@ -182,13 +182,21 @@ def holds_numbers(X: Any) -> bool:
     return plain and not any(frame.select(nw.all().null_count()).row(0))
 
 
-def large_numbers(X: Any) -> list[tuple[str, Array]]:
-    """Return the columns, with their names, that hold whole numbers beyond 2**53, which floats round."""
+def large_numbers(X: Any) -> list[tuple[int, str, Array]]:
+    """Return the columns, with their places and names, that hold whole numbers beyond 2**53, which floats round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.columns import large_numbers
+    >>> [(place, name) for place, name, _ in large_numbers(np.array([[1, 2**53 + 1]]))]
+    [(1, 'x1')]
+    """
     if not is_frame(X):
         is_whole = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iu"
         if not is_whole or X.dtype.itemsize < 8 or not X.size or not _is_large(X):
             return []
-        return [(f"x{place}", x) for place, x in enumerate(X.T) if _is_large(x)]
+        return [(place, f"x{place}", x) for place, x in enumerate(X.T) if _is_large(x)]
     # Looked for in the types of all columns at once: a column as a series of its own takes long.
     if nw.dependencies.is_pandas_dataframe(X):
         types = [str(dtype).lower() for dtype in X.dtypes]
@@ -196,8 +204,12 @@ def large_numbers(X: Any) -> list[tuple[str, Array]]:
     else:
         dtypes = nw.from_native(X, eager_only=True).schema.values()
         places = [i for i, dtype in enumerate(dtypes) if dtype in (nw.Int64, nw.UInt64)]
-    known = ((name, series.drop_nulls().to_numpy()) for name, series in _series_of(X, places))
-    return [(name, x) for name, x in known if len(x) and _is_large(x)]
+    found = []
+    for place, (name, series) in zip(places, _series_of(X, places), strict=True):
+        known = series.drop_nulls().to_numpy()
+        if len(known) and _is_large(known):
+            found.append((place, name, known))
+    return found
 
 
 def _is_large(x: Array) -> bool:
@@ -466,6 +478,10 @@ def _floats(series: Series) -> Floats:
         return series.astype(np.float64)
     if series.dtype in _OBJECT_TYPES:
         return _each(series, float)
+    if series.dtype in (nw.Int64, nw.UInt64):  # Arrow casts none beyond 2**53
+        is_missing_ = series.is_null().to_numpy()
+        whole = (series.fill_null(0) if is_missing_.any() else series).to_numpy()
+        return np.where(is_missing_, np.nan, whole.astype(np.float64))
     values = series.cast(nw.Float64).to_numpy()
     return np.asarray(values, dtype=np.float64)
 
