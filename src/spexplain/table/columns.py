@@ -101,7 +101,7 @@ def column_numbers(features: Any, names: Sequence[str] | None, n_columns: int) -
         raise ValueError(
             f"features={features!r} must be a list of column names or numbers, or None for all."
         )
-    places = {name: place for place, name in enumerate(names or ())}
+    places = {name: place for place, name in enumerate(() if names is None else names)}
     return np.array(sorted({_column_number(each, places, n_columns) for each in features}))
 
 
