@@ -124,12 +124,12 @@ def test_rows_of_every_kind_are_stored():
         index=[f"customer {i}" for i in range(40)],
     )
     labels = np.array(["a", "b", "-1", "c"] * 10)
-    model = SpexClique(n_leaves=4).fit(rows, labels)
+    model = SpexClique(n_leaves=4, noise="-1").fit(rows, labels)
     loaded = from_json(model.to_json(profile="rows"))
     kept, given = loaded.explanation_.training, model.explanation_.training
     np.testing.assert_array_equal(kept.table.values, given.table.values)
     assert kept.table.columns == given.table.columns
-    assert kept.reference.labels.tolist() == given.reference.labels.tolist()
+    assert kept.reference.codes.tolist() == given.reference.codes.tolist()
     assert kept.row_ids.tolist() == rows.index.tolist()
 
 
