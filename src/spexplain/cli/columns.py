@@ -123,7 +123,7 @@ def read_table(
     if lost:
         raise UserError(f"--features or --keep names {listed(lost)}, which was left out.")
     features = [name for name in X.columns if name in wanted] or None
-    taken = {*X.columns, label, weight}
+    used = {*X.columns, label, weight}
     return InputTable(
         X,
         labels=None if given is None else given.values,
@@ -134,7 +134,7 @@ def read_table(
         # An estimator that is told the columns does not look for ids again.
         features=X.columns if kept and features is None else features,
         missing=columns.missing,
-        left_out=[name for name in names if name not in taken],
+        left_out=[name for name in names if name not in used],
         row_ids=None if row_id is None else _row_ids(_nameless(frame, row_id)),
     )
 

@@ -363,10 +363,10 @@ def _series_of(X: Any, chosen: Sequence[str | int] | None = None) -> list[tuple[
             if isinstance(X, np.ndarray) and X.dtype.kind in "OmM"
             else np.asarray(X, dtype=object)
         )
-        names: list[Any] = default_names(objects.shape[1])
+        names: Sequence[Any] = default_names(objects.shape[1])
     else:
         names = column_names(X)
-    places = range(len(names))
+    places: Sequence[int] = range(len(names))
     if chosen is not None:
         place_of = {name: place for place, name in reversed(list(enumerate(names)))}
         places = [each if isinstance(each, int) else place_of[each] for each in chosen]
