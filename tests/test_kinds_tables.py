@@ -266,10 +266,22 @@ def test_whole_numbers_that_floats_cannot_tell_apart():
         (pd.DataFrame({"a": large}), "a"),
         (pl.DataFrame({"a": large, "b": LETTERS}), "a"),
         (pd.DataFrame({"a": pd.array([*large[1:], None], dtype="Int64")}), "a"),
+        (pd.DataFrame({"a": pd.array([*large[1:], None], dtype="int64[pyarrow]")}), "a"),
+        (pl.DataFrame({"a": large}).to_arrow(), "a"),
     ):
         with pytest.warns(
             ColumnWarning, match=f"^Column '{name}' holds whole numbers beyond 2\\*\\*53"
-        ):
-            SpexClique(n_leaves=2).fit(table, Y)
+        ) as told:
+            model = SpexClique(n_leaves=2, features=[0]).fit(table, Y)
+        assert told[0].filename == __file__
+        with pytest.warns(
+            ColumnWarning, match=f"^Column '{name}' .* rows that differ in the last digits only go"
+        ) as told:
+            model.predict(table)
+        assert told[0].filename == __file__
     even = 2**53 + 2 * np.arange(8)
-    SpexClique(n_leaves=2).fit(even[:, None], Y)  # no warning: floats tell these apart
+    model = SpexClique(n_leaves=2).fit(even[:, None], Y)  # no warning: floats tell these apart
+    assert model.predict(even[:, None]).tolist() == model.labels_.tolist()
+    others = pd.DataFrame({"a": WHOLE, "b": LETTERS})
+    model = SpexClique(n_leaves=2, features=["a"]).fit(others, Y)
+    model.predict(others.assign(b=large))  # no warning: b is not tested

@@ -3,9 +3,13 @@
 import sys
 import warnings
 from collections.abc import Iterable
+from contextvars import ContextVar
+from types import FrameType
 
 _LONGEST_QUOTE = 40  # characters
 _MOST_QUOTES = 5
+# Where the work of this thread was asked for, if it is a thread of its own.
+waiting_frame: ContextVar[FrameType | None] = ContextVar("waiting_frame", default=None)
 
 
 class LeafCountWarning(UserWarning):
@@ -38,10 +42,22 @@ class ProfileWarning(UserWarning):
 
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn in the name of the first line outside this package, from however deep inside."""
-    level, frame = 1, sys._getframe()
+    frame: FrameType | None = waiting_frame.get() or sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").startswith("spexplain."):
-        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(message, category, stacklevel=level)
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    assert frame is not None
+    place, module = frame.f_globals, str(frame.f_globals.get("__name__", "<unknown>"))
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module,
+        place.setdefault("__warningregistry__", {}),
+        place,
+    )
 
 
 def quoted(value: object) -> str:

@@ -1,18 +1,24 @@
-"""A pool of threads that share the features of one fit, and signals that wait."""
+"""A pool of threads that share the features of one fit, and work that Ctrl-C must not break off."""
 
-import signal
+import ctypes
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from contextvars import copy_context
 from os import cpu_count
 from typing import Any, TypeVar
 
 import numpy as np
 
+from spexplain.exceptions import waiting_frame
+
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+_BESIDE = "spexplain, beside"
+_GLANCE = 0.2  # seconds
 
 
 class Threads(AbstractContextManager["Threads"]):
@@ -52,22 +58,25 @@ class Threads(AbstractContextManager["Threads"]):
         futures = [self._helpers.submit(work) for _ in range(n_helpers)]
         try:
             work()
-        finally:
-            waiting.clear()  # after an error nobody starts anything more
             wait(futures)
+        except BaseException as error:
+            waiting.clear()  # nobody starts anything more
+            if isinstance(error, Exception):
+                wait(futures)
+            raise  # after Ctrl-C at once: helpers end with what they are at
         for future in futures:
             future.result()
         return [results[place] for place in range(len(tasks))]
 
-    def end(self) -> None:
+    def end(self, *, wait: bool = True) -> None:
         """End the helpers; later work would start new ones."""
         if self._helpers is not None:
             helpers, self._helpers = self._helpers, None
-            helpers.shutdown(wait=True, cancel_futures=True)
+            helpers.shutdown(wait=wait, cancel_futures=True)
 
     def __exit__(self, error: type[BaseException] | None, *details: Any) -> None:
         if error is not None:
-            self.end()
+            self.end(wait=issubclass(error, Exception))
 
 
 def blocks_of(n_features: int, width: int) -> list[slice]:
@@ -84,40 +93,65 @@ def count_threads(n_jobs: Any) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, (cpu_count() or 1) + 1 + int(n_jobs))
 
 
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C and timers until the body has ended, for what breaks if it is broken off.
+def beside(work: Callable[[], _Result], *, breaks: bool = False) -> _Result:
+    """Do some work in a thread of its own, while this one waits; Ctrl-C ends the waiting at once.
 
-    Signals reach the main thread only; elsewhere there is nothing to hold back.
+    For two kinds of work: what must not be broken off, as compiling and importing, and long calls of
+    foreign code, which no signal reaches. Signals come to the main thread only; elsewhere the work
+    is done in place.
+
+    Parameters
+    ----------
+    work : callable without arguments
+        What is done.
+    breaks : bool, default=False
+        Whether work that nobody waits for any more ends as soon as it is back in Python; otherwise it
+        goes on to its end.
 
     Examples
     --------
-    >>> import signal
-    >>> from spexplain.threads import uninterrupted
-    >>> try:
-    ...     with uninterrupted():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         print("goes on")
-    ... except KeyboardInterrupt:
-    ...     print("interrupted")
-    goes on
-    interrupted
+    >>> from spexplain.threads import beside
+    >>> beside(lambda: 6 * 7)
+    42
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[tuple[int, Any]] = []
-    before: dict[int, Any] = {}
-    for name in ("SIGINT", "SIGALRM"):
-        number = getattr(signal, name, None)
-        handler = None if number is None else signal.getsignal(number)
-        if number is not None and callable(handler):  # else ignored, or not Python's
-            before[number] = handler
-            signal.signal(number, lambda number, frame: came.append((number, frame)))
+        return work()
+    outcome: Future[_Result] = Future()
+
+    def do() -> None:
+        waiting_frame.set(caller)
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    caller = sys._getframe()
+    run = copy_context().run
+    # The end of a process does not wait for what may be broken off.
+    thread = threading.Thread(target=run, args=(do,), name=_BESIDE, daemon=breaks)
     try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number, frame in came[:1]:
-            before[number](number, frame)
+        thread.start()
+    except RuntimeError:  # the system has no thread left, or the process is about to end
+        return work()
+    try:
+        while not outcome.done():
+            wait([outcome], _GLANCE)  # on Windows, no signal ends a wait without an end
+    except BaseException:
+        if breaks and thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+            )
+        raise
+    return outcome.result()
+
+
+def works_beside() -> bool:
+    """Whether something is still at work that nobody waits for any more.
+
+    Examples
+    --------
+    >>> from spexplain.threads import works_beside
+    >>> works_beside()
+    False
+    """
+    return any(each.name == _BESIDE for each in threading.enumerate())

@@ -140,6 +140,15 @@ def test_report(run, model, folder, tmp_path):
     assert run("report", model, "-l", "species").exit_code == 2
 
 
+def test_a_model_that_holds_its_rows(run, folder, tmp_path):
+    options = ("-l", "species", "--json", tmp_path / "m.json", "--profile", "rows")
+    result = run("explain", folder / "then.csv", *options)
+    assert result.exit_code == 0, result.stderr
+    result = run("report", tmp_path / "m.json", "-o", tmp_path / "with.html")
+    assert result.exit_code == 0, result.stderr
+    assert "Typical rows" in (tmp_path / "with.html").read_text()
+
+
 def test_numbers_of_rows_that_became_tests(run, tmp_path):
     rows = pl.DataFrame({"customer_id": np.arange(100), "y": np.arange(100) > 30})
     rows.write_csv(tmp_path / "t.csv")

@@ -1,6 +1,7 @@
 """`spexplain compare` and the small commands."""
 
 import json
+import signal
 import time
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 import spexplain
 from spexplain.cli import warmup
 from spexplain.cli.fitting import METHODS
+from trust import programs
 
 
 def test_all_methods(run, files, iris):
@@ -134,6 +136,36 @@ def test_the_clustering_has_the_time_limit_too(run, files, monkeypatch):
     result = run("compare", files["csv"], "-k", 3, "--methods", "cart", "--time-limit", "0.05")
     assert result.exit_code == 1
     assert "The clustering took longer than 0.05 s; --time-limit allows more" in result.stderr
+
+
+# A loop of foreign code, ten minutes long, that looks at no signal.
+FOREIGN = """
+import hashlib, sys
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.cluster import KMeans
+from spexplain.cli import main
+
+def endless(self, *args, **options):
+    hashlib.pbkdf2_hmac("sha512", b"", b"", 2**31 - 1)
+
+DecisionTreeClassifier.fit = KMeans.fit_predict = endless
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers")
+def test_foreign_loops_are_given_up(files):
+    limit = ("--time-limit", "3")
+    methods = ("--methods", "cart,sklearn-cart")
+    done = programs.run(FOREIGN, "compare", files["csv"], "-l", "species", *methods, *limit)
+    assert done.returncode == 0, done.stderr
+    assert "sklearn-cart: took longer than 3 s and was given up." in done.stdout
+    assert "\ncart " in done.stdout
+    assert "methods after it took longer" in done.stderr
+    found = ("-k", "3", "-r", "kmeans", "--ignore", "species")
+    done = programs.run(FOREIGN, "compare", files["csv"], *found, *methods, *limit)
+    assert done.returncode == 1
+    assert "The clustering took longer than 3 s" in done.stderr
 
 
 def test_no_time_limit_at_all(run, files):

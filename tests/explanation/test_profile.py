@@ -11,7 +11,7 @@ from palmerpenguins import load_penguins
 from scipy import sparse
 
 import spexplain
-from spexplain import CART, from_json
+from spexplain import CART, SpexClique, from_json
 from spexplain.exceptions import ProfileWarning
 from spexplain.facts.profile import MAX_CATEGORIES
 
@@ -62,8 +62,10 @@ def test_which_columns(fitted):
     assert nothing.explanation_.profile is None
     names = {each["column"] for each in everything.check(X).facts["columns"]}
     assert names == set(X.columns)
-    with pytest.raises(ValueError, match=r'profile=.rows. must be "tested", "all" or "none"'):
-        fitted.to_json(profile="rows")
+    with pytest.raises(
+        ValueError, match=r'profile=.some. must be "tested", "all", "rows" or "none"'
+    ):
+        fitted.to_json(profile="some")
 
 
 def test_a_model_that_remembers_nothing_still_checks_segments(fitted):
@@ -86,6 +88,62 @@ def test_no_row_is_in_it(fitted):
         assert len(column["quantiles"]) in (0, 21)
         assert column["quantiles"] == sorted(column["quantiles"])
     assert len(json.dumps(data["seen"])) < 5_000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_are_stored_if_asked_for(fitted, weighted, tmp_path):
+    """Then the model that is read says all about rows that the estimator says."""
+    model = fitted
+    if weighted:
+        model = CART(n_leaves=5).fit(X, y, sample_weight=np.arange(len(X)) % 4)
+    text = model.to_json(profile="rows")
+    loaded = from_json(text)
+    assert loaded.to_json(profile="rows") == text
+    assert "rows" not in json.loads(loaded.to_json())  # they go no further by themselves
+    expected = model.summary(runner_up=False, certificate=False)
+    found = loaded.summary()
+    assert {key: found[key] for key in found if key != "settings"} == {
+        key: expected[key] for key in expected if key != "settings"
+    }
+    assert loaded.verdict_ == model.verdict_
+    assert loaded.report(tmp_path / "report.html").read_text().count("<svg") > 3
+    inner = int(np.flatnonzero(loaded.tree_.left > 0)[-1])
+    edited = [each.explanation_.prune(inner) for each in (model, loaded)]  # counted on the rows
+    assert edited[0].node_counts.tolist() == edited[1].node_counts.tolist()
+
+
+def test_rows_of_every_kind_are_stored():
+    start = pd.Timestamp("2024-01-01")
+    rows = pd.DataFrame(
+        {
+            "since": start + pd.to_timedelta(np.arange(40) % 13, "D"),
+            "channel": pd.Series(["web", "app", None, "shop"] * 10, dtype="category"),
+            "member": [True, False] * 20,
+            "spent": np.where(np.arange(40) % 7, np.arange(40) / 3, np.nan),
+        },
+        index=[f"customer {i}" for i in range(40)],
+    )
+    labels = np.array(["a", "b", "-1", "c"] * 10)
+    model = SpexClique(n_leaves=4, noise="-1").fit(rows, labels)
+    loaded = from_json(model.to_json(profile="rows"))
+    kept, given = loaded.explanation_.training, model.explanation_.training
+    np.testing.assert_array_equal(kept.table.values, given.table.values)
+    assert kept.table.columns == given.table.columns
+    assert kept.reference.codes.tolist() == given.reference.codes.tolist()
+    assert kept.row_ids.tolist() == rows.index.tolist()
+
+
+def test_rows_that_cannot_be_stored(fitted):
+    with pytest.raises(ValueError, match="which this CART does not remember"):
+        from_json(fitted.to_json()).to_json(profile="rows")
+    shares = np.random.default_rng(0).dirichlet([1, 1], 344)
+    soft = CART(n_leaves=2).fit(X, shares)
+    with pytest.raises(ValueError, match="fitted to memberships"):
+        soft.to_json(profile="rows")
+    tall = np.zeros((500_000, 10), dtype=np.float32)
+    tall[250_000:] = 1
+    with pytest.raises(ValueError, match="500,000 rows of 10 columns, which is too large for JSON"):
+        CART(n_leaves=2).fit(tall, tall[:, 0] > 0).to_json(profile="rows")
 
 
 def test_size():

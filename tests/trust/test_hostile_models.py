@@ -150,6 +150,36 @@ def test_what_was_seen(good, name):
     refusal(good | {"seen": SEEN[name]})
 
 
+ROWS = {"values": [[None] * 10, [0.0] * 4 + [1.0] * 6], "clusters": {"type": "str", "labels": ["a", "b"]},
+        "codes": [0] * 4 + [1] * 5 + [-1], "weights": [1.0] * 10, "ids": None}  # fmt: skip
+BAD_ROWS = {
+    "too few columns": {"values": [[0.0] * 10]},
+    "too few rows": {"values": [[0.0] * 9, [0.0] * 9]},
+    "columns of other lengths": {"values": [[0.0] * 10, [0.0] * 9]},
+    "texts": {"values": [["0"] * 10, [0.0] * 10]},
+    "truths": {"values": [[True] * 10, [0.0] * 10]},
+    "rows in other leaves": {"values": [[0.0] * 10, [0.0] * 10]},
+    "codes without clusters": {"clusters": None},
+    "clusters without codes": {"codes": None},
+    "too few codes": {"codes": [0] * 9},
+    "codes of no cluster": {"codes": [2] * 10},
+    "codes below noise": {"codes": [-2] * 10},
+    "codes that are floats": {"codes": [0.0] * 10},
+    "negative weights": {"weights": [-1.0] * 10},
+    "weights that are texts": {"weights": ["1"] * 10},
+    "too few weights": {"weights": [1.0]},
+    "too few ids": {"ids": {"type": "str", "labels": ["x"]}},
+    "ids of two types": {"ids": {"type": "str", "labels": ["x"] * 9 + [1]}},
+    "an unknown entry": {"code": "import os"},
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_stored_rows(good, name):
+    assert from_json(json.dumps(good | {"rows": ROWS})).explanation_.training.table is not None
+    refusal(good | {"rows": ROWS | BAD_ROWS[name]})
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400", "9" * 4999])
 def test_numbers(good, number):
     refusal(json.dumps(good).replace("0.5", number))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from trust.programs import TIMEOUT, environment, wait_for
+from trust.programs import TIMEOUT, environment, run, succeed, wait_for
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
@@ -48,6 +48,97 @@ assert estimator.fit(X, y).to_json() == expected  # nothing is broken afterwards
 print("fine", flush=True)
 """
 
+# The signal comes while a kernel is compiled, or while foreign code is at work.
+BESIDE = """
+import os, signal, sys, threading, time, warnings
+import numpy as np
+import spexplain
+from numba.core import event
+from spexplain.threads import works_beside
+
+warnings.simplefilter("ignore")
+random = np.random.default_rng(0)
+X = random.normal(size=(3000, 6)).round(2)
+y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] + X[:, 2] > 0)
+fits = {
+    "compiling": lambda: spexplain.SpexClique(n_leaves=6, engine="histogram").fit(X, y),
+    "threads": lambda: spexplain.SpexClique(n_leaves=6, engine="histogram", n_jobs=2).fit(X, y),
+    "clustering": lambda: spexplain.CART(3, random_state=0).fit(random.normal(size=(6000, 12))),
+}
+is_at_work = False
+
+class Pressing(event.Listener):
+    def on_start(self, event):
+        global is_at_work
+        if self in event_listeners:
+            event_listeners.remove(self)
+            is_at_work = True
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)  # a kernel that takes long
+            is_at_work = False
+
+    def on_end(self, event):
+        pass
+
+def press():
+    global is_at_work
+    while not works_beside():
+        time.sleep(0.01)
+    time.sleep(2)
+    is_at_work = works_beside()
+    os.kill(os.getpid(), signal.SIGINT)
+
+event_listeners = [Pressing()]
+if sys.argv[1] == "clustering":
+    threading.Thread(target=press, daemon=True).start()
+else:
+    event.register("numba:compile", event_listeners[0])
+try:
+    fits[sys.argv[1]]()
+    print("finished before", flush=True)
+except KeyboardInterrupt:
+    print("goes on" if is_at_work else "ended", flush=True)
+if sys.argv[1] != "clustering":
+    print(fits[sys.argv[1]]().n_leaves_, flush=True)
+"""
+
+# How long a signal waits is measured in time of the processor, which other programs do not take.
+BEATS = """
+import signal, sys, time, warnings
+import numpy as np
+import spexplain
+
+warnings.simplefilter("ignore")
+random = np.random.default_rng(0)
+X = random.normal(size=(150_000, 12)).astype(np.float32)
+y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] + X[:, 2] > 0)
+few = X[:10_000, :5], y[:10_000]
+fits = {
+    "SpexClique": lambda: spexplain.SpexClique(n_leaves=8).fit(X, y),
+    "CART": lambda: spexplain.CART(n_leaves=5, refine="fidelity").fit(X, y),
+    "IMM": lambda: spexplain.IMM().fit(X, y),
+    "ExKMC": lambda: spexplain.ExKMC(n_leaves=6).fit(X, y),
+    "BestTree": lambda: spexplain.BestTree(n_leaves=4, time_budget=10).fit(*few),
+    "SpexKNN": lambda: spexplain.SpexKNN(4).fit(*few),
+    "KernelIMM": lambda: spexplain.KernelIMM(4).fit(X[:1500], y[:1500]),
+    "ClusterRules": lambda: spexplain.ClusterRules().fit(*few),
+}
+longest, last = 0.0, 0.0
+
+def ring(number, frame):
+    global longest, last
+    now = time.process_time()
+    longest, last = max(longest, now - last), now
+
+signal.signal(signal.SIGPROF, ring)
+for name in sys.argv[1:]:
+    longest, last = 0.0, time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, 0.02, 0.02)
+    fits[name]()
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    print(name, round(longest, 3), flush=True)
+"""
+
 REPORTS = """
 import sys
 import numpy as np
@@ -72,24 +163,21 @@ from pathlib import Path
 
 place, marker, *sys.argv[1:] = sys.argv[1:]
 module, _, name = place.rpartition(".")
-if module:
-    owner = importlib.import_module(module.partition(":")[0])
-    for part in module.split(":")[1:]:
-        owner = getattr(owner, part)
-    original = getattr(owner, name)
+owner = importlib.import_module(module.partition(":")[0])
+for part in module.split(":")[1:]:
+    owner = getattr(owner, part)
+original = getattr(owner, name)
 
-    def waiting(*args, **options):
-        result = original(*args, **options)
-        Path(marker).touch()
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            time.sleep(0.01)
-        return result
-
-    setattr(owner, name, waiting)
-from spexplain.cli import main
-if not module:
+def waiting(*args, **options):
+    result = original(*args, **options)
     Path(marker).touch()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        time.sleep(0.01)
+    return result
+
+setattr(owner, name, waiting)
+from spexplain.cli import main
 sys.exit(main())
 """
 
@@ -163,6 +251,28 @@ def test_fits(name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("moment", ["compiling", "threads", "clustering"])
+def test_nobody_waits_for_the_compiler_or_foreign_code(moment, tmp_path):
+    """Afterwards the same process fits: what was being compiled has been compiled to its end."""
+    done = run(BESIDE, moment, NUMBA_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    fitted = [] if moment == "clustering" else ["6"]
+    assert done.stdout.splitlines() == ["goes on", *fitted], done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["SpexClique", "CART", "IMM", "ExKMC", "BestTree", "SpexKNN", "KernelIMM", "ClusterRules"],
+)
+def test_no_loop_keeps_a_signal_waiting(name):
+    """Within a second: compiled loops take a few columns, or some rows, at a time."""
+    told = succeed(BEATS, name, name).split()
+    assert told[::2] == [name, name]
+    assert float(told[3]) < 0.5  # compiled by then; tables may be larger
+
+
+@pytest.mark.slow
 def test_reports(tmp_path):
     path = tmp_path / "report.html"
     path.write_text("<p>the old report</p></html>")
@@ -193,7 +303,7 @@ EXPLAIN = ["explain", "table.csv", "-l", "kind", "-m", "cart", *FILES, "--force"
 PREDICT = ["predict", "model.json", "table.csv", "--keep", "all"]
 PAPER = ["paper", "--tables", "leaves", "--datasets", "Cancer", "--out", "tmp/out"]
 MOMENTS = {
-    "start": ("", EXPLAIN),
+    "start": ("spexplain.cli.find_spec", EXPLAIN),
     "reading": ("spexplain.cli.read:TableFile.read", EXPLAIN),
     "growing": ("spexplain.grow.grow", EXPLAIN),
     "rendering": ("spexplain.cli.explain.report_html", EXPLAIN),

@@ -1,5 +1,6 @@
 """Data frames of all libraries: names reach the estimators, and equal values are found as one by one."""
 
+import cProfile
 from datetime import date
 
 import numpy as np
@@ -83,3 +84,35 @@ def test_objects_are_told_apart_by_their_types(values):
             assert np.isnan(code)
         else:
             assert code == described.code(frames._plain(value))
+
+
+def n_calls(work):
+    """Return how many functions some work calls: what it costs, on any machine."""
+    profile = cProfile.Profile()
+    profile.runcall(work)
+    return sum(each.callcount for each in profile.getstats())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_many_columns_are_read_at_once(library):
+    """20,000 columns take seconds: little is done to each, and nothing to each pair."""
+    rng = np.random.default_rng(0)
+    per_column = {}
+    for n_columns in (500, 2000):
+        frame = pl.DataFrame(rng.normal(size=(6, n_columns)), [f"c{i}" for i in range(n_columns)])
+        whole = pl.DataFrame({"whole": [1, 2, 3, 4, 5, 2**54]})
+        made = {
+            "pandas": pl.DataFrame.to_pandas,
+            "polars": lambda each: each,
+            "arrow": pl.DataFrame.to_arrow,
+        }
+        X = made[library](frame.hstack(whole))
+        model = CART().fit(X, [0, 0, 0, 1, 1, 1])
+        for work in (
+            lambda X=X: CART().fit(X, [0, 0, 0, 1, 1, 1]),
+            lambda X=X, model=model: model.predict(X),
+            lambda X=X, model=model: model.check(X),
+        ):
+            per_column.setdefault(n_columns, []).append(n_calls(work) / n_columns)
+    assert max(per_column[2000]) < 200
+    assert all(b < 1.3 * a + 5 for a, b in zip(per_column[500], per_column[2000], strict=True))

@@ -1,6 +1,8 @@
 """The command line: files in, a tree in the terminal, files out; only `main` is for others."""
 
+import os
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 
 _NEEDED = ("typer", "rich", "polars")
@@ -27,4 +29,18 @@ def main() -> int | None:
         run()
     except KeyboardInterrupt:  # before there is a command that could handle it
         return 130
+    except SystemExit as ending:
+        _leave_compiler(ending.code)
+        raise
     return None
+
+
+def _leave_compiler(status: object) -> None:
+    """End at once where a command was broken off while a kernel was compiled, which nobody waits for now."""
+    from spexplain.threads import works_beside
+
+    if works_beside():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+                stream.flush()
+        os._exit(status if isinstance(status, int) else 1)

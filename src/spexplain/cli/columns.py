@@ -4,6 +4,7 @@ Text, booleans, dates and missing values stay what they are: estimators know the
 is which columns a tree gets to see, what the labels are, and how the cells of text files are read.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -122,6 +123,7 @@ def read_table(
     if lost:
         raise UserError(f"--features or --keep names {listed(lost)}, which was left out.")
     features = [name for name in X.columns if name in wanted] or None
+    used = {*X.columns, label, weight}
     return InputTable(
         X,
         labels=None if given is None else given.values,
@@ -132,7 +134,7 @@ def read_table(
         # An estimator that is told the columns does not look for ids again.
         features=X.columns if kept and features is None else features,
         missing=columns.missing,
-        left_out=[name for name in names if name not in (*X.columns, label, weight)],
+        left_out=[name for name in names if name not in used],
         row_ids=None if row_id is None else _row_ids(_nameless(frame, row_id)),
     )
 
@@ -308,12 +310,19 @@ def _usable(frame: "pl.DataFrame", file: TableFile, terminal: Terminal) -> "pl.D
 
     made: list[pl.Series] = []
     left_out: dict[str, list[str]] = {"empty": [], "nested": []}
-    for name in frame.columns:
-        column = _nameless(frame, name)
-        dtype = column.dtype
-        if column.null_count() == len(column):
+    huge: list[str] = []
+    n_missing = frame.null_count().row(0)
+    for given, n_empty in zip(frame.get_columns(), n_missing, strict=True):
+        name, dtype = given.name, given.dtype
+        if n_empty == len(given):
             left_out["empty"].append(name)
             continue
+        if dtype.is_float():
+            made.append(given)
+            continue
+        column = given.alias("")  # methods of polars look for patterns such as ^a.*$ in names
+        if _is_huge(column):
+            huge.append(name)
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
             left_out["nested"].append(name)
             continue
@@ -330,9 +339,7 @@ def _usable(frame: "pl.DataFrame", file: TableFile, terminal: Terminal) -> "pl.D
             terminal.note(f"Left out {counted(len(names), f'{kind} column')}: {listed(names)}.")
     if not made:
         raise UserError(f"{file.name} has no column to explain clusters with.")
-    _note_huge(
-        [column.name for column in made if _is_huge(_nameless(frame, column.name))], terminal
-    )
+    _note_huge(huge, terminal)
     return pl.DataFrame(made)
 
 
@@ -354,21 +361,25 @@ def _note_huge(names: list[str], terminal: Terminal) -> None:
 
 def _check_values(X: "pl.DataFrame", missing: str) -> None:
     """Refuse infinite values and, if asked to, missing ones."""
-    infinite, empty = {}, {}
-    for name in X.columns:
-        column = _nameless(X, name)
-        if column.dtype.is_float():
-            infinite[name] = int(column.is_infinite().sum())
-            column = column.fill_nan(None)
-        empty[name] = column.null_count()
+    import polars as pl
+
+    floats = pl.col(pl.Float32, pl.Float64)
+    infinite = _in_every(X.select(floats.is_infinite().sum()))
     if any(infinite.values()):
         raise UserError(
             f"Infinite values in {_told(infinite)}; replace them, or leave out columns by --ignore."
         )
+    empty = Counter(_in_every(X.null_count()))
+    empty.update(_in_every(X.select(floats.is_nan().sum())))
     if missing == "error" and any(empty.values()):
         raise UserError(
             f"Missing values in {_told(empty)}; leave out --missing error to let tests say where they go."
         )
+
+
+def _in_every(counts: "pl.DataFrame") -> dict[str, int]:
+    """Return the counts of all columns by name."""
+    return {name: count or 0 for name, count in zip(counts.columns, *counts.rows(), strict=True)}
 
 
 def _told(counts: dict[str, int]) -> str:

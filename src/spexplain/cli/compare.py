@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
@@ -21,6 +22,7 @@ from spexplain.cli.options import (
     TreeOptions,
 )
 from spexplain.messages import closest, counted, one_line
+from spexplain.threads import beside, works_beside
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,8 +64,8 @@ _MOST_ROWS: dict[str, int] = {
 _LONGEST_LIMIT = 1e8  # seconds, three years; timers have an end
 
 
-class _TimeOutError(Exception):
-    """A method took longer than --time-limit."""
+class _TimeOutError(BaseException):
+    """A method took longer than --time-limit; as with Ctrl-C, nobody on the way handles that."""
 
 
 def compare(
@@ -119,6 +121,10 @@ def compare(
             advance(0, f"Comparing: {name}, at most {time_limit:g} s")
             measured.append(_measured(name, table, clustering, tree, time_limit))
             advance(1)
+    if works_beside():
+        terminal.note(
+            "What was given up could not be stopped at once: methods after it took longer than they would alone."
+        )
     failures = [each for each in measured if "reason" in each]
     records = [each for each in measured if "reason" not in each]
     records.sort(key=lambda each: (-each["ari"], each["price"] or 0.0, each["leaves"]))
@@ -258,9 +264,8 @@ def _sklearn_tree(table: "InputTable", options: TreeOptions) -> "Explanation":
         random_state=options.seed,
     )
     known = reference.codes >= 0
-    theirs = grown.fit(
-        points.values[known], reference.codes[known], sample_weight=weights[known]
-    ).tree_
+    grow = partial(grown.fit, points.values[known], reference.codes[known], weights[known])
+    theirs = beside(grow, breaks=True).tree_
     splits, waiting, young = [], [(0, 0)], 1
     for node, ours in waiting:
         if theirs.feature[node] < 0:

@@ -359,12 +359,13 @@ class FileOptions:
         _files("--json", metavar="FILE", help="The model, for spexplain predict."),
     ] = None
     profile: Annotated[
-        Literal["tested", "all", "none"],
+        Literal["tested", "all", "rows", "none"],
         _files(
             "--profile",
             show_default=True,
-            metavar="tested|all|none",
-            help="Columns of which the model remembers ranges, quantiles and categories, for spexplain check.",
+            metavar="tested|all|rows|none",
+            help="Columns of which the model remembers ranges, quantiles and categories, for spexplain check; rows "
+            "stores the rows, too.",
         ),
     ] = "tested"
     python: Annotated[

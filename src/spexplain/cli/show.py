@@ -151,7 +151,10 @@ def report(
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout)
     loaded = LoadedModel(read_model(model))
     with outputs:
-        if data is None:
+        training = loaded.explanation_.training
+        if data is None and training is not None:  # the model holds its rows
+            summary = loaded.summary()
+        elif data is None:
             summary = loaded.outline()
             add_profile(summary, loaded.explanation_.profile)
         else:

@@ -78,7 +78,10 @@ class NumpySearch:
         self.ledger = ledger_of(graph, objective.trend)
 
     def root(self) -> SortedNode:
-        order = np.argsort(self.columns, axis=1, kind="stable")
+        # One by one, so that Ctrl-C does not wait for all.
+        order = np.empty(self.columns.shape, dtype=np.int64)
+        for place, column in enumerate(self.columns):
+            order[place] = np.argsort(column, kind="stable")
         return self._node(order, self.ledger.root())
 
     def _node(self, order: Ints, state: Any) -> SortedNode:

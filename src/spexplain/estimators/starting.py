@@ -80,7 +80,8 @@ def _places(start: Explanation, table: Table) -> dict[int, int]:
                 f"start is about {start.tree.n_features} columns without names, but X has {len(names)}."
             )
         return {each: each for each in range(len(names))}
-    return {at: names.index(name) for at, name in enumerate(start.names) if name in names}
+    place_of = {name: place for place, name in enumerate(names)}
+    return {at: place_of[name] for at, name in enumerate(start.names) if name in place_of}
 
 
 def _translated(test: Test, column: Column, table: Table, places: dict[int, int]) -> Test:

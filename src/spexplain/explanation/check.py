@@ -1,6 +1,7 @@
 """New rows compared with those that a model was fitted to."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -237,17 +238,18 @@ def tally_of(X: Any, y: Any, plan: Plan) -> Tally:
     if not by_name:
         X = _as_array(X, len(plan.names or ()) or None)
     names = [str(name) for name in column_names(X)] if by_name else []
+    counts, known = Counter(names), set(plan.names or ())
     cells = {}
     for number, each in plan.watched:
         name = each.column.name
-        if by_name and names.count(name) != 1:
+        if by_name and counts[name] != 1:
             continue
         if not by_name and number >= X.shape[1]:
             raise ValueError(
                 f"X has {X.shape[1]} columns, but the model tests column {number}; pass all columns in their order."
             )
         cells[number] = _cells(X, name if by_name else number, each.column)
-    extra = [name for name in names if name not in (plan.names or ())]
+    extra = [name for name in names if name not in known]
     tally = count_cells(cells, _codes_of(y, plan), plan, X.shape[0], extra)
     if y is not None:
         _count_other_labels(tally, y, plan)
@@ -357,9 +359,10 @@ def _tally_of_collection(X: Any, y: Any, plan: Plan) -> Tally:
     if hasattr(X, "columns"):
         names = list(X.columns)
         if plan.names is not None:
+            known = set(plan.names)
             wanted = {each.column.name for _, each in plan.watched}
             needs_guesses = any(each.name not in names for each in plan.tested_columns)
-            extra = [each for each in names if each not in plan.names][:_MAX_GUESSES]
+            extra = [each for each in names if each not in known][:_MAX_GUESSES]
             kept = [each for each in names if each in wanted or (needs_guesses and each in extra)]
             X = X[kept or names[:1]]
         blocks = list(X.to_delayed())

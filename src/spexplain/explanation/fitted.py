@@ -1385,9 +1385,11 @@ class FittedModel(ABC):
 
         Parameters
         ----------
-        profile : {"tested", "all", "none"}, default="tested"
+        profile : {"tested", "all", "rows", "none"}, default="tested"
             Columns of which the model remembers what the training rows had, for `check`: range,
-            quantiles, share of missing values, categories with their counts. It never holds rows.
+            quantiles, share of missing values, categories with their counts. Only "rows" stores the rows
+            themselves, too, with labels and weights: then the model that is read again knows all that this one
+            says about rows, and edits are counted.
 
         Returns
         -------

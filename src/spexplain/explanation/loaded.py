@@ -1,11 +1,13 @@
 """A model that was read, not fitted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spexplain.explanation.explanation import Edit, Explanation
+from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.explanation.explanation import Edit, Explanation, Training
 from spexplain.explanation.fitted import FittedModel
 from spexplain.explanation.path import PathStep
 from spexplain.explanation.rule_set import LoadedRules, read_rules
@@ -14,7 +16,10 @@ from spexplain.export.serialize import refusal, stored_model
 from spexplain.show.html import html_repr
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind
+from spexplain.table.host import HostTable
 from spexplain.table.read import read_rows
+from spexplain.table.reference import Reference, labels_of_codes
+from spexplain.table.sparse import leaves_of
 
 _HEAD = 200  # characters in which a text says what it is
 
@@ -139,7 +144,7 @@ def read_explanation(text: str | bytes) -> Explanation:
 
 def _explanation(fields: dict[str, Any]) -> Explanation:
     """Return the record of stored parts, with the states of its journal."""
-    grown, journal = fields.pop("grown"), fields.pop("journal")
+    grown, journal, rows = (fields.pop(name) for name in ("grown", "journal", "rows"))
     if grown is not None:
         fields["grown"] = Explanation(**grown)
     for name in ("steps", "own_steps"):
@@ -152,4 +157,38 @@ def _explanation(fields: dict[str, Any]) -> Explanation:
         states = [_explanation(each) for each in journal["states"]]
         fields["edits"], fields["past"] = tuple(edits[:at]), tuple(states[:at])
         fields["future"] = tuple(zip(edits[at:], states[at:], strict=True))
-    return Explanation(**fields)
+    found = Explanation(**fields)
+    return found if rows is None else _with_stored_rows(found, **rows)
+
+
+def _with_stored_rows(
+    model: Explanation,
+    values: Matrix,
+    classes: Array | None,
+    codes: Ints | None,
+    weights: Floats | None,
+    ids: Array | None,
+) -> Explanation:
+    """Return a record that remembers its training rows, as the estimator did."""
+    labels = leaves_of(model.tree, values)
+    sizes = np.bincount(labels, minlength=model.tree.n_leaves)
+    if not np.array_equal(sizes, model.tree.size[model.tree.leaves]):
+        raise ValueError("rows must fall into the leaves as the sizes of the tree say")
+    reference = None
+    if classes is not None and codes is not None:
+        known = labels_of_codes(classes, codes)
+        reference = Reference(known, codes, classes, has_noise=bool((codes < 0).any()))
+    names = None if model.columns is None else model.names
+    table = HostTable(values, names, described=model.fields)
+    training = Training(labels, reference, table, weights=weights, row_ids=ids)
+    if model.classes is None and reference is not None:  # counts of weighted rows are not stored
+        counted = Explanation.of(model.tree, table, reference, weights=weights)
+        model = replace(
+            model,
+            classes=counted.classes,
+            node_codes=counted.node_codes,
+            node_counts=counted.node_counts,
+            node_noise=counted.node_noise,
+            node_weights=counted.node_weights,
+        )
+    return replace(model, training=training)

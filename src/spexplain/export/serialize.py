@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from spexplain.aliases import Array
 from spexplain.arguments import check_choice
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
@@ -22,13 +23,14 @@ from spexplain.facts.profile import (
 )
 from spexplain.facts.schema import plain
 from spexplain.refine.scores import GOALS
+from spexplain.table.sparse import dense
 from spexplain.tree import Column, Tree
 from spexplain.tree.column import KINDS, as_columns, zone_info
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
-ProfileName: TypeAlias = Literal["tested", "all", "none"]
+ProfileName: TypeAlias = Literal["tested", "all", "rows", "none"]
 FORMAT = "spexplain.model"
 VERSION = 3
 # Entries that models of older versions lack, which are still read: what columns hold, what was seen.
@@ -75,6 +77,7 @@ _TRAINING_KEYS = {
     "grown",
 }
 _SEEN_KEYS = ("rows", "missing", "counts", "quantiles", "numbers_rows")  # of a column
+_ROWS_KEYS = {"values", "clusters", "codes", "weights", "ids"}
 # Entries of "training" that stand there only where they say something.
 _SEARCH_KEYS = {"goal", "leaves_for_all"}
 _GOAL_KEYS = {"name", "value", "bound", "optimal", "total", "max_depth", "curve"}
@@ -91,9 +94,10 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
     explanation : Explanation
         What is exported. Reference labels must be strings, integers (int64), finite floats or
         booleans.
-    profile : {"tested", "all", "none"}, default="tested"
+    profile : {"tested", "all", "rows", "none"}, default="tested"
         Columns of which the model remembers what the training rows had: range, quantiles, share of
-        missing values, categories with their counts. Never rows.
+        missing values, categories with their counts. Only "rows" stores the rows themselves, with their
+        labels and weights, beside all that.
 
     Returns
     -------
@@ -114,6 +118,9 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
     tree, columns = explanation.tree, explanation.columns
     check_size(tree.n_features, tree.n_leaves)
     seen = _profile(explanation, profile)
+    remembered = (
+        range(tree.n_features) if profile == "rows" else () if seen is None else seen.columns
+    )
     is_named = columns is not None and all(isinstance(each, str) for each in columns)
     document = {
         "format": FORMAT,
@@ -121,7 +128,7 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
         "written_by": explanation.version,
         "estimator": explanation.method,
         "feature_names": list(explanation.names) if is_named else None,
-        "columns": described_columns(explanation, () if seen is None else seen.columns),
+        "columns": described_columns(explanation, remembered),
         "reference": _reference(explanation),
         "tree": tree.to_dict(),
         "seen": None if seen is None else _seen(seen),
@@ -136,6 +143,8 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
                 str(node): sorted(each) for node, each in sorted(explanation.forbidden.items())
             },
         }
+    if profile == "rows":
+        document["rows"] = _rows(explanation)
     if explanation.edits or explanation.future:
         document["edits"] = _journal(explanation)
     about = f"A model of {tree.n_features} columns and {tree.n_leaves} leaves with all their categories is"
@@ -183,6 +192,42 @@ def _profile(explanation: "Explanation", name: ProfileName) -> Profile | None:
         if len(column.categories) <= MAX_CATEGORIES
     }
     return explanation.profiled(sorted(few | set(explanation.tested)))
+
+
+def _rows(explanation: "Explanation") -> dict[str, Any]:
+    """Return the training rows as JSON has them: every column, labels and weights."""
+    training = explanation.training
+    table = None if training is None else training.table
+    if training is None or table is None:
+        raise ValueError(
+            f'profile="rows" stores the training rows, which this {explanation.method} does not remember.'
+        )
+    n_rows, n_columns = table.shape
+    if n_rows * n_columns > _MAX_VALUES // 2:
+        raise ValueError(
+            f'profile="rows" would store {n_rows:,} rows of {n_columns:,} columns, which is too large for JSON; '
+            "keep them in a file of their own, and pass them to `report` and `with_rows`."
+        )
+    reference, weights = training.reference, training.weights
+    if reference is not None and reference.memberships is not None:
+        raise ValueError(
+            'profile="rows" stores one label for every row, but this model was fitted to memberships.'
+        )
+    clusters = None if reference is None else _typed_list(reference.classes)
+    values = dense(table.training_rows()).T.astype(np.float64)
+    return {
+        "values": [[None if isnan(x) else x for x in column] for column in values.tolist()],
+        "clusters": clusters,
+        "codes": None if reference is None or clusters is None else reference.codes.tolist(),
+        "weights": None if weights is None else np.asarray(weights, dtype=np.float64).tolist(),
+        "ids": _typed_list(training.row_ids),
+    }
+
+
+def _typed_list(values: Array | None) -> dict[str, Any] | None:
+    """Return labels or names with their type; None where JSON cannot hold them."""
+    found = None if values is None else plain_labels(values)
+    return None if found is None else {"type": found[0], "labels": found[1]}
 
 
 def _seen(profile: Profile) -> dict[str, Any]:
@@ -347,7 +392,7 @@ def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
             f"it has format version {quoted(version)}, but this spexplain reads versions "
             f"{', '.join(map(str, _ADDED))} and {VERSION}"
         )
-    optional = {"training", "constraints"} | (set() if is_state else {"edits"})
+    optional = {"training", "constraints"} | (set() if is_state else {"edits", "rows"})
     if set(data) - optional != _KEYS:
         odd = (set(data) - optional) ^ _KEYS
         raise refusal(f"missing or unknown entries: {quoted_list(odd)}")
@@ -366,9 +411,62 @@ def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
             "version": _string(data, "written_by"),
             **_read_constraints(data.get("constraints"), tree),
             "journal": _read_journal(data.get("edits"), tree),
+            "rows": _read_rows(data.get("rows"), described, tree),
         } | _read_training(data.get("training"), tree)
     except ValueError as error:
         raise refusal(str(error).rstrip(".")) from None
+
+
+def _read_rows(
+    data: Any, described: tuple[Column, ...] | None, tree: Tree
+) -> dict[str, Any] | None:
+    """Return the stored training rows; refuse what no table can hold."""
+    if data is None:
+        return None
+    _check_keys(data, _ROWS_KEYS, "rows")
+    columns, codes, weights = data["values"], data["codes"], data["weights"]
+    n_rows = int(tree.size[0])
+    if not _is_list(columns, list, tree.n_features) or any(len(x) != n_rows for x in columns):
+        raise ValueError(
+            "values of rows must hold one list for every column, with a value for every row"
+        )
+    values = np.empty((n_rows, tree.n_features), order="F")
+    for number, column in enumerate(columns):
+        if any(x is not None and type(x) not in (int, float) for x in column):
+            raise ValueError("values of rows must be numbers or null")
+        values[:, number] = [nan if x is None else float(x) for x in column]
+        field = Column("") if described is None else described[number]
+        known = values[~np.isnan(values[:, number]), number]
+        if field.kind == "category" and not (
+            np.all(known == np.floor(known))
+            and np.all((known >= 0) & (known < len(field.categories)))
+        ):
+            raise ValueError(
+                "values of rows must hold the numbers of categories that the column has"
+            )
+    classes = _read_clusters(data["clusters"], "clusters of rows")
+    n_classes = 0 if classes is None else len(classes)
+    if (classes is None) != (codes is None) or (
+        codes is not None
+        and not (_is_list(codes, int, n_rows) and all(-1 <= code < n_classes for code in codes))
+    ):
+        raise ValueError("codes of rows must hold the number of a cluster, or -1, for every row")
+    if weights is not None and not (
+        isinstance(weights, list)
+        and len(weights) == n_rows
+        and all(type(x) in (int, float) and x >= 0 for x in weights)
+    ):
+        raise ValueError("weights of rows must hold a number of at least 0 for every row")
+    ids = _read_clusters(data["ids"], "ids of rows")
+    if ids is not None and len(ids) != n_rows:
+        raise ValueError("ids of rows must hold a name for every row")
+    return {
+        "ids": ids,
+        "values": values,
+        "classes": classes,
+        "codes": None if codes is None else np.array(codes, dtype=np.int64),
+        "weights": None if weights is None else np.array(weights, dtype=np.float64),
+    }
 
 
 def _read_constraints(data: Any, tree: Tree) -> dict[str, Any]:
@@ -626,11 +724,11 @@ def _is_list(data: Any, kind: type, length: int) -> bool:
     )
 
 
-def _read_clusters(data: Any) -> Any:
+def _read_clusters(data: Any, where: str = "clusters of training") -> Any:
     if data is None:
         return None
-    _check_keys(data, {"type", "labels"}, "clusters of training")
-    return labels_from(data["type"], data["labels"], "clusters of training")
+    _check_keys(data, {"type", "labels"}, where)
+    return labels_from(data["type"], data["labels"], where)
 
 
 def _read_nodes(data: Any, tree: Tree, n_clusters: int) -> dict[str, Any]:

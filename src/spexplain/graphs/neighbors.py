@@ -1,6 +1,7 @@
 """Nearest neighbours and their graphs; ties between equidistant neighbours go to the lowest index."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.memory import check_memory
 from spexplain.table.places import is_on_device, on_host
+from spexplain.threads import beside
 
 _BLOCK = 1 << 22  # floats in the largest temporary array
 _SPARE = 8  # candidates asked for beyond the wanted neighbours, to see ties at the border
@@ -69,7 +71,7 @@ class Neighbors:
         if not approximate:
             return cls(nearest_neighbors(points, n_neighbors, n_jobs=n_jobs))
         _check_number(n_neighbors, len(points))
-        search = inverted_searcher(points, n_jobs)
+        search = beside(partial(inverted_searcher, points, n_jobs))
         found, _ = _search(points, np.arange(len(points)), search, n_neighbors, n_neighbors + 1)
         sample = np.unique(np.linspace(0, len(points) - 1, _CHECKED).astype(np.int64))
         truth = nearest_neighbors(points, n_neighbors, rows=sample, n_jobs=n_jobs)
@@ -270,7 +272,7 @@ def nearest_neighbors(
     )
     points: Floats = np.ascontiguousarray(_to_unit_range(np.asarray(X, dtype=np.float64)))
     wanted = np.arange(len(points)) if rows is None else rows
-    search = exact_searcher(points, n_jobs)
+    search = beside(partial(exact_searcher, points, n_jobs))
     found = np.empty((len(wanted), n_neighbors), dtype=np.int64)
     still_open, n_candidates = np.arange(len(wanted)), n_neighbors + 1 + _SPARE
     while len(still_open):
@@ -306,7 +308,7 @@ def _search(
     step = max(1, _BLOCK // (n_candidates * points.shape[1]))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        candidates = search.candidates(rows[block], n_candidates)
+        candidates = beside(partial(search.candidates, rows[block], n_candidates), breaks=True)
         found[block], settled[block] = _nearest_of(
             points, rows[block], candidates, n_neighbors, search.error
         )

@@ -13,16 +13,17 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from spexplain.exceptions import warn_caller
-from spexplain.threads import uninterrupted
+from spexplain.threads import beside
 
-with uninterrupted():  # an import that is broken off leaves Numba in pieces
-    import numba
-    from numba.core.caching import FunctionCache
-    from numba.extending import register_jitable
+beside(lambda: import_module("numba"))  # an import that is broken off leaves Numba in pieces
+import numba  # noqa: E402
+from numba.core.caching import FunctionCache  # noqa: E402
+from numba.extending import register_jitable  # noqa: E402
 
 __all__ = ["jit", "jit_any_order", "jit_inline", "register_jitable"]
 
@@ -112,8 +113,8 @@ def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
     compile_for = compiled.compile
 
     def compile_whole(sig: Any) -> Any:
-        with uninterrupted():  # what is half compiled cannot be compiled again
-            return compile_for(sig)
+        # What is half compiled cannot be compiled again.
+        return beside(partial(compile_for, sig))
 
     compiled.compile = compile_whole
     # Where no folder to keep compiled code in can be written to, every process compiles anew.

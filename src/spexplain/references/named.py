@@ -8,6 +8,7 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Matrix
 from spexplain.exceptions import WeightWarning, warn_caller
 from spexplain.openmp import fork_safe
+from spexplain.threads import beside
 
 NAMES = ("spectral", "kmeans", "kmedians", "kernel_kmeans")
 
@@ -45,18 +46,23 @@ def cluster(
         raise ValueError(
             f"reference={reference!r} must be one of {', '.join(NAMES)}, or a clusterer with fit_predict."
         )
-    with fork_safe():
-        if sample_weight is None:
-            return np.asarray(clusterer.fit_predict(X))
-        if _takes_weights(clusterer):
-            return np.asarray(clusterer.fit_predict(X, sample_weight=sample_weight))
+    given: dict[str, Any] = {}
+    if sample_weight is not None and _takes_weights(clusterer):
+        given = {"sample_weight": sample_weight}
+    elif sample_weight is not None:
         name = reference if isinstance(reference, str) else type(clusterer).__name__
         warn_caller(
             f"reference={name!r} takes no sample_weight: the clusters are those of the rows without weights; the tree "
             "and all measures use them.",
             WeightWarning,
         )
-        return np.asarray(clusterer.fit_predict(X))
+
+    def find() -> Array:
+        with fork_safe():
+            return np.asarray(clusterer.fit_predict(X, **given))
+
+    # A clusterer of the caller's may look at what belongs to his thread, as scikit-learn's settings.
+    return beside(find, breaks=True) if isinstance(reference, str) else find()
 
 
 def takes_entries(reference: Any) -> bool:

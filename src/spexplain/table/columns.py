@@ -101,16 +101,16 @@ def column_numbers(features: Any, names: Sequence[str] | None, n_columns: int) -
         raise ValueError(
             f"features={features!r} must be a list of column names or numbers, or None for all."
         )
-    known = list(() if names is None else names)
-    return np.array(sorted({_column_number(each, known, n_columns) for each in features}))
+    places = {name: place for place, name in enumerate(() if names is None else names)}
+    return np.array(sorted({_column_number(each, places, n_columns) for each in features}))
 
 
-def _column_number(feature: Any, names: list[str], n_columns: int) -> int:
+def _column_number(feature: Any, places: dict[str, int], n_columns: int) -> int:
     if isinstance(feature, str):
-        if feature not in names:
-            known = ", ".join(map(str, names)) or "none: X has no column names"
+        if feature not in places:
+            known = ", ".join(map(str, places)) or "none: X has no column names"
             raise ValueError(f"features names the unknown column {feature!r} (known: {known}).")
-        return names.index(feature)
+        return places[feature]
     if not is_integer(feature) or not 0 <= feature < n_columns:
         raise ValueError(f"features holds {feature!r}, but X has columns 0 to {n_columns - 1}.")
     return int(feature)
@@ -149,7 +149,8 @@ def kinds_of(X: Any) -> Kind | tuple[Kind, ...]:
         if nw.dependencies.is_pandas_dataframe(X) and not X.columns.is_unique:
             return "number"  # no other library has a name twice
         schema = nw.from_native(X).collect_schema()
-        return tuple(map(_kind, schema.values()))
+        kinds = {dtype: _kind(dtype) for dtype in set(schema.values())}
+        return tuple(kinds[dtype] for dtype in schema.values())
     return kind_of_dtype(getattr(X, "dtype", np.float64))
 
 
@@ -176,21 +177,39 @@ def holds_numbers(X: Any) -> bool:
     frame = nw.from_native(X)
     plain = all(
         dtype.is_float() or dtype.is_integer() or dtype == nw.Boolean
-        for dtype in frame.schema.values()
+        for dtype in set(frame.schema.values())
     )
-    return plain and not any(frame[name].null_count() for name in frame.columns)
+    return plain and not any(frame.select(nw.all().null_count()).row(0))
 
 
-def large_numbers(X: Any) -> list[tuple[str, Array]]:
-    """Return the columns, with their names, that hold whole numbers beyond 2**53, which floats round."""
+def large_numbers(X: Any) -> list[tuple[int, str, Array]]:
+    """Return the columns, with their places and names, that hold whole numbers beyond 2**53, which floats round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.columns import large_numbers
+    >>> [(place, name) for place, name, _ in large_numbers(np.array([[1, 2**53 + 1]]))]
+    [(1, 'x1')]
+    """
     if not is_frame(X):
         is_whole = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iu"
         if not is_whole or X.dtype.itemsize < 8 or not X.size or not _is_large(X):
             return []
-        return [(f"x{place}", x) for place, x in enumerate(X.T) if _is_large(x)]
-    whole = (each for each in _series_of(X) if each[1].dtype in (nw.Int64, nw.UInt64))
-    known = ((name, series.drop_nulls().to_numpy()) for name, series in whole)
-    return [(name, x) for name, x in known if len(x) and _is_large(x)]
+        return [(place, f"x{place}", x) for place, x in enumerate(X.T) if _is_large(x)]
+    # Looked for in the types of all columns at once: a column as a series of its own takes long.
+    if nw.dependencies.is_pandas_dataframe(X):
+        types = [str(dtype).lower() for dtype in X.dtypes]
+        places = [i for i, dtype in enumerate(types) if dtype.startswith(("int64", "uint64"))]
+    else:
+        dtypes = nw.from_native(X, eager_only=True).schema.values()
+        places = [i for i, dtype in enumerate(dtypes) if dtype in (nw.Int64, nw.UInt64)]
+    found = []
+    for place, (name, series) in zip(places, _series_of(X, places), strict=True):
+        known = series.drop_nulls().to_numpy()
+        if len(known) and _is_large(known):
+            found.append((place, name, known))
+    return found
 
 
 def _is_large(x: Array) -> bool:
@@ -288,7 +307,7 @@ def cells_of(X: Any, place: int | str, column: Column) -> Cells:
     elif isinstance(X, np.ndarray):
         series = X[:, place]
     else:
-        series = _series_of(X)[place][1]
+        ((_, series),) = _series_of(X, [place])
     is_array = isinstance(series, np.ndarray)
     kind = kind_of_dtype(series.dtype) if is_array else _kind(series.dtype)
     is_typed = series.dtype not in _OBJECT_TYPES if not is_array else series.dtype.kind in "biufmM"
@@ -336,26 +355,28 @@ def _number_of(value: Any, column: Column) -> float:
     return found if np.isfinite(found) else float("nan")
 
 
-def _series_of(X: Any, names: Sequence[str] | None = None) -> list[tuple[str, Series]]:
-    """Return the columns of X with their names, all or some."""
+def _series_of(X: Any, chosen: Sequence[str | int] | None = None) -> list[tuple[str, Series]]:
+    """Return the columns of X with their names: all, or some by name or place."""
     if not is_frame(X):
         objects = (
             X
             if isinstance(X, np.ndarray) and X.dtype.kind in "OmM"
             else np.asarray(X, dtype=object)
         )
-        return [
-            (name, objects[:, place]) for place, name in enumerate(default_names(objects.shape[1]))
-        ]
+        names: Sequence[Any] = default_names(objects.shape[1])
+    else:
+        names = column_names(X)
+    places: Sequence[int] = range(len(names))
+    if chosen is not None:
+        place_of = {name: place for place, name in reversed(list(enumerate(names)))}
+        places = [each if isinstance(each, int) else place_of[each] for each in chosen]
+    if not is_frame(X):
+        return [(names[i], objects[:, i]) for i in places]
     if nw.dependencies.is_pandas_dataframe(X):  # names need not be texts, nor differ
-        places = (
-            range(X.shape[1]) if names is None else [list(X.columns).index(each) for each in names]
-        )
-        return [(str(X.columns[i]), nw.from_native(X.iloc[:, i], series_only=True)) for i in places]
+        return [(str(names[i]), nw.from_native(X.iloc[:, i], series_only=True)) for i in places]
     frame = nw.from_native(X, eager_only=True)
     # Without their names: methods of polars look for patterns such as ^a.*$ in them.
-    chosen = frame.columns if names is None else names
-    return [(name, frame[name].alias("")) for name in chosen]
+    return [(names[i], frame[names[i]].alias("")) for i in places]
 
 
 def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
@@ -457,6 +478,10 @@ def _floats(series: Series) -> Floats:
         return series.astype(np.float64)
     if series.dtype in _OBJECT_TYPES:
         return _each(series, float)
+    if series.dtype in (nw.Int64, nw.UInt64):  # Arrow casts none beyond 2**53
+        is_missing_ = series.is_null().to_numpy()
+        whole = (series.fill_null(0) if is_missing_.any() else series).to_numpy()
+        return np.where(is_missing_, np.nan, whole.astype(np.float64))
     values = series.cast(nw.Float64).to_numpy()
     return np.asarray(values, dtype=np.float64)
 

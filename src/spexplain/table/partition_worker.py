@@ -71,7 +71,8 @@ def kept(block: Any, promise: Promise, number: int | None = None) -> Any:
     """
     names, where = tuple(block.columns), "A partition" if number is None else f"Partition {number}"
     if names != promise.names:
-        missing = [name for name in promise.names if name not in names]
+        held = set(names)
+        missing = [name for name in promise.names if name not in held]
         if missing:
             raise ValueError(
                 f"{where} of X has no column {missing[0]!r}, which X has (it has {listed(map(str, names))})."

@@ -126,11 +126,27 @@ def _check_frame(X: Any) -> None:
 
 def _warn_of_merged_numbers(X: Any) -> None:
     """Say which columns hold different whole numbers that are one number as floats."""
-    for name, x in large_numbers(X):
+    for _, name, x in large_numbers(X):
         if len(np.unique(x)) > len(np.unique(x.astype(np.float64))):
             warn_caller(
                 f"Column {name!r} holds whole numbers beyond 2**53 of which neighbours count as equal; pass them as "
                 "texts, or less a constant, to tell them apart.",
+                ColumnWarning,
+            )
+
+
+def _warn_of_rounded_numbers(X: Any, model: Any) -> None:
+    """Say which tested columns of new rows hold whole numbers that are others as floats."""
+    used, fields = model.explanation_.used, model.explanation_.fields
+    by_name = _has_names(X) and _names(model) is not None
+    tested = {fields[each].name if by_name else each for each in used}
+    for place, name, x in large_numbers(X):
+        if (name if by_name else place) in tested and np.any(
+            x.astype(np.float64).astype(x.dtype) != x
+        ):
+            warn_caller(
+                f"Column {name!r} holds whole numbers beyond 2**53, which are rounded to floats: rows that differ in "
+                "the last digits only go the same way; fit and predict with such numbers as texts, or less a constant.",
                 ColumnWarning,
             )
 
@@ -188,6 +204,7 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
         return _read_sparse_rows(X, model)
     explanation = model.explanation_
     used, fields = explanation.used, explanation.fields
+    _warn_of_rounded_numbers(X, model)
     if _has_names(X) and _names(model) is not None:
         _check_names(X, [fields[each].name for each in used])
         counts = Counter(column_names(X))

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from numba.extending import overload
 
 from spexplain.kernels import jit as jit_module
 from spexplain.kernels.jit import KernelCache, jit
+from spexplain.threads import works_beside
 from trust.programs import run, succeed
 
 SOURCE = """
@@ -123,16 +126,17 @@ def interrupting(x):
     """Stands for a part of a kernel during whose compilation the user presses Ctrl-C."""
 
 
-@overload(interrupting)
-def _compiled_interrupting(x):
-    signal.raise_signal(signal.SIGINT)
-    return lambda x: x + 1
-
-
-def test_an_interrupt_waits_for_the_compiler(tmp_path, monkeypatch):
+def test_an_interrupt_does_not_break_off_the_compiler(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # an empty one
     compiled = numba.njit(lambda x: x)  # the compiler is loaded
     assert compiled(1) == 1
+    goes_on, threads = threading.Event(), threading.active_count()
+
+    @overload(interrupting)
+    def compiled_interrupting(x):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert goes_on.wait(60)
+        return lambda x: x + 1
 
     def kernel(x):
         return interrupting(x)
@@ -140,8 +144,16 @@ def test_an_interrupt_waits_for_the_compiler(tmp_path, monkeypatch):
     whole = jit(kernel)
     with pytest.raises(KeyboardInterrupt):
         whole(np.int64(1))
-    assert len(whole.signatures) == 1  # as if it had come just after
-    assert whole(np.int64(1)) == 2
+    assert whole.signatures == []  # nobody waited for it,
+    assert works_beside()
+    goes_on.set()
+    assert whole(np.int64(1)) == 2  # but it was not broken off
+    end = time.monotonic() + 60
+    while threading.active_count() > threads:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert len(whole.signatures) == 1
+    assert not works_beside()
 
 
 IMPORT = """
@@ -168,6 +180,6 @@ print(spexplain.SpexClique(engine="histogram").fit(X, y).n_leaves_)
 
 
 @pytest.mark.slow
-def test_an_interrupt_waits_for_the_import_of_the_compiler():
+def test_an_interrupt_does_not_break_off_the_import_of_the_compiler():
     done = run(IMPORT)
     assert done.stdout.split() == ["interrupted", "2"], done.stderr
