@@ -153,7 +153,8 @@ def plot_cuts(
     is_noise = ~np.isin(given[rows], clusters)
     wrong = (stands_for[leaf[rows]] != code) & ~is_noise
     ring: dict[str, Any] = {"facecolors": "none", "edgecolors": _WRONG, "linewidths": 0.9}
-    ax.scatter(*points[:, wrong], s=2.6 * _point_size(len(rows)), zorder=2.5, **ring)
+    ring["s"] = 2.6 * _point_size(len(rows))
+    ax.scatter(*points[:, wrong], zorder=2.5, **ring)
     _draw_segments(ax, drawn)
     _label_axes(ax, tree, plane, axes)
     return ax
