@@ -45,9 +45,9 @@ _N_RETURNS = 8  # clusters without a leaf that are looked after at a time
 _LARGE_NODE = 2_000_000  # rows × columns from which on looking for lost clusters takes time
 _EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
 _SKETCHED_ROWS = 3000
-_SKETCHED_FEATURES = 24
+_SKETCHED_FEATURES = 48
 _SKETCHED_COLUMNS = 128  # that sketches begin with
-_SKETCH_WORK = 2e7
+_SKETCH_WORK = 1.25e6  # a column, beside what exact solutions may take
 _WIDTHS = (12, 2, 1)  # first cuts that are followed in a sketch, by depth
 _N_SKETCHES = 6  # that are refined among these rows
 _N_RESOLVED = 3  # and solved in their subtrees
@@ -484,8 +484,9 @@ class Improver:
         score = LeafScore.of(self.goal, self.codes[rows], amounts)
         score = replace(score, factor=self._score_now(routes).factor)
         least = -(-self.min_samples_leaf // step)
-        share = Budget(min(self.budget.work, _SKETCH_WORK), self.budget.deadline)
-        granted = share.work
+        share = Budget(
+            min(self.budget.work, _SKETCH_WORK * max(16, len(features))), self.budget.deadline
+        )
         solver = BinnedSolver(
             orders,
             score,
@@ -518,8 +519,6 @@ class Improver:
         for at, (each, _) in enumerate(found):
             if not self.budget.is_over():
                 found[at] = ground.resolved(each)
-        if number == 0 and granted < np.inf:
-            self.budget.spend(granted - share.work)
         found.sort(key=lambda pair: pair[1], reverse=True)
         different = {str(value): each for each, value in reversed(found)}
         return [

@@ -87,8 +87,8 @@ class PairMoveTable(NamedTuple):
         cells = self.cells.copy()
         cells[members] = ((out << half) | into).astype(cells.dtype)
         n_leaves, own = len(self.need), None if self.amounts is None else self.amounts[members]
-        into = into.astype(np.int64)
-        table = counted(into, own, len(self.counts)).reshape(n_leaves, -1)
+        left: Ints = into.astype(np.int64)
+        table = counted(left, own, len(self.counts)).reshape(n_leaves, -1)
         before = pair_sums(self.counts.reshape(n_leaves, -1)[:, :-1])
         same, both = (
             start + after - past
@@ -96,7 +96,7 @@ class PairMoveTable(NamedTuple):
                 self.start, pair_sums(table[:, :-1]), before, strict=False
             )
         )
-        rows = np.bincount(self.leaf_of_cell[into], minlength=n_leaves)
+        rows = np.bincount(self.leaf_of_cell[left], minlength=n_leaves)
         return self._replace(
             cells=cells,
             counts=table.ravel(),
@@ -283,7 +283,7 @@ class SortedRows(Orders):
 
     def node(self, start: int, stop: int) -> NodeOrders:
         """Return a node as kernels read it."""
-        begins = self.feature_of * self.now.shape[1]
+        begins = self.feature_of * len(self.now[0])
         return NodeOrders(
             self.now.reshape(-1), begins + start, begins + stop, self.rows(start, stop)
         )

@@ -236,7 +236,7 @@ class CostScore(LeafScore):
 
     def sums(self, rows: Ints) -> Floats:
         """Return the weight of some rows, and the sums of their points."""
-        return self.table(np.zeros(len(rows), dtype=np.int64), 1, rows)[0]
+        return np.asarray(self.table(np.zeros(len(rows), dtype=np.int64), 1, rows)[0])
 
     @property
     def is_bounded(self) -> bool:

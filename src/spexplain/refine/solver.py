@@ -23,6 +23,7 @@ from spexplain.tree import Test
 _LOOK_WORK = 1e5  # what a look at a first cut takes beside, where sides are solved one by one
 _STEP_WORK = 2e6  # places that are visited between two looks at the clock
 _N_RECORDED = 4096  # first cuts whose values are kept, to begin larger trees with
+_N_CLIMBED = 4  # orders whose best first cut is moved back and forth
 _N_TRIED = 24  # of them are tried before bounds decide what is looked at
 
 
@@ -130,7 +131,7 @@ class Solver:
     def _work(self, node: NodeOrders) -> float:
         """Return what one walk over a node costs."""
         a_row = max(self.score.arrays.points.shape[1] / 4, 1.0)
-        return float(node.n_entries + len(node.rows)) * a_row
+        return float((node.n_entries + len(node.rows)) * a_row)
 
     def _halves(self, node: NodeOrders) -> tuple[Floats, Ints]:
         """Return the scores of a node as one leaf and as the best two, and the cut."""
@@ -239,6 +240,7 @@ class Solver:
         search = _Node(self, node, shares, depth - 1, known)
         ceiling = self.score.bound(self.score.rows(node.rows), n_leaves)
         search.try_first(self._first_cuts(node))
+        search.climb()
         remaining = search.search(ceiling)
         tree = search.tree
         value = search.best if tree is not None else -np.inf
@@ -489,12 +491,13 @@ class _Heap:
 
 
 class _Looked(NamedTuple):
-    """A first cut that was looked at: amounts before it, and the bounds of its sides and of both."""
+    """A first cut that was looked at: amounts before it, the bounds of its sides and of both; and its best tree."""
 
     before: float
     left: float
     right: float
     both: float
+    value: float = -np.inf
 
 
 class _Node:
@@ -533,6 +536,28 @@ class _Node:
                 return
             self.look(order, place)
 
+    def climb(self) -> None:
+        """Move the best cuts of some orders back and forth, in ever smaller steps, as long as this helps."""
+        tops = [
+            max(((seen.value, place) for place, seen in looked.items()), default=(-np.inf, 0))
+            for looked in self.looked
+        ]
+        for order in sorted(range(len(tops)), key=lambda each: -tops[each][0])[:_N_CLIMBED]:
+            value, place = tops[order]
+            gaps = self.gaps[order]
+            at, step = int(np.searchsorted(gaps, place)), max(len(gaps) // 16, 1)
+            while value > -np.inf and step:
+                around = [each for each in (at - step, at + step) if 0 <= each < len(gaps)]
+                for each in around:
+                    if self.solver.budget.is_over():
+                        return
+                    other = self.look(order, int(gaps[each])).value
+                    if other > value:
+                        value, at = other, each
+                        break
+                else:
+                    step //= 2
+
     def look(self, order: int, place: int) -> _Looked:
         """Solve both sides of a cut."""
         if place in self.looked[order]:
@@ -567,7 +592,7 @@ class _Node:
             return solved[which, n_leaves]
 
         sides = [-np.inf, -np.inf]
-        both = -np.inf
+        both = top = -np.inf
         for (a, b), (most_left, most_right) in ceilings.items():
             if not self.is_bounded and not self._can_win((most_left, most_right)):
                 continue
@@ -582,13 +607,14 @@ class _Node:
             sides = [max(sides[0], bounds[0]), max(sides[1], bounds[1])]
             both = max(both, sum(bounds))
             value = left.value + right.value
+            top = max(top, value)
             if left.tree and right.tree and value > self.best + 1e-11 * abs(value):
                 at = int(self.node.first[order]) + place
                 after = self.node.entries[at] >> 1 if at < self.node.last[order] else -1
                 cut = np.array([order, first[-1], after])
                 self.best = value
                 self.tree = self.solver._split(cut, self.node.rows, (left.tree, right.tree))
-        seen = _Looked(before, sides[0], sides[1], both)
+        seen = _Looked(before, sides[0], sides[1], both, top)
         self.looked[order][place] = seen
         self.open = max(self.open, both)
         return seen
