@@ -38,7 +38,8 @@ def leaf_value(score, goal, codes, weights, rows):
     totals = np.array([weights[everything & (codes == j)].sum() for j in range(score.n_clusters)])
     if goal == "balanced":
         present = totals > 0
-        return (amounts[present] / totals[present]).max(initial=0.0) / present.sum()
+        shares = amounts[present] / totals[present]
+        return shares.max(initial=0.0) / present.sum() * score.totals.sum()
     if goal == "agreement":
         total = amounts.sum()
         return (amounts * (amounts - 1)).sum() / 2 - score.factor * total * (total - 1) / 2
@@ -67,8 +68,8 @@ def exhaustive(X, rows, n_leaves, depth, least, value):
 
 def solved(X, score, n_leaves, depth, least=1, budget=None):
     orders = SortedRows(np.ascontiguousarray(X.T))
-    solver = Solver(orders.columns, score, least, budget)
-    return solver.solve(orders.sorted, 0, len(X), n_leaves, depth)
+    solver = Solver(orders, score, least, budget)
+    return solver.solve(orders.node(0, len(X)), n_leaves, depth)
 
 
 @given(
@@ -156,8 +157,8 @@ def test_bins_of_single_values_miss_nothing(seed, goal, size, least, is_weighted
     if goal == "agreement":
         object.__setattr__(score, "factor", 0.1 + 0.6 * random.random())
     orders = SortedRows(np.ascontiguousarray(X.T))
-    binned = BinnedSolver(orders.columns, score, least)
-    found = binned.solve(orders.sorted, 0, len(X), *size)
+    binned = BinnedSolver(orders, score, least)
+    found = binned.solve(orders.node(0, len(X)), *size)
     assert found.value == pytest.approx(solved(X, score, *size, least).value)
     if found.tree is not None:
         leaves = tree_of(found.tree, X.shape[1])[0].apply(X)
@@ -172,14 +173,14 @@ def test_binned_trees_are_what_they_say_and_no_better_than_the_best(goal, seed):
     X, codes = table(seed, n_rows=80, n_features=4, n_values=40, n_clusters=5)
     score = LeafScore.of(goal, codes)
     orders = SortedRows(np.ascontiguousarray(X.T))
-    binned = BinnedSolver(orders.columns, score, 2, n_bins=8, widths=(6, 2), n_features=3)
-    for n_leaves, found in enumerate(binned.profile(orders.sorted, 0, len(X), 6, 3), start=1):
+    binned = BinnedSolver(orders, score, 2, n_bins=8, widths=(6, 2), n_features=3)
+    for n_leaves, found in enumerate(binned.profile(orders.node(0, len(X)), 6, 3), start=1):
         leaves = tree_of(found.tree, X.shape[1])[0].apply(X)
         assert leaves.max() + 1 == n_leaves
         assert np.bincount(leaves).min() >= 2
         assert score.of_table(score.table(leaves, n_leaves)).sum() == pytest.approx(found.value)
     best = solved(X, score, 5, 3, 2)
-    assert binned.solve(orders.sorted, 0, len(X), 5, 3).value <= best.value + 1e-9
+    assert binned.solve(orders.node(0, len(X)), 5, 3).value <= best.value + 1e-9
 
 
 @pytest.mark.parametrize("goal", COUNTED)

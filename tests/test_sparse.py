@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 from sklearn.pipeline import make_pipeline
 
+from loose_trees import random_tree
 from refusals import refused
 from spexplain import CART, IMM, BestTree, SpexClique, SpexKNN, from_json
 from spexplain.engines.sparse import (
@@ -27,6 +28,11 @@ from spexplain.ledgers import ledger_of
 from spexplain.ledgers.labels import in_labels
 from spexplain.objectives import Objective, gini_cart, spex, volume_cart
 from spexplain.records import Side
+from spexplain.refine.best_tree import Improver, grown_by_agreement
+from spexplain.refine.routes import Routes, tree_of
+from spexplain.refine.rows import SortedRows, StoredRows
+from spexplain.refine.scores import COUNTING_GOALS, GOALS, LeafScore
+from spexplain.refine.solver import Solver
 from spexplain.table.host import HostTable
 from spexplain.table.sparse import SparseTable, canonical, entries_differ
 from spexplain.threads import Threads
@@ -413,3 +419,106 @@ def test_refusals(monkeypatch):
     monkeypatch.setattr("spexplain.memory._SMALL", 0)
     monkeypatch.setattr("spexplain.memory.available_memory", lambda: 10.0)
     refused(lambda: SpexKNN(2).fit(X), words=["SpexKNN", "zeros", "SpexClique"], error=MemoryError)
+
+
+def counted_with(orders, X, labels, seed, goal, *, keep, least, weights):
+    """Return the trees that a search comes to on its way, with these orders."""
+    ground = Improver(
+        orders, labels, goal=goal, min_samples_leaf=least, keep_clusters=keep, amounts=weights
+    )
+    tree = random_tree(X, seed, 5, min_samples_leaf=least)
+    routes = Routes(tree, orders.columns)
+    found = list(ground._insertions(routes, ground._goal(routes)))
+    return [
+        grown_by_agreement(ground, 5),
+        ground.refined(tree)[0],
+        ground.exchanged(tree)[0],
+        found,
+    ]
+
+
+@pytest.mark.parametrize("goal", COUNTING_GOALS)
+@given(
+    case=sparse_tables(max_rows=40),
+    seed=st.integers(0, 100),
+    keep=st.booleans(),
+    least=st.integers(1, 3),
+    is_weighted=st.booleans(),
+)
+@settings(max_examples=40)
+def test_cuts_among_stored_entries_are_those_of_sorted_rows(
+    goal, case, seed, keep, least, is_weighted
+):
+    X, labels = case
+    X = X.astype(np.float64)
+    labels = np.unique(labels, return_inverse=True)[1] - (1 if labels.min() < 0 else 0)
+    assume(labels.max() >= 1)
+    weights = np.random.default_rng(seed).integers(1, 4, len(X)) if is_weighted else None
+    given = {"keep": keep, "least": least, "weights": weights}
+    expected = counted_with(SortedRows(np.ascontiguousarray(X.T)), X, labels, seed, goal, **given)
+    for table in (X, entries_of(X)):
+        assert counted_with(StoredRows(table), X, labels, seed, goal, **given) == expected
+
+
+@pytest.mark.parametrize("goal", [*COUNTING_GOALS, "conductance"])
+@given(
+    case=sparse_tables(max_rows=24),
+    size=st.sampled_from([(2, 1), (3, 2), (4, 2), (4, 3), (5, 3)]),
+    least=st.integers(1, 3),
+)
+@settings(max_examples=30, deadline=None)
+def test_the_best_trees_among_stored_entries(goal, case, size, least):
+    X, labels = case
+    X, codes = X.astype(np.float64), np.maximum(labels, -1)
+    score = LeafScore.of(goal, codes)
+    if goal == "agreement":
+        object.__setattr__(score, "factor", 0.3)
+    whole = SortedRows(np.ascontiguousarray(X.T))
+    expected = Solver(whole, score, least).solve(whole.node(0, len(X)), *size)
+    for table in (X, entries_of(X)):
+        stored = StoredRows(table)
+        found = Solver(stored, score, least).solve(stored.node(0, len(X)), *size)
+        assert found.value == pytest.approx(expected.value, rel=1e-9)
+        assert found.is_optimal
+        if found.tree is not None:
+            leaves = tree_of(found.tree, X.shape[1])[0].apply(X)
+            assert np.bincount(leaves).min() >= least
+            values = score.of_table(score.table(leaves, leaves.max() + 1))
+            assert values.sum() == pytest.approx(found.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("seed", range(3))
+def test_best_trees_of_sparse_and_dense_tables_are_the_same(goal, seed, monkeypatch):
+    monkeypatch.setattr("spexplain.estimators.best._SMALL", 20_000)  # as if it were large
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 7, 300)
+    words = random.random((300, 60)) < 0.03 + 0.5 * (np.arange(60) % 7 == labels[:, None]) / 4
+    X = words * random.integers(1, 4, words.shape).astype(np.float32)
+    X[:, 0] = random.normal(size=300) + labels
+    X[:, 1] *= -1
+    n_leaves = 7 + 2 * seed
+    model = BestTree(n_leaves=n_leaves, goal=goal, keep_clusters=seed == 1)
+    expected = clone(model).fit(X, labels)
+    for form in (sparse.csr_matrix, sparse.csc_array):
+        found = clone(model).fit(form(X), labels)
+        assert found.tree_ == expected.tree_
+        assert found.value_ == expected.value_
+        assert found.bound_ == expected.bound_
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+
+def test_best_tree_leaves_the_zeros_out(monkeypatch):
+    def refuse(*given):
+        raise AssertionError("the whole table was written out")
+
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 4, 200)
+    words = random.random((200, 80)) < 0.02 + 0.3 * (np.arange(80) % 4 == labels[:, None])
+    X = sparse.csr_matrix(words.astype(float))
+    for place in ("table.sparse", "table.read", "engines.sparse"):
+        monkeypatch.setattr(f"spexplain.{place}.densified", refuse)
+    monkeypatch.setattr("spexplain.refine.rows.SortedRows.__init__", refuse)
+    monkeypatch.setattr("spexplain.refine.best_tree._emn", refuse)
+    for goal in COUNTING_GOALS:
+        BestTree(n_leaves=9, goal=goal, starts=["cart", "agreement"]).fit(X, labels)

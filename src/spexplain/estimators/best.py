@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, Unpack
 
@@ -33,8 +34,9 @@ from spexplain.refine.best_tree import (
 )
 from spexplain.refine.goals import cliques
 from spexplain.refine.routes import in_order_of_gain, without
-from spexplain.refine.rows import SortedRows, sorted_table
+from spexplain.refine.rows import Orders, is_mostly_zero, sorted_table
 from spexplain.refine.scores import (
+    COUNTING_GOALS,
     GOALS,
     LARGEST,
     LOW_GOALS,
@@ -44,7 +46,9 @@ from spexplain.refine.scores import (
     LeafScore,
 )
 from spexplain.refine.solver import Budget
+from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
+from spexplain.table.sparse import canonical, leaves_of
 from spexplain.table.views import written_out
 from spexplain.tree import Tree
 
@@ -97,7 +101,10 @@ class _Rows(NamedTuple):
         numbers = np.unique(self.labels[rows], return_inverse=True)[1]
         amounts = None if self.amounts is None else self.amounts[rows]
         return _Rows(
-            self.X[rows], numbers, amounts, None if self.points is None else self.points[rows]
+            _rows_of(self.X, rows),
+            numbers,
+            amounts,
+            None if self.points is None else self.points[rows],
         )
 
     def score(self, goal: GoalName) -> LeafScore:
@@ -263,6 +270,10 @@ class BestTree(Explainer):
 
     _searches_sets: ClassVar[bool] = False
 
+    @property
+    def _needs_labels_only(self) -> bool:  # type: ignore[override]
+        return self.goal in COUNTING_GOALS
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -335,13 +346,13 @@ class BestTree(Explainer):
 
     def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree of a size, and set what is known about it; `smaller` is a tree to start from."""
-        if self.max_rows is not None and len(rows.X) > self.max_rows:
+        if self.max_rows is not None and rows.X.shape[0] > self.max_rows:
             tree = self._grow_from_sample(rows, n_leaves, self.max_rows, smaller)
         else:
             tree = self._search(rows, n_leaves, smaller)
         score = None if self.goal == "agreement" else rows.score(self.goal)
         ordered = in_order_of_gain(tree, rows.X, rows.labels, rows.amounts, score)
-        self._set_value(rows, ordered.apply(rows.X), ordered.n_leaves)
+        self._set_value(rows, leaves_of(ordered, rows.X), ordered.n_leaves)
         return ordered
 
     def _of_best_size(self, rows: "_Rows", n_clusters: int, most: int) -> Tree:
@@ -362,7 +373,7 @@ class BestTree(Explainer):
             # The size that is taken is searched again, so it has a share as well.
             self._deadline = now + (end - now) / (len(sizes) - number + 1)
             tree = self._of_size(rows, size, found[-1][0] if found else None)
-            leaves = tree.apply(rows.X)
+            leaves = leaves_of(tree, rows.X)
             found.append((tree, self._worth(rows, leaves, tree.n_leaves)))
             n_lost = n_clusters - rows.n_kept(leaves, self.goal)
             step = SizeStep(tree.n_leaves, self.value_, self.bound_, self.optimal_, n_lost)
@@ -389,7 +400,10 @@ class BestTree(Explainer):
         total = score.square if isinstance(score, CostScore) else score.totals.sum()
         return float(score.of_table(score.table(leaves, n_leaves)).sum() / (total or 1.0))
 
-    def _ground(self, orders: SortedRows, rows: "_Rows") -> Improver:
+    def _sorted(self, X: Any) -> AbstractContextManager[Orders]:
+        return sorted_table(X, None, self.n_jobs, needs_zeros=self.goal not in COUNTING_GOALS)
+
+    def _ground(self, orders: Orders, rows: "_Rows") -> Improver:
         work = self._work if self.time_budget is None else np.inf
         return Improver(
             orders,
@@ -410,7 +424,7 @@ class BestTree(Explainer):
         clustered = np.flatnonzero(given.labels >= 0)
         rows = clustered[np.linspace(0, len(clustered) - 1, n_rows).astype(np.int64)]
         tree = self._search(given.take(rows), n_leaves, smaller)
-        with self._stage("all rows"), sorted_table(given.X, None, self.n_jobs) as orders:
+        with self._stage("all rows"), self._sorted(given.X) as orders:
             ground = self._ground(orders, given)
             if tree.n_leaves < n_leaves:
                 tree = grown_by_agreement(ground, n_leaves, tree)
@@ -421,7 +435,7 @@ class BestTree(Explainer):
     def _search(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree found from all starts."""
         X = rows.X
-        with sorted_table(X, None, self.n_jobs) as orders:
+        with self._sorted(X) as orders:
             ground = self._ground(orders, rows)
             candidates, tree = self._candidates(X, ground, n_leaves, smaller)
             self._n_for_all = self._leaves_needed(ground, tree)
@@ -435,7 +449,7 @@ class BestTree(Explainer):
         """Return what all starts came to, and the best tree."""
         names = list(self._starts(X, n_leaves))
         if smaller is not None:  # in large tables that is start enough
-            names = ["smaller", *names] if X.size * n_leaves <= _SMALL else ["smaller"]
+            names = ["smaller", *names] if _size(X) * n_leaves <= _SMALL else ["smaller"]
         if self.starts is None and n_leaves <= _EXACT_LEAVES:
             candidates = list(self._refined_starts(X, ground, n_leaves, names[:1], smaller))
             tree, value = self._proved(ground, candidates[0].tree, n_leaves)
@@ -447,7 +461,7 @@ class BestTree(Explainer):
             candidates = []
         candidates += self._refined_starts(X, ground, n_leaves, names, smaller)
         if self._exchanges_all(X, n_leaves):
-            solves = X.size * n_leaves <= _TINY
+            solves = _size(X) * n_leaves <= _TINY
             candidates = [self._searched(ground, each, solves=solves) for each in candidates]
         if self.starts is None and self.exchange != "none":
             candidates += self._sketches(ground, _best_of(candidates), n_leaves)
@@ -525,16 +539,18 @@ class BestTree(Explainer):
     def _said(self, ground: Improver, value: Any) -> str:
         """Return what the goal measures, as progress shows it."""
         own = float(value[1] if isinstance(value, tuple) else value)
+        total = float(ground.score.totals.sum())
         if self.goal == "fidelity":
-            total = float(ground.score.totals.sum())
             return f"{round(min(own, total)):,} of {round(total):,} rows right"
+        if self.goal == "balanced":
+            own = min(own / total, 1.0)
         return f"{abs(own) if self.goal in LOW_GOALS else own:.4f}"
 
     def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
         """Return with how many leaves every cluster has one, if that is more than the tree has and known."""
         with self._stage("lost clusters"):
-            larger = ground.with_all_clusters(tree)
-        return None if larger is None or larger.n_leaves == tree.n_leaves else larger.n_leaves
+            needed = ground.leaves_for_all(tree)
+        return None if needed == tree.n_leaves else needed
 
     def _grow_on(self, explanation: Explanation) -> int | None:
         return None  # what is known, the search has found
@@ -592,24 +608,28 @@ class BestTree(Explainer):
             margin = score.unit
             most = 0.0 if self.goal in LOW_GOALS else float(score.totals.sum())
             value = min(value, most)  # shares that add up to one may be rounded
-            if self.goal == "fidelity":
+            if score.kind == LARGEST:
                 total = most
         bound = max(min(self._bound, most), value)
         self.optimal_ = bool(bound < value + margin)
         sign = -1.0 if self.goal in LOW_GOALS else 1.0
-        self.value_ = sign * value / total
+        self.value_ = sign * value / total + 0.0  # no -0.0
         self.bound_ = self.value_ if self.optimal_ else sign * bound / total + 0.0
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":
-            return X.size * n_leaves <= _SMALL
+            return _size(X) * n_leaves <= _SMALL
         return self.exchange == "all"
 
     def _starts(self, X: Matrix, n_leaves: int) -> Sequence[str]:
         if self.starts is not None:
             return self.starts
-        is_small = X.size * n_leaves <= _SMALL
-        return START_NAMES if self.goal == "agreement" or is_small else ("cart", "spex")
+        if _size(X) * n_leaves <= _SMALL:
+            return START_NAMES
+        if self.goal != "agreement":
+            return ("cart", "spex")
+        # Centres have few zeros.
+        return tuple(name for name in START_NAMES if name != "emn" or not is_mostly_zero(X))
 
     def _refined_starts(
         self,
@@ -682,7 +702,7 @@ class BestTree(Explainer):
         self, candidate: _Candidate, ground: Improver, X: Matrix, objective: Objective
     ) -> StartRecord:
         tree = revalued(candidate.tree, X, objective)
-        total = float(ground.score.totals.sum()) if self.goal == "fidelity" else 1.0
+        total = float(ground.score.totals.sum()) if ground.score.kind == LARGEST else 1.0
         sign = -1.0 if self.goal in LOW_GOALS else 1.0
 
         def number(value: Any) -> float:
@@ -697,6 +717,16 @@ class BestTree(Explainer):
             float(tree.value[tree.leaves].sum()),
             candidate.seconds,
         )
+
+
+def _rows_of(X: Any, rows: Ints) -> Any:
+    """Return some rows of a table, sparse as it is."""
+    return canonical(X.tocsr()[rows]) if is_sparse(X) else X[rows]
+
+
+def _size(X: Any) -> int:
+    """Return the number of values of a table, zeros and all."""
+    return int(X.shape[0]) * int(X.shape[1])
 
 
 def _plateau(found: list[tuple[Tree, float]]) -> int:

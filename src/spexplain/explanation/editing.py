@@ -474,7 +474,7 @@ def _best(
     X: Any, codes: Ints, amounts: Ints | None, n_leaves: int, least: int, room: int | None
 ) -> Tree:
     """Return the tree of most rows right that a search finds."""
-    with sorted_table(X, None, None) as orders:
+    with sorted_table(X, None, None, needs_zeros=False) as orders:
         ground = Improver(
             orders,
             codes,

@@ -1,7 +1,8 @@
 """Sums over the table of leaves × clusters, while rows move from leaf to leaf or a leaf is cut.
 
 An *order* holds the rows of a node sorted by one feature, each as ``2 * row + starts``: `starts` is
-1 where a value larger than that of the row before begins. A *cell* is an entry of the table; its
+1 where another value than that of the row before begins. Rows that it does not name all stand behind
+the others, and are not parted; see `NodeOrders` in `spexplain.refine.rows`. A *cell* is an entry of the table; its
 last column counts rows of no cluster.
 """
 
@@ -26,7 +27,7 @@ def transfer(rows: Array, need: Array, to: Any, origin: Any) -> int:
 
 @jit
 def best_moves(
-    orders: Array,
+    node: Any,
     cells: Array,
     leaf_of_cell: Array,
     weights: Array,
@@ -38,18 +39,20 @@ def best_moves(
     ratio: tuple[float, float, float, float],
     least: float,
     amounts: Array | None,
+    takes_last: bool,
     best: Array,
     places: Array,
 ) -> None:
     """Find, for every order, the gap with the best ratio of two linear forms of the pair sums.
 
-    Walking an order moves its rows one by one from their right leaf to their left leaf. The pair
+    Walking an order moves its rows one by one from their right leaf to their left leaf; rows that it
+    does not name stay. The pair
     sums are S = Σ C(cell, 2) and B = Σ C(leaf, 2) without rows of no cluster; the score of a gap is
     (r0·S + r1·B) / (r2 + r3·B). O(1) a row, plus a copy of the table an order.
 
     Parameters
     ----------
-    orders : int32 (n_orders, n_rows)
+    node : NodeOrders
     cells : uint32 or uint64 (n_all_rows,)
         Left cell in the upper half of the bits, right cell in the lower half, of each row.
     leaf_of_cell : int32 (n_cells,), weights : bool (n_cells,)
@@ -63,28 +66,35 @@ def best_moves(
     least : only better scores count.
     amounts : int64 (n_all_rows,), or None
         How many rows each row counts for in the pair sums; None, which compiles to other code: one.
+    takes_last : whether the last of equal gaps is taken, not the first.
     best, places : float64, int64 (n_orders,)
-        Written: the best score, and the index of the row after its gap; -1 if there is none.
+        Written: the best score, and where the entry after its gap is, or would be; -1 if there is none.
     """
-    n_orders, n_rows = orders.shape
+    n_rows = len(node.rows)
     count, size, row_count = counts.copy(), sizes.copy(), rows.copy()
     r0, r1, r2, r3 = ratio
     half = np.uint64(4 * cells.itemsize)
     low = (np.uint64(1) << half) - np.uint64(1)
-    for o in range(n_orders):
+    for o in range(len(node.first)):
         count[:] = counts
         size[:] = sizes
         row_count[:] = rows
         same, both, short = start
         top, place = least, -1
-        for p in range(n_rows):
-            entry = orders[o, p]
-            if entry & 1 and short == 0 and p > 0:
+        first, last = node.first[o], node.last[o]
+        end = last if last - first == n_rows else last + 1
+        for p in range(first, end):
+            entry = node.entries[p] if p < last else -1
+            if entry & 1 and short == 0 and p > first:
                 above, below = r0 * same + r1 * both, r2 + r3 * both
                 # The first test spares divisions; it must not rule out by rounding alone.
                 limit = top * below
-                if above >= limit - _ROUNDING * abs(limit) and above / below > top:
-                    top, place = above / below, p
+                if above >= limit - _ROUNDING * abs(limit):
+                    score = above / below
+                    if score > top or (takes_last and place >= 0 and score == top):
+                        top, place = score, p
+            if entry < 0:
+                break
             # Unsigned indices spare the check for negative ones: a quarter of the time.
             pair = np.uint64(cells[np.uint64(entry >> 1)])
             into, out = pair >> half, pair & low
@@ -182,46 +192,54 @@ def scan_moves(
 
 @jit
 def split_sums(
-    orders: Array,
-    first: int,
+    node: Any,
+    number: int,
     codes: Array,
     totals: Array,
     min_rows: int,
+    takes_last: bool,
     best: Array,
-    features: Array,
+    orders: Array,
     places: Array,
 ) -> None:
     """Find, for every size of the smaller side, the cut that keeps most pairs of clusters together.
 
     Parameters
     ----------
-    orders : int32 (n_orders, n_rows)
-        Orders by the features `first`, `first` + 1, ...
+    node : NodeOrders
+    number : number of its first order.
     codes : int64 (n_all_rows,)
         Cluster of each row, k for rows of no cluster.
     totals : int64 (k + 1,)
         Rows of the node in each cluster.
     min_rows : fewest rows on each side.
-    best, features, places : int64 (n_clustered // 2 + 1,)
-        Updated: the largest Σ C(·, 2) over clusters of both sides, -1 if none; its feature, and the
-        index of the row after its gap. Equal sums keep what came first.
+    takes_last : whether of equal cuts of an order the last is taken, not the first.
+    best, orders, places : int64 (n_clustered // 2 + 1,)
+        Updated: the largest Σ C(·, 2) over clusters of both sides, -1 if none; its order, and
+        where the entry after its gap is, or would be. Equal sums of several orders keep what came first.
     """
-    n_orders, n_rows = orders.shape
+    n_rows = len(node.rows)
     k = len(totals) - 1
     n_clustered = np.sum(totals[:k])
     whole = np.sum(totals[:k] * (totals[:k] - 1)) // 2
     left = np.zeros_like(totals)
-    for o in range(n_orders):
+    for o in range(len(node.first)):
         left[:] = 0
         same, n_left = whole, 0
-        for p in range(n_rows):
-            entry = orders[o, p]
-            if entry & 1 and p >= min_rows and n_rows - p >= min_rows:
+        first, last = node.first[o], node.last[o]
+        end = last if last - first == n_rows else last + 1
+        for p in range(first, end):
+            entry = node.entries[p] if p < last else -1
+            n = p - first
+            if entry & 1 and n > 0 and n >= min_rows and n_rows - n >= min_rows:
                 side = min(n_left, n_clustered - n_left)
-                if same > best[side]:
+                again = takes_last and orders[side] == number + o and same == best[side]
+                if same > best[side] or again:
                     best[side] = same
-                    features[side] = first + o
+                    orders[side] = number + o
                     places[side] = p
+            if entry < 0:
+                break
             code = codes[np.uint64(entry >> 1)]
             if code < k:
                 # Joins `left` earlier rows of its cluster, leaves `totals - left - 1` later ones.

@@ -12,26 +12,51 @@ from spexplain.kernels.jit import jit
 
 
 @jit
-def part_orders(orders: Array, start: int, stop: int, goes_left: Array) -> None:
-    """Part ``orders[:, start:stop]`` in place: rows that go left first, both parts in order. O(n) an order."""
-    scratch = np.empty(stop - start, dtype=orders.dtype)
-    for o in range(len(orders)):
-        n_left, n_right = start, 0
+def part_orders(
+    entries: Array,
+    first: Array,
+    last: Array,
+    goes_left: Array,
+    parted: Array,
+    begins: Array,
+    middles: Array,
+) -> None:
+    """Part every order of a node: rows that go left first, both parts in order. O(1) an entry.
+
+    Parameters
+    ----------
+    entries : int32 (n,)
+    first, last : int64 (n_orders,)
+        Where the entries of each order begin and end.
+    goes_left : bool (n_all_rows,)
+    parted, begins : int32, int64 (n_orders,)
+        Written: the parted entries, each order from where it is to begin; may be `entries` and `first`.
+    middles : int64 (n_orders,)
+        Written: where the second part of each order begins.
+    """
+    longest = 0
+    for o in range(len(first)):
+        longest = max(longest, last[o] - first[o])
+    scratch = np.empty(longest, dtype=entries.dtype)
+    for o in range(len(first)):
+        n_left, n_right = begins[o], 0
         left_starts, right_starts = 0, 0
-        for p in range(start, stop):
-            entry = orders[o, p]
+        for p in range(first[o], last[o]):
+            entry = entries[p]
             row, starts = entry >> 1, entry & 1
             left_starts |= starts
             right_starts |= starts
             left = int(goes_left[np.uint64(row)])
             # Writing to both sides and advancing one is faster than a branch that guesses wrong.
-            orders[o, n_left] = 2 * row + left_starts
+            parted[n_left] = 2 * row + left_starts
             scratch[n_right] = 2 * row + right_starts
             n_left += left
             n_right += 1 - left
             left_starts &= 1 - left
             right_starts &= left
-        orders[o, n_left:stop] = scratch[:n_right]
+        middles[o] = n_left
+        for i in range(n_right):
+            parted[n_left + i] = scratch[i]
 
 
 @jit

@@ -1,13 +1,21 @@
 """Best small subtrees of a node under an additive score of leaves, over all thresholds of all columns.
 
-Orders are those of `spexplain.kernels.agreement`; a node is a range of their places. Amounts of a row
-count for its cluster; rows of no cluster have amount 0 and any cluster. Scores of a leaf with amounts
-n_j of the clusters, a of all (`KINDS` in `spexplain.refine.scores`):
+A node is a `NodeOrders` (`spexplain.refine.rows`): its rows, and the entries ``2 * row + starts`` of each of
+its orders. An order may end before all rows are named; those that are left all stand behind the others,
+and are not parted. A score is a `ScoreArrays` (`spexplain.refine.scores`): amounts of a row count for its
+cluster; rows of no cluster have amount 0 and any cluster. Scores of a leaf with amounts n_j of the
+clusters, a of all:
 
 0. the largest n_j;
 1. Σ_j C(n_j, 2) - λ C(a, 2);
-2. Σ_j n_j (n_j - 1) / Σ_j n_j d_j, with a degree d_j for each cluster (nothing, where that is 0).
+2. Σ_j n_j (n_j - 1) / Σ_j n_j d_j, with a degree d_j for each cluster (nothing, where that is 0);
+3. |Σ w x|² / Σ w over rows of amounts w at points x, what the mean of the leaf saves of the k-means cost.
+
+Totals of some rows are their amounts by cluster; for score 3 the sum of their amounts, and those of their
+points.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -26,11 +34,15 @@ def score_of_sums(inner: float, total: float, volume: float, kind: int, factor: 
 
 
 @jit
-def leaf_score(counts: Array, degrees: Array, kind: int, factor: float) -> float:
-    """Return the score of a leaf from its amounts of the clusters."""
+def leaf_score(totals: Array, degrees: Array, kind: int, factor: float) -> float:
+    """Return the score of a leaf from its totals."""
     total, inner, volume, top = 0.0, 0.0, 0.0, 0.0
-    for j in range(len(counts)):
-        n = counts[j]
+    if kind == 3:
+        for c in range(1, len(totals)):
+            inner += totals[c] * totals[c]
+        return inner / totals[0] if totals[0] > 0 else 0.0
+    for j in range(len(totals)):
+        n = totals[j]
         top = max(top, n)
         total += n
         inner += n * (n - 1)
@@ -39,16 +51,25 @@ def leaf_score(counts: Array, degrees: Array, kind: int, factor: float) -> float
 
 
 @jit
+def add_row(row: int, score: Any, totals: Array) -> None:
+    """Add a row to the totals of some."""
+    w = score.amounts[row]
+    if score.kind == 3:
+        totals[0] += w
+        for c in range(score.points.shape[1]):
+            totals[c + 1] += w * score.points[row, c]
+    else:
+        totals[score.codes[row]] += w
+
+
+@jit
 def scan_order(
     entries: Array,
     first: int,
     last: int,
+    n_rows: int,
     order: int,
-    codes: Array,
-    amounts: Array,
-    degrees: Array,
-    kind: int,
-    factor: float,
+    score: Any,
     least: int,
     totals: Array,
     scores: Array,
@@ -56,63 +77,85 @@ def scan_order(
     room: Array,
 ) -> None:
     """Look for a better cut of a node in one order; see `best_halves`."""
-    n_clusters = len(totals)
+    n_sums, kind, factor = len(totals), score.kind, score.factor
     top, total, inner, volume = 0.0, 0.0, 0.0, 0.0
-    for j in range(n_clusters):
-        n = totals[j]
-        top = max(top, n)
-        total += n
-        inner += n * (n - 1)
-        volume += n * degrees[j]
+    for j in range(n_sums):
         room[j] = 0.0
+    if kind < 3:
+        for j in range(n_sums):
+            n = totals[j]
+            top = max(top, n)
+            total += n
+            inner += n * (n - 1)
+            volume += n * score.degrees[j]
     valid, relaxed = scores[1], scores[2]
     before, after = -1, -1
+    end = last if last - first == n_rows else last + 1  # behind the last one may be the other rows
     if kind == 0:
         most, stale = 0.0, top
         needed = min(valid, relaxed)
-        for p in range(first, last):
-            entry = entries[np.uint64(p)]
-            row = np.uint64(entry >> 1)
+        for p in range(first, end):
+            entry = entries[np.uint64(p)] if p < last else -1
             if entry & 1 and most + stale > needed and p > first:
                 # The largest amount on the right only falls: an old one is a bound.
                 stale = 0.0
-                for j in range(n_clusters):
+                for j in range(n_sums):
                     stale = max(stale, totals[j] - room[j])
                 value = most + stale
                 relaxed = max(relaxed, value)
-                if value > valid and p - first >= least and last - p >= least:
+                if value > valid and p - first >= least and n_rows - (p - first) >= least:
                     valid = value
                     before, after = entries[p - 1] >> 1, entry >> 1
                 needed = min(valid, relaxed)
-            j_ = np.uint64(codes[row])
-            n = room[j_] + amounts[row]
+            if entry < 0:
+                break
+            row = np.uint64(entry >> 1)
+            j_ = np.uint64(score.codes[row])
+            n = room[j_] + score.amounts[row]
             room[j_] = n
             most = max(most, n)
     else:
         a, inside, own = 0.0, 0.0, 0.0
-        for p in range(first, last):
-            entry = entries[np.uint64(p)]
-            row = np.uint64(entry >> 1)
+        for p in range(first, end):
+            entry = entries[np.uint64(p)] if p < last else -1
             if entry & 1 and p > first:
+                value = 0.0
                 if kind == 1:
                     b = total - a
                     value = 0.5 * (inside + inner) - factor * 0.5 * (a * (a - 1) + b * (b - 1))
-                else:
+                elif kind == 2:
                     rest = volume - own
                     value = inside / own if own > 0 else 0.0
                     value += inner / rest if rest > 0 else 0.0
+                else:
+                    left, right = 0.0, 0.0
+                    for c in range(1, n_sums):
+                        left += room[c] * room[c]
+                        right += (totals[c] - room[c]) * (totals[c] - room[c])
+                    rest = totals[0] - room[0]
+                    value = left / room[0] if room[0] > 0 else 0.0
+                    value += right / rest if rest > 0 else 0.0
                 relaxed = max(relaxed, value)
-                fits = p - first >= least and last - p >= least
+                fits = p - first >= least and n_rows - (p - first) >= least
                 if fits and value > valid + _ROUNDING * abs(value):
                     valid = value
                     before, after = entries[p - 1] >> 1, entry >> 1
-            j_, w = np.uint64(codes[row]), amounts[row]
+            if entry < 0:
+                break
+            row = np.uint64(entry >> 1)
+            w = score.amounts[row]
+            if kind == 3:
+                room[0] += w
+                for c in range(1, n_sums):
+                    room[c] += w * score.points[row, c - 1]
+                continue
+            j_ = np.uint64(score.codes[row])
             n = room[j_] + w
             room[j_] = n
             a += w
             inside += w * (2 * n - w - 1)
             inner -= w * (2 * (totals[j_] - n) + w - 1)
-            own += w * degrees[j_]
+            own += w * score.degrees[j_]
     scores[2] = relaxed
     if before >= 0:
         scores[1] = valid
@@ -121,15 +164,10 @@ def scan_order(
 
 @jit
 def best_halves(
-    orders: Array,
-    start: int,
-    stop: int,
+    node: Any,
     sides: Array,
-    codes: Array,
-    amounts: Array,
-    degrees: Array,
-    kind: int,
-    factor: float,
+    sizes: Array,
+    score: Any,
     least: int,
     totals: Array,
     scores: Array,
@@ -141,32 +179,31 @@ def best_halves(
 
     Parameters
     ----------
-    orders : int32 (n_orders, n_places)
-    start, stop : places of the node.
-    sides : uint8 (n_rows,)
+    node, score : NodeOrders, ScoreArrays
+    sides : uint8 (n_all_rows,)
         Side of every row of the node, 0 or 1.
-    codes, amounts : int32, float64 (n_rows,)
-    degrees : float64 (n_clusters,)
-    kind, factor : the score, and its λ.
+    sizes : int64 (2,)
+        Rows of both sides.
     least : rows that a leaf must have.
-    totals : float64 (2, n_clusters)
-        Amounts of both sides by cluster.
+    totals : float64 (2, n_sums)
+        Totals of both sides.
     scores : float64 (2, 3)
         Written for each side: the score as one leaf, as the best two that have their rows (or -inf),
         and as the best two that may lack some.
     cuts : int64 (2, 3)
-        Written for each side: order, row before and row after the gap of the second; -1 without.
-    entries, room : int32 (2, stop - start + 1), float64 (n_clusters,)
+        Written for each side: order, row before and row after the gap of the second; -1 without, and
+        for the row after where the order has no more.
+    entries, room : int32 (2, n_rows + 1), float64 (n_sums,)
         Overwritten.
     """
     for s in range(2):
-        scores[s, 0] = leaf_score(totals[s], degrees, kind, factor)
+        scores[s, 0] = leaf_score(totals[s], score.degrees, score.kind, score.factor)
         scores[s, 1], scores[s, 2] = -np.inf, scores[s, 0]
         cuts[s, 0], cuts[s, 1], cuts[s, 2] = -1, -1, -1
-    for o in range(len(orders)):
+    for o in range(len(node.first)):
         n_left, n_right, left_starts, right_starts = 0, 0, 0, 0
-        for p in range(start, stop):
-            entry = orders[o, np.uint64(p)]
+        for p in range(node.first[o], node.last[o]):
+            entry = node.entries[np.uint64(p)]
             row, starts = entry >> 1, entry & 1
             left_starts |= starts
             right_starts |= starts
@@ -178,70 +215,84 @@ def best_halves(
             left_starts &= side
             right_starts &= 1 - side
         for s in range(2):
+            n = n_left if s == 0 else n_right
             scan_order(
-                entries[s],
-                0,
-                n_left if s == 0 else n_right,
-                o,
-                codes,
-                amounts,
-                degrees,
-                kind,
-                factor,
-                least,
-                totals[s],
-                scores[s],
-                cuts[s],
-                room,
+                entries[s], 0, n, sizes[s], o, score, least, totals[s], scores[s], cuts[s], room
             )
 
 
 @jit
-def list_gaps(orders: Array, start: int, stop: int, gaps: Array, ends: Array) -> None:
-    """Write the places of all cuts of a node, order by order, and where each order's end."""
+def best_cuts(node: Any, score: Any, least: int, totals: Array, values: Array) -> None:
+    """Write the value of the best cut of a node in every order into two leaves; -inf where there is none."""
+    scores, cut, room = np.empty(3), np.empty(3, np.int64), np.empty(len(totals))
+    for o in range(len(node.first)):
+        scores[1], scores[2] = -np.inf, np.inf
+        scan_order(
+            node.entries,
+            node.first[o],
+            node.last[o],
+            len(node.rows),
+            o,
+            score,
+            least,
+            totals,
+            scores,
+            cut,
+            room,
+        )
+        values[o] = scores[1]
+
+
+@jit
+def list_gaps(node: Any, gaps: Array, ends: Array) -> None:
+    """Write the places of all cuts of a node, order by order, and where each order's end.
+
+    The place of a cut is that of the entry behind it, counted from the first of the order.
+    """
     n = 0
-    for o in range(len(orders)):
-        for p in range(start + 1, stop):
-            if orders[o, p] & 1:
-                gaps[n] = p
+    for o in range(len(node.first)):
+        first, last = node.first[o], node.last[o]
+        for p in range(first + 1, last):
+            if node.entries[p] & 1:
+                gaps[n] = p - first
                 n += 1
+        if first < last < first + len(node.rows):
+            gaps[n] = last - first
+            n += 1
         ends[o] = n
 
 
 @jit
-def sum_along(orders: Array, start: int, stop: int, amounts: Array, sums: Array) -> None:
-    """Write the amounts before every place of a node, order by order."""
-    for o in range(len(orders)):
-        total = 0.0
-        for p in range(start, stop):
-            sums[o, p - start] = total
-            total += amounts[orders[o, p] >> 1]
+def sum_along(node: Any, amounts: Array, gaps: Array, ends: Array, sums: Array) -> None:
+    """Write the amounts before every gap of a node."""
+    n = 0
+    for o in range(len(node.first)):
+        total, p = 0.0, 0
+        while n < ends[o]:
+            while p < gaps[n]:
+                total += amounts[node.entries[node.first[o] + p] >> 1]
+                p += 1
+            sums[n] = total
+            n += 1
 
 
 @jit
 def split_sides(
-    orders: Array,
-    start: int,
-    stop: int,
-    order: int,
-    place: int,
-    codes: Array,
-    amounts: Array,
-    sides: Array,
-    totals: Array,
-    sizes: Array,
+    node: Any, order: int, place: int, score: Any, sides: Array, totals: Array, sizes: Array
 ) -> None:
     """Write the side of every row of a node for a cut before a place of one order, and both sides' totals."""
     for s in range(2):
-        sizes[s] = 0
         for j in range(totals.shape[1]):
             totals[s, j] = 0.0
-    for p in range(start, stop):
-        row = orders[order, p] >> 1
-        s = 0 if p < place else 1
-        sides[row] = s
-        totals[s, codes[row]] += amounts[row]
-        sizes[s] += 1
+    for i in range(len(node.rows)):
+        sides[node.rows[i]] = 1
+    first = node.first[order]
+    for p in range(first, first + place):
+        sides[node.entries[p] >> 1] = 0
+    for i in range(len(node.rows)):
+        row = node.rows[i]
+        add_row(row, score, totals[sides[row]])
+    sizes[0], sizes[1] = place, len(node.rows) - place
 
 
 @jit
@@ -314,14 +365,8 @@ def sink(bounds: Array, places: Array, values: Array, size: int) -> None:
 
 @jit
 def search_first_cuts(
-    orders: Array,
-    start: int,
-    stop: int,
-    codes: Array,
-    amounts: Array,
-    degrees: Array,
-    kind: int,
-    factor: float,
+    node: Any,
+    score: Any,
     least: int,
     n_leaves: int,
     gaps: Array,
@@ -345,12 +390,12 @@ def search_first_cuts(
 
     Parameters
     ----------
-    orders, start, stop, codes, amounts, degrees, kind, factor, least
+    node, score, least
         As in `best_halves`.
     n_leaves : 3 or 4.
     gaps, ends : int64 (n_gaps,), (n_orders,)
         From `list_gaps`.
-    sums : float64 (n_orders, n_places)
+    sums : float64 (n_gaps,)
         From `sum_along`.
     is_bounded : whether intervals can be bounded at all; without, every cut is looked at.
     unit : values closer than this are equal.
@@ -368,17 +413,18 @@ def search_first_cuts(
     record : float64 (n_kept, 4)
         Written: order, place, amounts before and value of the cuts looked at, as far as there is room.
     """
-    n_clusters = len(degrees)
-    sides = np.zeros(len(codes), dtype=np.uint8)
-    totals, sizes = np.zeros((2, n_clusters)), np.zeros(2, np.int64)
+    kind, n_rows = score.kind, len(node.rows)
+    n_sums = score.points.shape[1] + 1 if kind == 3 else len(score.degrees)
+    sides = np.zeros(len(score.codes), dtype=np.uint8)
+    totals, sizes = np.zeros((2, n_sums)), np.zeros(2, np.int64)
     scores, halves = np.zeros((2, 3)), np.zeros((2, 3), np.int64)
-    entries, room = np.zeros((2, stop - start + 1), np.int32), np.zeros(n_clusters)
+    entries, room = np.zeros((2, n_rows + 1), np.int32), np.zeros(n_sums)
     total = 0.0
-    for p in range(start, stop):
-        total += amounts[orders[0, p] >> 1]
-        totals[0, codes[orders[0, p] >> 1]] += amounts[orders[0, p] >> 1]
+    for i in range(n_rows):
+        total += score.amounts[node.rows[i]]
+        add_row(node.rows[i], score, totals[0])
     most = 0.0
-    for j in range(n_clusters):
+    for j in range(n_sums):
         most = max(most, totals[0, j])
     here = np.zeros(4)
     for _ in range(n_steps):
@@ -393,29 +439,13 @@ def search_first_cuts(
         sink(bounds, places, values, state[0])
         middle = (low + high) >> 1
         place = gaps[middle]
-        split_sides(orders, start, stop, o, place, codes, amounts, sides, totals, sizes)
-        best_halves(
-            orders,
-            start,
-            stop,
-            sides,
-            codes,
-            amounts,
-            degrees,
-            kind,
-            factor,
-            least,
-            totals,
-            scores,
-            halves,
-            entries,
-            room,
-        )
+        split_sides(node, o, place, score, sides, totals, sizes)
+        best_halves(node, sides, sizes, score, least, totals, scores, halves, entries, room)
         valid = sizes[0] >= least and sizes[1] >= least
-        here[0] = sums[o, place - start]
+        here[0] = sums[middle]
         value, which = -np.inf, 0
+        here[1], here[2] = scores[0, 2], scores[1, 2]
         if n_leaves == 4:
-            here[1], here[2] = scores[0, 2], scores[1, 2]
             here[3] = here[1] + here[2]
             first, second = scores[0, 1], scores[1, 1]
             which = 3
@@ -424,7 +454,6 @@ def search_first_cuts(
                 first, second = max(first, scores[0, 0]), max(second, scores[1, 0])
             value = first + second
         else:
-            here[1], here[2] = scores[0, 2], scores[1, 2]
             here[3] = max(scores[0, 0] + scores[1, 2], scores[0, 2] + scores[1, 0])
             first, second = scores[0, 1] + scores[1, 0], scores[0, 0] + scores[1, 1]
             value, which = (first, 1) if first >= second else (second, 2)
@@ -437,8 +466,9 @@ def search_first_cuts(
             state[1] += 1
         if valid and value > best[0] + _ROUNDING * abs(value):
             best[0] = value
-            cuts[0, 0] = o
-            cuts[0, 1], cuts[0, 2] = orders[o, place - 1] >> 1, orders[o, place] >> 1
+            at = node.first[o] + place
+            cuts[0, 0], cuts[0, 1] = o, node.entries[at - 1] >> 1
+            cuts[0, 2] = node.entries[at] >> 1 if at < node.last[o] else -1
             for s in range(2):
                 for i in range(3):
                     cuts[s + 1, i] = halves[s, i] if which >> s & 1 else -1
@@ -452,7 +482,7 @@ def search_first_cuts(
                 values[at, 1 - s, i] = here[i]
             bound = np.inf
             if is_bounded:
-                bound = interval_bound(kind, factor, total, most, values[at], 0, 1)
+                bound = interval_bound(kind, score.factor, total, most, values[at], 0, 1)
             if bound < best[0] + unit:
                 continue
             bounds[at] = bound
@@ -464,44 +494,50 @@ def search_first_cuts(
 
 @jit
 def best_votes(
-    orders: Array,
-    start: int,
-    stop: int,
+    node: Any,
     ways: Array,
     votes: Array,
     rows: Array,
     need: Array,
     least: float,
+    takes_last: bool,
     best: Array,
     cuts: Array,
 ) -> None:
-    """Find, for every order, the cut with the most votes of the rows on its left. O(1) a row.
+    """Find, for every order, the cut with the most votes of the rows before it. O(1) a row.
 
     Parameters
     ----------
-    orders, start, stop : the node.
-    ways : int32 (2, n_rows)
-        Leaf that each row reaches on the left and on the right.
-    votes : float64 (n_rows,)
-        What is gained where a row goes left instead of right.
+    node : NodeOrders
+    ways : int32 (2, n_all_rows)
+        Leaf that each row reaches before the cut, and behind it.
+    votes : float64 (n_all_rows,)
+        What is gained where a row is before the cut instead of behind it.
     rows, need : int64 (n_leaves,)
-        Rows of the leaves while all rows go right, and rows that they must have.
+        Rows of the leaves while all rows are behind, and rows that they must have.
     least : only more votes count.
+    takes_last : whether the last of equal cuts is taken, not the first.
     best, cuts : float64 (n_orders,), int64 (n_orders, 2)
-        Written: the most votes, and the rows before and after the gap; -1 if there is none.
+        Written: the most votes, and the rows before and after the gap; -1 if there is none, and for the
+        row after where the order has no more.
     """
-    n_leaves = len(rows)
+    n_leaves, n_rows = len(rows), len(node.rows)
     count = np.empty(n_leaves, np.int64)
-    for o in range(len(orders)):
+    for o in range(len(node.first)):
         short = 0
         for leaf in range(n_leaves):
             count[leaf] = rows[leaf]
             short += int(rows[leaf] < need[leaf])
         total, top, place = 0.0, least, -1
-        for p in range(start, stop):
-            entry = orders[o, p]
-            if entry & 1 and short == 0 and total > top and p > start:
+        first, last = node.first[o], node.last[o]
+        end = last if last - first == n_rows else last + 1
+        for p in range(first, end):
+            entry = node.entries[p] if p < last else -1
+            better = total > top or (takes_last and place >= 0 and total == top)
+            if entry & 1 and short == 0 and p > first and better:
                 top, place = total, p
+            if entry < 0:
+                break
             row = entry >> 1
             to, origin = ways[0, row], ways[1, row]
             total += votes[row]
@@ -513,14 +549,85 @@ def best_votes(
         best[o] = top
         cuts[o, 0], cuts[o, 1] = -1, -1
         if place >= 0:
-            cuts[o, 0], cuts[o, 1] = orders[o, place - 1] >> 1, orders[o, place] >> 1
+            cuts[o, 0] = node.entries[place - 1] >> 1
+            cuts[o, 1] = node.entries[place] >> 1 if place < last else -1
+
+
+@jit
+def best_mean_moves(
+    node: Any,
+    score: Any,
+    ways: Array,
+    table: Array,
+    rows: Array,
+    need: Array,
+    least: float,
+    best: Array,
+    cuts: Array,
+) -> None:
+    """Find, for every order, the cut of a node after which its leaves score highest, the subtrees as they are.
+
+    Parameters
+    ----------
+    node, score
+        As in `best_halves`; orders name all rows, and the score is 3.
+    ways, rows, need, best, cuts
+        As in `best_votes`.
+    table : float64 (n_leaves, n_sums)
+        Totals of the leaves while all rows are behind the cut.
+    least : only a higher score counts.
+    """
+    n_leaves, n_sums = table.shape
+    now = np.empty_like(table)
+    part, count = np.empty(n_leaves), np.empty(n_leaves, np.int64)
+    for o in range(len(node.first)):
+        first, last = node.first[o], node.last[o]
+        short, value = 0, 0.0
+        for leaf in range(n_leaves):
+            count[leaf] = rows[leaf]
+            short += int(rows[leaf] < need[leaf])
+            for c in range(n_sums):
+                now[leaf, c] = table[leaf, c]
+            part[leaf] = leaf_score(now[leaf], score.degrees, 3, 0.0)
+            value += part[leaf]
+        top, place = least, -1
+        for p in range(first, last):
+            entry = node.entries[p]
+            if entry & 1 and short == 0 and value > top and p > first:
+                top, place = value, p
+            row = entry >> 1
+            to, origin = ways[0, row], ways[1, row]
+            if to == origin:
+                continue
+            count[to] += 1
+            short -= int(count[to] == need[to])
+            short += int(count[origin] == need[origin])
+            count[origin] -= 1
+            w = score.amounts[row]
+            if w == 0:
+                continue
+            now[to, 0] += w
+            now[origin, 0] -= w
+            a, b = 0.0, 0.0
+            for c in range(1, n_sums):
+                x = w * score.points[row, c - 1]
+                now[to, c] += x
+                now[origin, c] -= x
+                a += now[to, c] * now[to, c]
+                b += now[origin, c] * now[origin, c]
+            value -= part[to] + part[origin]
+            part[to] = a / now[to, 0] if now[to, 0] > 1e-12 else 0.0
+            part[origin] = b / now[origin, 0] if now[origin, 0] > 1e-12 else 0.0
+            value += part[to] + part[origin]
+        best[o] = top
+        cuts[o, 0], cuts[o, 1] = -1, -1
+        if place >= 0:
+            cuts[o, 0], cuts[o, 1] = node.entries[place - 1] >> 1, node.entries[place] >> 1
 
 
 @jit
 def best_peels(
-    orders: Array,
-    start: int,
-    stop: int,
+    node: Any,
     codes: Array,
     amounts: Array,
     right: Array,
@@ -528,16 +635,18 @@ def best_peels(
     wanted: Array,
     is_leaf: bool,
     least: int,
+    takes_last: bool,
     best: Array,
     cuts: Array,
     room: Array,
 ) -> None:
-    """Find, for every order, the new leaves on its left and on its right that gain most amounts. O(1) a row, mostly.
+    """Find, for every order, the new leaves before and behind a cut that gain most amounts. O(1) a row, mostly.
 
     Parameters
     ----------
-    orders, start, stop, codes, amounts : the node.
-    right : float64 (n_rows,)
+    node : NodeOrders
+    codes, amounts : int32, float64 (n_all_rows,)
+    right : float64 (n_all_rows,)
         What each row counts for where it is now.
     totals : float64 (n_clusters,)
         Amounts of the node by cluster.
@@ -545,52 +654,61 @@ def best_peels(
         Clusters that a new leaf may stand for.
     is_leaf : whether the rest of the node is a leaf, which may stand for another cluster then.
     least : rows that the new leaf, and the rest, must have.
+    takes_last : whether the last of equal cuts of an order is taken, not the first.
     best, cuts : float64 (n_orders, 2), int64 (n_orders, 2, 2)
-        Written for new leaves on the left and on the right: the gain, and the rows before and after
-        the gap; -1 if there is none, or none that gains more than those of the orders before.
+        Written for new leaves before and behind the cut: the gain, and the rows before and after the
+        gap; -1 if there is none, or none that gains more than those of the orders before.
     room : float64 (n_clusters,)
         Overwritten.
     """
-    n_clusters = len(totals)
+    n_clusters, n_rows = len(totals), len(node.rows)
     low, high = -np.inf, -np.inf
     now, top_now = 0.0, 0.0
-    for p in range(start, stop):
-        now += right[orders[0, p] >> 1]
+    for i in range(n_rows):
+        now += right[node.rows[i]]
     for j in range(n_clusters):
         if wanted[j]:
             top_now = max(top_now, totals[j])
-    for o in range(len(orders)):
+    for o in range(len(node.first)):
         for j in range(n_clusters):
             room[j] = 0.0
         for s in range(2):
             best[o, s], cuts[o, s, 0], cuts[o, s, 1] = -np.inf, -1, -1
         gone, top, other, stale, rest = 0.0, 0.0, 0.0, top_now, now
-        for p in range(start, stop):
-            entry = orders[o, p]
+        first, last = node.first[o], node.last[o]
+        end = last if last - first == n_rows else last + 1
+        for p in range(first, end):
+            entry = node.entries[p] if p < last else -1
             row = entry >> 1
-            if entry & 1 and p - start >= least and stop - p >= least:
+            n = p - first
+            if entry & 1 and n > 0 and n >= least and n_rows - n >= least:
                 kept = rest if is_leaf else now - gone
                 gain = top + kept - now
-                if gain > low:
+                again = takes_last and cuts[o, 0, 0] >= 0
+                if gain > low or (again and gain == low):
                     if is_leaf:
                         kept = 0.0
                         for j in range(n_clusters):
                             kept = max(kept, totals[j] - room[j])
                         rest = kept
                         gain = top + kept - now
-                    if gain > low:
+                    if gain > low or (again and gain == low):
                         best[o, 0] = low = gain
-                        cuts[o, 0, 0], cuts[o, 0, 1] = orders[o, p - 1] >> 1, row
+                        cuts[o, 0, 0], cuts[o, 0, 1] = node.entries[p - 1] >> 1, row
                 kept = other if is_leaf else gone
-                if stale + kept - now > high:
+                again = takes_last and cuts[o, 1, 0] >= 0
+                gain = stale + kept - now
+                if gain > high or (again and gain == high):
                     stale = 0.0
                     for j in range(n_clusters):
                         if wanted[j]:
                             stale = max(stale, totals[j] - room[j])
                     gain = stale + kept - now
-                    if gain > high:
+                    if gain > high or (again and gain == high):
                         best[o, 1] = high = gain
-                        cuts[o, 1, 0], cuts[o, 1, 1] = orders[o, p - 1] >> 1, row
+                        cuts[o, 1, 0], cuts[o, 1, 1] = node.entries[p - 1] >> 1, row
+            if entry < 0:
+                break
             gone += right[row]
             j = codes[row]
             room[j] += amounts[row]
@@ -601,14 +719,8 @@ def best_peels(
 
 @jit
 def best_summed_peels(
-    orders: Array,
-    start: int,
-    stop: int,
-    codes: Array,
-    amounts: Array,
-    degrees: Array,
-    kind: int,
-    factor: float,
+    node: Any,
+    score: Any,
     leaf_of_row: Array,
     table: Array,
     rows: Array,
@@ -617,104 +729,122 @@ def best_summed_peels(
     best: Array,
     cuts: Array,
 ) -> None:
-    """Find, for every order, the new leaves on its left and on its right that raise scores 1 or 2 most. O(1) a row.
+    """Find, for every order, the new leaves before and behind a cut that raise scores 1 to 3 most. O(1) a row.
+
+    Score 3 takes O(columns of the points). Orders name all rows.
 
     Parameters
     ----------
-    orders, start, stop, codes, amounts, degrees, kind, factor
+    node, score
         As in `best_halves`.
-    leaf_of_row : int32 (n_rows,)
+    leaf_of_row : int32 (n_all_rows,)
         Leaf of every row of the node, from 0.
-    table : float64 (n_leaves, n_clusters)
-        Amounts of these leaves by cluster.
+    table : float64 (n_leaves, n_sums)
+        Totals of these leaves.
     rows, need : int64 (n_leaves,)
         Rows that they have, and must keep.
     least : rows that the new leaf must have.
     best, cuts : float64 (n_orders, 2), int64 (n_orders, 2, 2)
         As in `best_peels`.
     """
-    n_leaves, n_clusters = table.shape
-    counts, size = np.empty((n_leaves + 1, n_clusters)), np.empty(n_leaves + 1, np.int64)
-    sums = np.zeros((n_leaves, 3))  # inner, total, volume
+    n_leaves, n_sums = table.shape
+    kind, factor, n_rows = score.kind, score.factor, len(node.rows)
+    counts, size = np.empty((n_leaves + 1, n_sums)), np.empty(n_leaves + 1, np.int64)
+    sums = np.zeros((n_leaves + 1, 3))  # inner, total, volume
+    start = np.zeros(n_leaves + 1)
     for leaf in range(n_leaves):
-        for j in range(n_clusters):
-            n = table[leaf, j]
-            sums[leaf, 0] += n * (n - 1)
-            sums[leaf, 1] += n
-            sums[leaf, 2] += n * degrees[j]
+        start[leaf] = leaf_score(table[leaf], score.degrees, kind, factor)
+        if kind < 3:
+            for j in range(n_sums):
+                n = table[leaf, j]
+                sums[leaf, 0] += n * (n - 1)
+                sums[leaf, 1] += n
+                sums[leaf, 2] += n * score.degrees[j]
     now, scores = np.empty((n_leaves + 1, 3)), np.empty(n_leaves + 1)
     highest = np.full(2, -np.inf)
-    for o in range(len(orders)):
+    for o in range(len(node.first)):
+        first = node.first[o]
         for s in range(2):
             best[o, s], cuts[o, s, 0], cuts[o, s, 1] = -np.inf, -1, -1
             gain, short = 0.0, 0
-            counts[n_leaves] = 0.0
-            now[n_leaves] = 0.0
-            scores[n_leaves], size[n_leaves] = 0.0, 0
-            for leaf in range(n_leaves):
-                counts[leaf] = table[leaf]
-                now[leaf] = sums[leaf]
-                scores[leaf] = score_of_sums(now[leaf, 0], now[leaf, 1], now[leaf, 2], kind, factor)
-                size[leaf] = rows[leaf]
-                short += int(rows[leaf] < need[leaf])
-            for step in range(stop - start - 1):
-                p = start + step if s == 0 else stop - 1 - step
-                row = orders[o, p] >> 1
-                j, w, leaf = codes[row], amounts[row], leaf_of_row[row]
+            for leaf in range(n_leaves + 1):
+                scores[leaf] = start[leaf]
+                size[leaf] = 0
+                for j in range(n_sums):
+                    counts[leaf, j] = table[leaf, j] if leaf < n_leaves else 0.0
+                for i in range(3):
+                    now[leaf, i] = sums[leaf, i]
+                if leaf < n_leaves:
+                    size[leaf] = rows[leaf]
+                    short += int(rows[leaf] < need[leaf])
+            for step in range(n_rows - 1):
+                p = first + step if s == 0 else first + n_rows - 1 - step
+                row = node.entries[p] >> 1
+                w, leaf = score.amounts[row], leaf_of_row[row]
                 for side in range(2):
                     at, change = (leaf, -w) if side == 0 else (n_leaves, w)
-                    n = counts[at, j]
-                    counts[at, j] = n + change
-                    now[at, 0] += change * (2 * n + change - 1)
-                    now[at, 1] += change
-                    now[at, 2] += change * degrees[j]
-                    score = score_of_sums(now[at, 0], now[at, 1], now[at, 2], kind, factor)
-                    gain += score - scores[at]
-                    scores[at] = score
+                    value = 0.0
+                    if kind == 3:
+                        counts[at, 0] += change
+                        for c in range(1, n_sums):
+                            x = counts[at, c] + change * score.points[row, c - 1]
+                            counts[at, c] = x
+                            value += x * x
+                        value = value / counts[at, 0] if counts[at, 0] > 1e-12 else 0.0
+                    else:
+                        j = score.codes[row]
+                        n = counts[at, j]
+                        counts[at, j] = n + change
+                        now[at, 0] += change * (2 * n + change - 1)
+                        now[at, 1] += change
+                        now[at, 2] += change * score.degrees[j]
+                        value = score_of_sums(now[at, 0], now[at, 1], now[at, 2], kind, factor)
+                    gain += value - scores[at]
+                    scores[at] = value
                 short += int(size[leaf] == need[leaf])
                 size[leaf] -= 1
                 after = p + 1 if s == 0 else p
-                if step + 1 < least or short > 0 or not orders[o, after] & 1:
+                if step + 1 < least or short > 0 or not node.entries[after] & 1:
                     continue
                 if gain > highest[s] + _ROUNDING * abs(gain):
                     best[o, s] = highest[s] = gain
-                    cuts[o, s, 0], cuts[o, s, 1] = orders[o, after - 1] >> 1, orders[o, after] >> 1
+                    cuts[o, s, 0] = node.entries[after - 1] >> 1
+                    cuts[o, s, 1] = node.entries[after] >> 1
 
 
 @jit
-def put_in_bins(
-    orders: Array, start: int, stop: int, bins: Array, borders: Array, n_bins: Array
-) -> None:
+def put_in_bins(node: Any, local: Array, bins: Array, borders: Array, n_bins: Array) -> None:
     """Put the rows of a node into bins of about as many rows, order by order; one a value where these are few.
 
     Parameters
     ----------
-    orders, start, stop : the node.
-    bins : uint8 (n_places, n_orders)
-        Written: bin of every row, rows as they stand in the first order.
+    node : NodeOrders
+        Its orders name all rows.
+    local : int32 (n_all_rows,)
+        Number of every row in the node.
+    bins : uint8 (n_rows, n_orders)
+        Written: bin of every row of the node.
     borders : int64 (n_orders, most + 1)
-        Written: place where each bin begins, and the end of the last.
+        Written: place in the order where each bin begins, and the end of the last.
     n_bins : int64 (n_orders,)
         Written: how many bins there are.
     """
-    most, n_rows = borders.shape[1] - 1, stop - start
-    local = np.zeros(np.max(orders[0, start:stop] >> 1) + 1, np.int32)
-    for p in range(start, stop):
-        local[orders[0, p] >> 1] = p - start
-    for o in range(len(orders)):
+    most, n_rows = borders.shape[1] - 1, len(node.rows)
+    for o in range(len(node.first)):
+        first = node.first[o]
         n_values = 1
-        for p in range(start + 1, stop):
-            n_values += orders[o, p] & 1
+        for p in range(1, n_rows):
+            n_values += node.entries[first + p] & 1
         b = 0
-        borders[o, 0] = start
-        for p in range(start, stop):
-            entry = orders[o, p]
-            wide = n_values <= most or (p - start) * most >= (b + 1) * n_rows
-            if p > start and entry & 1 and wide and b + 1 < most:
+        borders[o, 0] = 0
+        for p in range(n_rows):
+            entry = node.entries[first + p]
+            wide = n_values <= most or p * most >= (b + 1) * n_rows
+            if p > 0 and entry & 1 and wide and b + 1 < most:
                 b += 1
                 borders[o, b] = p
             bins[local[entry >> 1], o] = b
-        borders[o, b + 1] = stop
+        borders[o, b + 1] = n_rows
         n_bins[o] = b + 1
 
 
@@ -805,14 +935,8 @@ def scan_bins(
 
 @jit
 def binned_first_cuts(
-    orders: Array,
-    start: int,
-    stop: int,
-    codes: Array,
-    amounts: Array,
-    degrees: Array,
-    kind: int,
-    factor: float,
+    node: Any,
+    score: Any,
     least: int,
     borders: Array,
     values: Array,
@@ -824,33 +948,34 @@ def binned_first_cuts(
 
     Parameters
     ----------
-    orders, start, stop, codes, amounts, degrees, kind, factor, least
-        As in `best_halves`.
+    node, score, least
+        As in `best_halves`; orders name all rows, and scores are 0 to 2.
     borders : int64 (n_orders, n_bins + 1)
-        Written: where the bins of each order begin.
+        Written: place in each order where its bins begin.
     values : float64 (n_orders, n_bins, 2, 2)
         Written for the cut after each bin, and for both sides: the score as one leaf and as the best
         two; -inf where there is none.
     cuts : int64 (n_orders, n_bins, 2, 2)
         Written: order and last bin before the second cut on either side; -1 without.
     """
-    n_orders, most, n_clusters = len(orders), values.shape[1], len(degrees)
-    n_rows = stop - start
-    bins, n_bins = np.zeros((n_rows, n_orders), np.uint8), np.zeros(n_orders, np.int64)
-    put_in_bins(orders, start, stop, bins, borders, n_bins)
+    n_orders, most, n_clusters = len(node.first), values.shape[1], len(score.degrees)
+    n_rows, codes, amounts = len(node.rows), score.codes, score.amounts
     local = np.zeros(len(codes), np.int32)
+    for i in range(n_rows):
+        local[node.rows[i]] = i
+    bins, n_bins = np.zeros((n_rows, n_orders), np.uint8), np.zeros(n_orders, np.int64)
+    put_in_bins(node, local, bins, borders, n_bins)
     totals = np.zeros((2, n_clusters))
     all_amounts, all_rows = (
         np.zeros((n_orders, most, n_clusters)),
         np.zeros((n_orders, most), np.int64),
     )
-    for p in range(start, stop):
-        row = orders[0, p] >> 1
-        local[row] = p - start
+    for i in range(n_rows):
+        row = node.rows[i]
         j, w = codes[row], amounts[row]
         totals[1, j] += w
         for o in range(n_orders):
-            b = bins[p - start, o]
+            b = bins[i, o]
             all_amounts[o, b, j] += w
             all_rows[o, b] += 1
     everything = totals[1].copy()
@@ -865,7 +990,7 @@ def binned_first_cuts(
         n_left = 0
         for b in range(n_bins[first] - 1):
             for p in range(borders[first, b], borders[first, b + 1]):
-                row = orders[first, p] >> 1
+                row = node.entries[node.first[first] + p] >> 1
                 j, w = codes[row], amounts[row]
                 totals[0, j] += w
                 at = local[row]
@@ -873,7 +998,7 @@ def binned_first_cuts(
                     other = bins[at, o]
                     left_amounts[o, other, j] += w
                     left_rows[o, other] += 1
-            n_left = borders[first, b + 1] - start
+            n_left = borders[first, b + 1]
             if n_left < least or n_rows - n_left < least:
                 continue
             for j in range(n_clusters):
@@ -888,9 +1013,9 @@ def binned_first_cuts(
                     n_bins,
                     totals[s],
                     n_left if s == 0 else n_rows - n_left,
-                    degrees,
-                    kind,
-                    factor,
+                    score.degrees,
+                    score.kind,
+                    score.factor,
                     least,
                     values[first, b, s],
                     cuts[first, b, s],

@@ -24,8 +24,8 @@ from spexplain.refine.goals import (
     moving_rows,
 )
 from spexplain.refine.local import improve, retested
-from spexplain.refine.routes import Routes, exchanged, tree_of, with_subtree
-from spexplain.refine.rows import SortedRows
+from spexplain.refine.routes import Routes, exchanged, tests_of, tree_of, with_subtree
+from spexplain.refine.rows import NodeOrders, Orders
 from spexplain.refine.scores import (
     INNER_SHARE,
     LARGEST,
@@ -36,6 +36,7 @@ from spexplain.refine.scores import (
 )
 from spexplain.refine.solver import BinnedSolver, Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
+from spexplain.table.sparse import dense
 from spexplain.tree import Test, Tree
 
 START_NAMES = ("spex", "emn", "cart", "agreement")
@@ -44,8 +45,9 @@ _N_RETURNS = 8  # clusters without a leaf that are looked after at a time
 _LARGE_NODE = 2_000_000  # rows × columns from which on looking for lost clusters takes time
 _EXACT_LEAVES = 4  # of subtrees that are solved exactly on the way
 _SKETCHED_ROWS = 3000
-_SKETCHED_FEATURES = 24
-_SKETCH_WORK = 2e7
+_SKETCHED_FEATURES = 48
+_SKETCHED_COLUMNS = 128  # that sketches begin with
+_SKETCH_WORK = 1.25e6  # a column, beside what exact solutions may take
 _WIDTHS = (12, 2, 1)  # first cuts that are followed in a sketch, by depth
 _N_SKETCHES = 6  # that are refined among these rows
 _N_RESOLVED = 3  # and solved in their subtrees
@@ -90,7 +92,7 @@ class Improver:
 
     Parameters
     ----------
-    orders : SortedRows
+    orders : Orders
         The sorted table.
     codes : array of int, shape (n_samples,)
         Reference clusters 0..k-1; rows with -1 do not count.
@@ -112,7 +114,7 @@ class Improver:
 
     def __init__(
         self,
-        orders: SortedRows,
+        orders: Orders,
         codes: Ints,
         *,
         goal: GoalName = "agreement",
@@ -143,10 +145,13 @@ class Improver:
     def _value(self, goal: Any, routes: Routes) -> Any:
         if not self.keep_clusters or isinstance(goal, RightGoal):
             return goal.best
-        counted = self._rows_right if self.goal == "cost" else self.score
-        table = counted.table(routes.labels, routes.n_leaves)
-        kept = np.unique(counted.labels(table)[table.max(axis=1) > 0])
-        return len(kept), goal.best
+        own = self._labels(self._counted.table(routes.labels, routes.n_leaves))
+        return len(np.unique(own[own < self.score.n_clusters])), goal.best
+
+    @property
+    def _counted(self) -> LeafScore:
+        """What says which cluster a leaf stands for."""
+        return self._rows_right if self.goal == "cost" else self.score
 
     def _goal(self, routes: Routes, min_samples_leaf: int | None = None) -> Any:
         need = self.min_samples_leaf if min_samples_leaf is None else min_samples_leaf
@@ -174,7 +179,7 @@ class Improver:
         routes = Routes(tree, self.orders.columns)
         goal = self._goal(routes)
         value = self._value(goal, routes)
-        if tree.n_leaves < 3 or self.goal == "cost":
+        if tree.n_leaves < 3:
             return tree, value
         insertions = sorted(self._insertions(routes, goal), key=lambda new: -new.score)
         insertions = insertions[:_N_INSERTIONS]
@@ -213,7 +218,7 @@ class Improver:
         margin = 0.0 if self.goal == "agreement" else self.score.unit / 2
         total = self._sums(table).sum(axis=0, keepdims=True)
         highest = float(self._of_sums(total)[0]) + margin
-        own = self._labels(table)
+        own = self._labels(self._counted.table(routes.labels, routes.n_leaves))
         most_kept = len(np.unique(own[own < self.score.n_clusters])) if self.keep_clusters else 0
         best = None
         for new in insertions:
@@ -248,9 +253,7 @@ class Improver:
         number = np.zeros((n_leaves + 1) ** 2, dtype=np.int64)
         number[taken] = np.arange(len(taken))
         leaf, to = np.divmod(taken, n_leaves + 1)
-        moved = replace(score, codes=score.codes[moving], amounts=score.amounts[moving]).table(
-            number[ways], len(taken)
-        )
+        moved = score.table(number[ways], len(taken), moving)
         now = self._sums(table)
         change = np.zeros((n_leaves, now.shape[1]))
         np.add.at(change, leaf, self._sums(table[to] + moved) - now[to])
@@ -258,6 +261,9 @@ class Improver:
         values[routes.tree.leaves == new.node] = -np.inf
         kept = np.zeros(n_leaves, dtype=np.int64)
         if self.keep_clusters:
+            if self._counted is not score:
+                table = self._counted.table(labels, n_leaves + 1)
+                moved = self._counted.table(number[ways], len(taken), moving)
             own, after = self._labels(table), self._labels(table[to] + moved)
             n_columns = score.n_clusters + 1  # the last: leaves without rows of any cluster
             counts = np.tile(np.bincount(own, minlength=n_columns), (n_leaves, 1))
@@ -286,7 +292,8 @@ class Improver:
 
     def _labels(self, table: Floats) -> Ints:
         """Return the cluster that each leaf stands for; one more than there are for leaves that have none."""
-        return np.where(table.max(axis=1) > 0, self.score.labels(table), self.score.n_clusters)
+        labels = self._counted.labels(table)
+        return np.where(table.max(axis=1) > 0, labels, self.score.n_clusters)
 
     @cached_property
     def _index(self) -> RandIndex:
@@ -327,7 +334,7 @@ class Improver:
             if not room[node]:
                 continue
             amounts = self.score.rows(self.orders.rows(start, stop))
-            is_large = node > 0 and (stop - start) * len(self.orders.columns) > _LARGE_NODE
+            is_large = node > 0 and (stop - start) * self.orders.n_features > _LARGE_NODE
             for each, peels in found.items():
                 # Where looking is dear, only nodes with much of the cluster are looked at.
                 if is_large and amounts[each] < self.score.totals[each] / 2:
@@ -338,34 +345,33 @@ class Improver:
             new for peels in found.values() for new in sorted(peels, key=lambda new: -new.score)[:4]
         ]
 
-    def with_all_clusters(self, tree: Tree) -> Tree | None:
-        """Return a tree with some more leaves in which every cluster has one, if that is found soon.
+    def leaves_for_all(self, tree: Tree) -> int | None:
+        """Return with how many leaves more or less every cluster has one, if that is found soon.
 
         The leaf with most of a lost cluster is cut as if that cluster had half of its rows.
         """
         score = self.score if self.score.kind == LARGEST else self._rows_right
-        steps = 4 * score.n_clusters
-        while steps:
-            steps -= 1
-            leaves = tree.apply(self.orders.columns.T)
-            table = score.table(leaves, tree.n_leaves)
+        n_leaves, leaves = tree.n_leaves, self.orders.leaves(tree).astype(np.int64)
+        for _ in range(4 * score.n_clusters):
+            table = score.table(leaves, n_leaves)
             kept = score.labels(table)[table.max(axis=1) > 0]
             lost = np.setdiff1d(np.flatnonzero(score.totals), kept)
             if not len(lost):
-                return tree
+                return n_leaves
             leaf = int(table[:, lost[0]].argmax())
             share = float(table[leaf].sum() / table[leaf, lost[0]])
             heavy = np.where(score.codes == lost[0], share * score.amounts, score.amounts)
-            solver = Solver(
-                self.orders.columns, replace(score, amounts=heavy), self.min_samples_leaf
-            )
+            solver = Solver(self.orders, replace(score, amounts=heavy), self.min_samples_leaf)
             self.orders.restart()
             inside = leaves == leaf
             self.orders.part(0, len(leaves), inside)
-            solved = solver.solve(self.orders.now, 0, int(np.count_nonzero(inside)), 2, 1)
+            solved = solver.solve(self.orders.node(0, int(np.count_nonzero(inside))), 2, 1)
             if solved.tree is None or solved.tree.test is None:
                 return None
-            tree = with_subtree(tree, int(tree.leaves[leaf]), solved.tree)
+            test = solved.tree.test
+            x = np.asarray(self.orders.columns[test.feature], dtype=np.float64)
+            leaves[inside & ~test.passes(x)] = n_leaves
+            n_leaves += 1
         return None
 
     @cached_property
@@ -378,16 +384,14 @@ class Improver:
         """Give the new leaves for some clusters that gain most above a node."""
         from spexplain.kernels.solver import best_peels
 
-        orders, n_features = self.orders, len(self.orders.columns)
-        right = goal.right(routes.reached(node))
-        totals = self.score.rows(orders.rows(start, stop))
-        best, cuts = np.empty((n_features, 2)), np.empty((n_features, 2, 2), dtype=np.int64)
+        orders, here = self.orders, self.orders.node(start, stop)
+        right, n_orders = goal.right(routes.reached(node)), len(orders.feature_of)
+        totals = self.score.rows(here.rows)
+        best, cuts = np.empty((n_orders, 2)), np.empty((n_orders, 2, 2), dtype=np.int64)
 
-        def search(features: slice) -> None:
+        def search(block: slice, is_mirrored: bool) -> None:
             best_peels(
-                orders.now[features],
-                start,
-                stop,
+                here.block(block),
                 self.score.codes,
                 self.score.amounts,
                 right,
@@ -395,16 +399,26 @@ class Improver:
                 wanted,
                 node not in routes.tests,
                 self.min_samples_leaf,
-                best[features],
-                cuts[features],
+                is_mirrored,
+                best[block],
+                cuts[block],
                 np.empty_like(totals),
             )
 
-        orders.map_features(search, stop - start)
-        for side in range(2):
-            score, test = orders.best_gap(best[:, side], cuts[:, side])
+        orders.map_orders(search, here)
+        yield from self._new_leaves(node, here, best, cuts)
+
+    def _new_leaves(
+        self, node: int, here: NodeOrders, best: Floats, cuts: Ints
+    ) -> Iterator[Insertion]:
+        """Give the best new leaves on either side of a node, from those before and behind the cuts of all orders."""
+        n_plain = self.orders.n_plain
+        for side in range(2):  # of mirrored orders, what is before a cut is on the right
+            gains = np.append(best[:n_plain, side], best[n_plain:, 1 - side])
+            gaps = np.concatenate([cuts[:n_plain, side], cuts[n_plain:, 1 - side]])
+            gain, test = self.orders.best_gap(gains, gaps, here.rows)
             if test is not None:
-                yield Insertion(score, node, test, side == 0)
+                yield Insertion(gain, node, test, side == 0)
 
     def _summed_peels(
         self, routes: Routes, table: Floats, need: Ints, node: int, start: int, stop: int
@@ -412,36 +426,31 @@ class Improver:
         """Give the new leaves that raise the score most above a node."""
         from spexplain.kernels.solver import best_summed_peels
 
-        orders, score, n_features = self.orders, self.score, len(self.orders.columns)
+        here, arrays, n_orders = (
+            self.orders.node(start, stop),
+            self.score.arrays,
+            len(self.orders.feature_of),
+        )
         first, last = routes.leaves[node]
         leaf_of_row = np.asarray(routes.reached(node) - first, dtype=np.int32)
-        rows = np.bincount(leaf_of_row[orders.rows(start, stop)], minlength=last - first)
-        best, cuts = np.empty((n_features, 2)), np.empty((n_features, 2, 2), dtype=np.int64)
+        rows = np.bincount(leaf_of_row[here.rows], minlength=last - first)
+        best, cuts = np.empty((n_orders, 2)), np.empty((n_orders, 2, 2), dtype=np.int64)
 
-        def search(features: slice) -> None:
+        def search(block: slice, is_mirrored: bool) -> None:
             best_summed_peels(
-                orders.now[features],
-                start,
-                stop,
-                score.codes,
-                score.amounts,
-                score.degrees,
-                score.kind,
-                score.factor,
+                here.block(block),
+                arrays,
                 leaf_of_row,
                 table[first:last],
                 rows,
                 need[first:last],
                 self.min_samples_leaf,
-                best[features],
-                cuts[features],
+                best[block],
+                cuts[block],
             )
 
-        orders.map_features(search, stop - start)
-        for side in range(2):
-            gain, test = orders.best_gap(best[:, side], cuts[:, side])
-            if test is not None:
-                yield Insertion(gain, node, test, side == 0)
+        self.orders.map_orders(search, here)
+        yield from self._new_leaves(node, here, best, cuts)
 
     def is_best(self, value: Any, bound: float) -> bool:
         """Whether nothing better than a value can be hoped for: it reaches the bound, and no cluster is lost."""
@@ -470,14 +479,16 @@ class Improver:
         step = max(1, len(clustered) // _SKETCHED_ROWS)
         rows = clustered[number % step :: step]
         amounts = None if self.amounts is None else self.amounts[rows]
-        orders = SortedRows(np.ascontiguousarray(self.orders.columns[:, rows]))
+        features = self._promising(_SKETCHED_COLUMNS * (1 + number))
+        orders = self.orders.taken(rows, features)
         score = LeafScore.of(self.goal, self.codes[rows], amounts)
         score = replace(score, factor=self._score_now(routes).factor)
         least = -(-self.min_samples_leaf // step)
-        share = Budget(min(self.budget.work, _SKETCH_WORK), self.budget.deadline)
-        granted = share.work
+        share = Budget(
+            min(self.budget.work, _SKETCH_WORK * max(16, len(features))), self.budget.deadline
+        )
         solver = BinnedSolver(
-            orders.columns,
+            orders,
             score,
             least,
             share if number == 0 else self.budget,
@@ -486,7 +497,7 @@ class Improver:
             n_features=_SKETCHED_FEATURES * (1 + number),
         )
         depth = n_leaves - 1 if self.max_depth is None else self.max_depth
-        solver.solve(orders.now, 0, len(rows), n_leaves, depth)
+        solver.solve(orders.node(0, len(rows)), n_leaves, depth)
         best = sorted(solver.seen, key=lambda solved: -solved.value)[: _N_SKETCHES * (1 + number)]
         ground = Improver(
             orders,
@@ -499,7 +510,7 @@ class Improver:
             budget=share if number == 0 else self.budget,
         )
         found = [
-            ground.refined(tree_of(each.tree, tree.n_features)[0])
+            ground.refined(tree_of(each.tree, len(features))[0])
             for each in best
             if each.tree is not None
         ]
@@ -508,11 +519,33 @@ class Improver:
         for at, (each, _) in enumerate(found):
             if not self.budget.is_over():
                 found[at] = ground.resolved(each)
-        if number == 0 and granted < np.inf:
-            self.budget.spend(granted - share.work)
         found.sort(key=lambda pair: pair[1], reverse=True)
         different = {str(value): each for each, value in reversed(found)}
-        return list(different.values())[::-1]
+        return [
+            replace(each, n_features=tree.n_features).retested(
+                {
+                    node: replace(test, feature=int(features[test.feature]))
+                    for node, test in tests_of(each).items()
+                }
+            )
+            for each in reversed(different.values())
+        ]
+
+    def _promising(self, most: int) -> Ints:
+        """Return the columns in which sketches look for cuts: those of the best single cuts, or all if they are few."""
+        n_features = self.orders.n_features
+        if n_features <= most:
+            return np.arange(n_features)
+        from spexplain.kernels.solver import best_cuts
+
+        self.orders.restart()
+        node = self.orders.node(0, len(self.codes))
+        values = np.full(len(self.orders.feature_of), -np.inf)
+        totals = self.score.sums(node.rows)
+        best_cuts(node, self.score.arrays, self.min_samples_leaf, totals, values)
+        own = np.full(n_features, -np.inf)
+        np.maximum.at(own, self.orders.feature_of, values)
+        return np.sort(np.argsort(-own, kind="stable")[:most])
 
     def resolved(self, tree: Tree, most: int = _EXACT_LEAVES) -> tuple[Tree, Any]:
         """Return the tree with the best subtrees of few leaves there are, as far as the budget goes."""
@@ -576,8 +609,8 @@ class Improver:
             return before
         share = Budget(min(self.budget.work, work), self.budget.deadline, self.budget.tell)
         granted = share.work
-        solver = Solver(self.orders.columns, score, self.min_samples_leaf, share)
-        solved = solver.solve(self.orders.now, start, stop, n_leaves, depth, known)
+        solver = Solver(self.orders, score, self.min_samples_leaf, share)
+        solved = solver.solve(self.orders.node(start, stop), n_leaves, depth, known)
         if granted < np.inf:
             self.budget.spend(granted - share.work)
         self._known[key] = solved
@@ -678,8 +711,8 @@ class BestBySize(NamedTuple):
     """
 
     same: Ints  # pairs within clusters on either side, -1 if there is no such cut
-    features: Ints
-    places: Ints  # index of the row after the gap
+    orders: Ints
+    places: Ints  # where the entry after the gap is, or would be
     both: Ints  # pairs on either side
     node_same: int
     node_both: int
@@ -693,7 +726,7 @@ class AgreementSearch:
 
     Parameters
     ----------
-    orders : SortedRows
+    orders : Orders
         The sorted table.
     codes : array of int, shape (n_samples,)
         Reference clusters 0..k-1; rows with -1 do not count.
@@ -708,7 +741,7 @@ class AgreementSearch:
 
     def __init__(
         self,
-        orders: SortedRows,
+        orders: Orders,
         codes: Ints,
         min_samples_leaf: int = 1,
         amounts: Ints | None = None,
@@ -717,7 +750,7 @@ class AgreementSearch:
         self.index = RandIndex.of(codes, amounts)
         self.n_clusters = int(codes.max(initial=-1)) + 1
         self.codes = np.where(codes < 0, self.n_clusters, codes)
-        self.n_features = len(orders.columns)
+        self.n_features = orders.n_features
 
     def root(self) -> RowRange:
         """Return the node of all rows."""
@@ -784,34 +817,46 @@ class AgreementSearch:
         same = self.same - front.node_same + front.same[known]
         scores = self.index.rounded(same, self.both - front.node_both + front.both[known])
         ties = known[scores == scores.max()]
-        # A feature's place grows with its threshold.
-        best = ties[np.lexsort((front.places[ties], front.features[ties]))[0]]
-        feature, place = int(front.features[best]), node.start + int(front.places[best])
-        score = -float(scores.max())
-        return Cut(feature, self.orders.threshold(feature, place), score, score)
+        features = self.orders.feature_of[front.orders[ties]]
+        ties = ties[features == features.min()]
+        here, score = self.orders.node(*node), -float(scores.max())
+        test = min(
+            (
+                self.orders.test_at(here, order, place)
+                for order, place in zip(
+                    front.orders[ties].tolist(), front.places[ties].tolist(), strict=True
+                )
+            ),
+            key=lambda test: test.upper,
+        )
+        return Cut(test.feature, test.upper, score, score)
 
     def _front(self, node: RowRange) -> BestBySize:
         from spexplain.kernels.agreement import split_sums
 
-        totals = self._totals(node)
+        totals, here = self._totals(node), self.orders.node(*node)
         n_clustered = int(totals[:-1].sum())
         n_sizes = n_clustered // 2 + 1
 
-        def search(features: slice) -> tuple[Ints, Ints, Ints]:
+        def search(block: slice, is_mirrored: bool) -> tuple[Ints, Ints, Ints]:
             found = np.full(n_sizes, -1), np.full(n_sizes, -1), np.full(n_sizes, -1)
-            orders = self.orders.now[features, node.start : node.stop]
-            split_sums(orders, features.start, self.codes, totals, self.min_samples_leaf, *found)
+            least = self.min_samples_leaf
+            split_sums(
+                here.block(block), block.start, self.codes, totals, least, is_mirrored, *found
+            )
             return found
 
-        blocks = self.orders.map_features(search, node.stop - node.start)
-        same, features, places = blocks[0]
+        blocks = self.orders.map_orders(search, here)
+        best, feature_of = blocks[0], self.orders.feature_of
         for block in blocks[1:]:
-            better = block[0] > same  # equal sums keep the lower feature
-            for mine, other in zip((same, features, places), block, strict=True):
+            # Equal sums keep the lower feature.
+            better = (block[0] == best[0]) & (feature_of[block[1]] < feature_of[best[1]])
+            better |= block[0] > best[0]
+            for mine, other in zip(best, block, strict=True):
                 mine[better] = other[better]
         small = np.arange(n_sizes)
         both = pairs(small) + pairs(n_clustered - small)
-        return BestBySize(same, features, places, both, *self._sums(totals))
+        return BestBySize(*best, both, *self._sums(totals))
 
     def _totals(self, node: RowRange) -> Ints:
         rows = self.orders.rows(*node)
@@ -866,7 +911,8 @@ def _cart(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
 def _emn(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
     if amounts is not None:
         table = by_cluster(codes, amounts)
-        return emn(WeightedStar.from_amounts(table, weighted_centers(X, table, "kmeans")))
+        return emn(WeightedStar.from_amounts(table, weighted_centers(dense(X), table, "kmeans")))
+    X = dense(X)
     centers = [
         np.mean(X[codes == code], axis=0, dtype=np.float64) for code in range(codes.max() + 1)
     ]

@@ -8,7 +8,7 @@ from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
 from spexplain.ledgers.bins import BinnedTable
 from spexplain.ledgers.labels import CountingLedger
-from spexplain.refine.rows import PairMoveTable, index_of
+from spexplain.refine.rows import NodeOrders, PairMoveTable, index_of
 from spexplain.table.coding import bin_table
 from spexplain.table.views import SearchedMatrix
 from spexplain.threads import Threads, blocks_of
@@ -193,7 +193,7 @@ class _NodeSearch:
         least = max(least, moving.least)
         index, place = np.empty(1), np.empty(1, dtype=np.int64)
         best_moves(
-            entries[None],
+            NodeOrders(entries, np.array([0]), np.array([len(members)]), members),
             moving.cells,
             moving.leaf_of_cell,
             moving.weights,
@@ -205,6 +205,7 @@ class _NodeSearch:
             moving.ratio,
             least,
             None,
+            False,
             index,
             place,
         )

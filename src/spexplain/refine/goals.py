@@ -1,6 +1,5 @@
 """What refinement improves: the agreement of leaves and clusters, or the objective of the tree."""
 
-from dataclasses import replace
 from fractions import Fraction
 from math import fsum
 
@@ -13,7 +12,7 @@ from spexplain.metrics.agreement import RandIndex, counted, pair_sums
 from spexplain.objectives import Objective
 from spexplain.refine.moves import NodeMoves, check_walk, packed, walk_of
 from spexplain.refine.routes import Routes
-from spexplain.refine.rows import NodeRows, PairMoveTable, SortedRows
+from spexplain.refine.rows import NodeRows, Orders, PairMoveTable, SortedRows
 from spexplain.refine.scores import CostScore, LeafScore
 from spexplain.tree import Test
 
@@ -195,37 +194,42 @@ class RightGoal:
         """Return what every row counts for in the leaf that is given for it."""
         return np.where(self.score.labels(self.table)[leaves] == self.codes, self.amounts, 0.0)
 
-    def proposal(self, node: int, orders: SortedRows, start: int, stop: int) -> Test | None:
+    def proposal(self, node: int, orders: Orders, start: int, stop: int) -> Test | None:
         """Return the cut of a node with the most votes, if it seems better."""
         from spexplain.kernels.solver import best_votes
 
         first, last = self.routes.leaves[node]
         reached = [self.routes.reached(child) for child in self.routes.children(node)]
         votes = self.right(reached[0]) - self.right(reached[1])
-        members = orders.rows(start, stop)
-        now = float(votes[members[self.routes.goes_left[node][members]]].sum())
+        here = orders.node(start, stop)
+        everything = float(votes[here.rows].sum())
+        now = float(votes[here.rows[self.routes.goes_left[node][here.rows]]].sum())
         ways = np.stack(reached).astype(np.int32) - np.int32(first)
-        rows = np.bincount(ways[1, members], minlength=last - first)
-        n_features = len(orders.columns)
-        best, cuts = np.empty(n_features), np.empty((n_features, 2), dtype=np.int64)
-        least, need = now + self.score.unit / 2, self.need[first:last]
+        n_orders, need = len(orders.feature_of), self.need[first:last]
+        best, cuts = np.empty(n_orders), np.empty((n_orders, 2), dtype=np.int64)
+        least = now + self.score.unit / 2
 
-        def search(features: slice) -> None:
+        def search(block: slice, is_mirrored: bool) -> None:
+            # Rows before the cut of a mirrored order go right: as if votes were for that side.
+            both, own, base = (
+                (ways[::-1].copy(), -votes, everything) if is_mirrored else (ways, votes, 0.0)
+            )
+            rows = np.bincount(both[1, here.rows], minlength=last - first)
             best_votes(
-                orders.now[features],
-                start,
-                stop,
-                ways,
-                votes,
+                here.block(block),
+                both,
+                own,
                 rows,
                 need,
-                least,
-                best[features],
-                cuts[features],
+                least - base,
+                is_mirrored,
+                best[block],
+                cuts[block],
             )
+            best[block] += base
 
-        orders.map_features(search, stop - start)
-        return orders.best_gap(best, cuts)[1]
+        orders.map_orders(search, here)
+        return orders.best_gap(best, cuts, here.rows)[1]
 
 
 class CostGoal:
@@ -261,41 +265,34 @@ class CostGoal:
 
     def proposal(self, node: int, orders: SortedRows, start: int, stop: int) -> Test | None:
         """Return the best other cut of a node, if it seems to lower the cost."""
-        from spexplain.kernels.cost import best_mean_moves
+        from spexplain.kernels.solver import best_mean_moves
 
         first, last = self.routes.leaves[node]
-        members = orders.rows(start, stop)
+        here = orders.node(start, stop)
         ways = np.stack([self.routes.reached(child) for child in self.routes.children(node)])
         ways = ways.astype(np.int32) - np.int32(first)
-        n_leaves, n_features = last - first, len(orders.columns)
-        own = replace(
-            self.score, amounts=self.score.amounts[members], points=self.score.points[members]
-        )
-        sums = own.table(ways[1, members], n_leaves)
-        now = own.table(self.routes.labels[members] - first, n_leaves)
-        least = fsum(own.of_table(now)) + self.score.unit
+        n_leaves, n_orders, members = last - first, len(orders.feature_of), here.rows
+        behind = self.score.table(ways[1, members], n_leaves, members)
+        now = self.score.table(self.routes.labels[members] - first, n_leaves, members)
+        least = fsum(self.score.of_table(now)) + self.score.unit
         rows = np.bincount(ways[1, members], minlength=n_leaves)
-        best, cuts = np.empty(n_features), np.empty((n_features, 2), dtype=np.int64)
+        best, cuts = np.empty(n_orders), np.empty((n_orders, 2), dtype=np.int64)
 
-        def search(features: slice) -> None:
+        def search(block: slice, is_mirrored: bool) -> None:
             best_mean_moves(
-                orders.now[features],
-                start,
-                stop,
+                here.block(block),
+                self.score.arrays,
                 ways,
-                self.score.amounts,
-                self.score.points,
-                np.ascontiguousarray(sums[:, 1:]),
-                np.ascontiguousarray(sums[:, 0]),
+                behind,
                 rows,
                 self.need[first:last],
                 least,
-                best[features],
-                cuts[features],
+                best[block],
+                cuts[block],
             )
 
-        orders.map_features(search, stop - start)
-        return orders.best_gap(best, cuts)[1]
+        orders.map_orders(search, here)
+        return orders.best_gap(best, cuts, members)[1]
 
 
 class ObjectiveGoal:
@@ -374,11 +371,12 @@ class ObjectiveGoal:
         orders.map_features(search, stop - start, _BLOCK)
         lowest: float = present
         found: Test | None = None
+        node_orders = orders.node(start, stop)
         for feature in np.flatnonzero(places >= 0).tolist():
             # Sums carry rounding: of those that tie on paper the first is taken.
             if best[feature] < lowest - unit:
-                threshold = orders.threshold(feature, start + int(places[feature]))
-                lowest, found = best[feature], Test(feature, upper=threshold)
+                where = node_orders.first[feature] + int(places[feature])
+                lowest, found = best[feature], orders.test_at(node_orders, feature, where)
         return found
 
 

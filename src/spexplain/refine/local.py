@@ -16,7 +16,7 @@ from spexplain.records import Cut
 from spexplain.refine.goals import AgreementGoal, CostGoal, ObjectiveGoal, RightGoal, cliques
 from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, sorted_table
-from spexplain.refine.scores import AIMS, AimName, CostScore, LeafScore
+from spexplain.refine.scores import AIMS, COUNTING_GOALS, AimName, CostScore, LeafScore
 from spexplain.table.sparse import dense
 from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Test, Tree
@@ -113,7 +113,8 @@ def refine(
     amounts = None if sample_weight is None else whole_counts(sample_weight)
     if tree.n_leaves > 1 and (passes is None or passes > 0):
         in_bins = goal == "agreement" and amounts is None and X.size >= _MANY_VALUES
-        with _parted(X, extra, n_jobs, in_bins=in_bins) as table:
+        needs_zeros = goal not in COUNTING_GOALS
+        with _parted(X, extra, n_jobs, in_bins=in_bins, needs_zeros=needs_zeros) as table:
             routes = Routes(tree, table.columns)
             codes = np.asarray(labels, dtype=np.int64)
             where = X if points is None else points
@@ -125,7 +126,7 @@ def refine(
 
 @contextmanager
 def _parted(
-    X: Matrix, extra: Matrix | None, n_jobs: int | None, *, in_bins: bool
+    X: Matrix, extra: Matrix | None, n_jobs: int | None, *, in_bins: bool, needs_zeros: bool
 ) -> Iterator[NodeRows]:
     """Give the rows of a table, sorted or in bins."""
     if in_bins:
@@ -134,7 +135,7 @@ def _parted(
         with Threads(count_threads(n_jobs)) as threads:
             yield BinnedRows(X, threads)
         return
-    with sorted_table(X, extra, n_jobs) as orders:
+    with sorted_table(X, extra, n_jobs, needs_zeros=needs_zeros) as orders:
         yield orders
 
 

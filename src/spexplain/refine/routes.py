@@ -8,6 +8,7 @@ from spexplain.aliases import Array, Bools, Ints, Matrix
 from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.records import Cut
 from spexplain.refine.scores import LeafScore
+from spexplain.table.sparse import leaves_of
 from spexplain.tree import LEAF, Test, Tree
 
 NEW = -1  # number of nodes that no tree has yet
@@ -180,7 +181,7 @@ def in_order_of_gain(
     leaf_of = np.full(tree.n_nodes, LEAF)
     leaf_of[tree.leaves] = np.arange(tree.n_leaves)
     tables: dict[int, Array] = {}
-    leaves = tree.apply(X)
+    leaves = leaves_of(tree, X)
     if score is None:
         table: Array = leaf_table(leaves, codes, tree.n_leaves, amounts)
     else:

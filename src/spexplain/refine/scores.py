@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -14,12 +14,26 @@ GOALS: tuple[GoalName, ...] = ("fidelity", "balanced", "agreement", "cost", "con
 # What `refine` improves: the objective of the method, or a goal.
 AimName: TypeAlias = Literal["objective"] | GoalName
 AIMS: tuple[AimName, ...] = ("objective", *GOALS)
+# Goals that count rows by cluster: how they move between leaves can be followed among stored entries.
+COUNTING_GOALS: tuple[GoalName, ...] = ("fidelity", "balanced", "agreement")
 LOW_GOALS: tuple[GoalName, ...] = ("cost", "conductance")  # low in good trees
 # Numbers of the scores in `spexplain.kernels.solver`.
-LARGEST, PAIRS, INNER_SHARE = 0, 1, 2
-OWN_MEANS = 3  # in `spexplain.kernels.cost`
+LARGEST, PAIRS, INNER_SHARE, OWN_MEANS = 0, 1, 2, 3
 _FEW_COLUMNS = 32  # of points whose products are summed, for bounds
 _ROUNDING = 1e-9
+_ALL = slice(None)
+_WHOLE = 2.0**52  # what the shares of all clusters sum to, nearly
+
+
+class ScoreArrays(NamedTuple):
+    """A score as kernels read it; see `LeafScore`."""
+
+    kind: int
+    factor: float
+    codes: Array
+    amounts: Floats
+    degrees: Floats
+    points: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +101,10 @@ class LeafScore:
             return CostScore.at(points, own, amounts, n_clusters)
         kind = {"fidelity": LARGEST, "balanced": LARGEST, "agreement": PAIRS}.get(goal, INNER_SHARE)
         if goal == "balanced":
+            # Shares of clusters as whole numbers: sums of them are exact, in any order.
             totals = np.bincount(own, amounts, minlength=n_clusters)
             n_present = max(int(np.count_nonzero(totals)), 1)
-            amounts = amounts / np.where(totals > 0, totals, 1.0)[own] / n_present
+            amounts = amounts * np.rint(_WHOLE / n_present / np.where(totals > 0, totals, 1.0))[own]
         return cls(kind, own, amounts, n_clusters)
 
     @cached_property
@@ -101,6 +116,18 @@ class LeafScore:
     def degrees(self) -> Floats:
         """Edge ends of one row of each cluster in the graph of cliques."""
         return self.totals - 1.0
+
+    @property
+    def arrays(self) -> ScoreArrays:
+        """The score as kernels read it."""
+        nothing = np.zeros((0, 0))
+        return ScoreArrays(
+            self.kind, float(self.factor), self.codes, self.amounts, self.degrees, nothing
+        )
+
+    def sums(self, rows: Ints) -> Floats:
+        """Return the totals of some rows, as kernels add them up."""
+        return self.rows(rows)
 
     @cached_property
     def unit(self) -> float:
@@ -120,10 +147,10 @@ class LeafScore:
         own: Any = np.bincount(self.codes[rows], self.amounts[rows], minlength=self.n_clusters)
         return np.asarray(own, dtype=np.float64)
 
-    def table(self, leaves: Ints, n_leaves: int) -> Floats:
-        """Return the amounts of all leaves by cluster, from the leaf of every row."""
-        cells = leaves.astype(np.int64) * self.n_clusters + self.codes
-        sums: Any = np.bincount(cells, self.amounts, minlength=n_leaves * self.n_clusters)
+    def table(self, leaves: Ints, n_leaves: int, rows: Ints | slice = _ALL) -> Floats:
+        """Return the amounts of all leaves by cluster, from the leaf of every row, or of some."""
+        cells = leaves.astype(np.int64) * self.n_clusters + self.codes[rows]
+        sums: Any = np.bincount(cells, self.amounts[rows], minlength=n_leaves * self.n_clusters)
         return np.asarray(sums, dtype=np.float64).reshape(n_leaves, self.n_clusters)
 
     def of_table(self, table: Floats) -> Floats:
@@ -203,6 +230,15 @@ class CostScore(LeafScore):
         return _ROUNDING * (self.square or 1.0)
 
     @property
+    def arrays(self) -> ScoreArrays:
+        """The score as kernels read it."""
+        return ScoreArrays(self.kind, 0.0, self.codes, self.amounts, np.zeros(0), self.points)
+
+    def sums(self, rows: Ints) -> Floats:
+        """Return the weight of some rows, and the sums of their points."""
+        return np.asarray(self.table(np.zeros(len(rows), dtype=np.int64), 1, rows)[0])
+
+    @property
     def is_bounded(self) -> bool:
         """Whether one row that changes sides changes the optimum by a known amount at most."""
         return False
@@ -217,11 +253,11 @@ class CostScore(LeafScore):
             products = np.array([(weighted * where).sum()])
         return np.concatenate([[own.sum()], weighted.sum(axis=0), products])
 
-    def table(self, leaves: Ints, n_leaves: int) -> Floats:
-        """Return weights and sums of all leaves, from the leaf of every row."""
-        table = np.zeros((n_leaves, 1 + self.points.shape[1]))
-        table[:, 0] = np.bincount(leaves, self.amounts, minlength=n_leaves)
-        np.add.at(table[:, 1:], leaves, self.points * self.amounts[:, None])
+    def table(self, leaves: Ints, n_leaves: int, rows: Ints | slice = _ALL) -> Floats:
+        """Return weights and sums of all leaves, from the leaf of every row, or of some."""
+        own, table = self.amounts[rows], np.zeros((n_leaves, 1 + self.points.shape[1]))
+        table[:, 0] = np.bincount(leaves, own, minlength=n_leaves)
+        np.add.at(table[:, 1:], leaves, self.points[rows] * own[:, None])
         return table
 
     def of_table(self, table: Floats) -> Floats:

@@ -14,15 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.engines.exhaustive import midpoint
+from spexplain.aliases import Floats, Ints
 from spexplain.refine.routes import NEW, Subtree
-from spexplain.refine.scores import LARGEST, OWN_MEANS, CostScore, LeafScore
+from spexplain.refine.rows import NodeOrders, Orders
+from spexplain.refine.scores import LARGEST, OWN_MEANS, LeafScore
 from spexplain.tree import Test
 
 _LOOK_WORK = 1e5  # what a look at a first cut takes beside, where sides are solved one by one
 _STEP_WORK = 2e6  # places that are visited between two looks at the clock
 _N_RECORDED = 4096  # first cuts whose values are kept, to begin larger trees with
+_N_CLIMBED = 4  # orders whose best first cut is moved back and forth
 _N_TRIED = 24  # of them are tried before bounds decide what is looked at
 
 
@@ -75,8 +76,8 @@ class Solver:
 
     Parameters
     ----------
-    columns : array of shape (n_features, n_rows)
-        The table, feature by feature.
+    orders : Orders
+        The table: what the numbers of orders and rows mean.
     score : LeafScore
         What trees are worth.
     min_samples_leaf : int
@@ -87,31 +88,21 @@ class Solver:
 
     def __init__(
         self,
-        columns: Matrix,
+        orders: Orders,
         score: LeafScore,
         min_samples_leaf: int = 1,
         budget: Budget | None = None,
     ) -> None:
-        self.columns, self.score, self.least = columns, score, min_samples_leaf
+        self.orders, self.score, self.least = orders, score, min_samples_leaf
         self.budget = Budget() if budget is None else budget
 
-    def solve(
-        self,
-        orders: Array,
-        start: int,
-        stop: int,
-        n_leaves: int,
-        depth: int,
-        known: float = -np.inf,
-    ) -> Solved:
+    def solve(self, node: NodeOrders, n_leaves: int, depth: int, known: float = -np.inf) -> Solved:
         """Return the best tree of a node.
 
         Parameters
         ----------
-        orders : int32 array of shape (n_features, n_places)
-            Sorted rows, as in `SortedRows`.
-        start, stop : int
-            Places of the node.
+        node : NodeOrders
+            The node.
         n_leaves, depth : int
             Leaves of the tree, and most tests on a path. For rows right it may have fewer leaves where
             others do not help.
@@ -119,159 +110,96 @@ class Solver:
             Only better trees are wanted.
         """
         n_leaves = min(n_leaves, 2 ** min(depth, 30))
-        if n_leaves > stop - start:
+        if n_leaves > len(node.rows):
             if self.score.kind != LARGEST:
                 return Solved(-np.inf, -np.inf, None)
-            n_leaves = max(stop - start, 1)
+            n_leaves = max(len(node.rows), 1)
         if n_leaves == 1:
-            return self._leaf(orders, start, stop)
+            return self._leaf(node)
         if n_leaves == 2:
-            return self._two(orders, start, stop)
-        is_few = n_leaves == 3 or (n_leaves == 4 and depth == 2)
-        if isinstance(self.score, CostScore):
-            work = self._work_of_means(self.score, orders, start, stop)
-            if is_few and work < self.budget.work:
-                return self._few_means(self.score, orders, start, stop, n_leaves, known)
-        elif is_few:
-            return self._few(orders, start, stop, n_leaves, known)[0]
-        return self._many(orders, start, stop, n_leaves, depth, known)
+            return self._two(node)
+        if n_leaves == 3 or (n_leaves == 4 and depth == 2):
+            return self._few(node, n_leaves, known)[0]
+        return self._many(node, n_leaves, depth, known)
 
-    def _leaf(self, orders: Array, start: int, stop: int) -> Solved:
-        if stop - start < self.least:
+    def _leaf(self, node: NodeOrders) -> Solved:
+        if len(node.rows) < self.least:
             return Solved(-np.inf, -np.inf, None)
-        amounts = self.score.rows(orders[0, start:stop] >> 1)
-        value = float(self.score.of_table(amounts))
+        value = float(self.score.of_table(self.score.rows(node.rows)))
         return Solved(value, value, Subtree(NEW))
 
-    def _halves(self, orders: Array, start: int, stop: int) -> tuple[Floats, Ints]:
+    def _work(self, node: NodeOrders) -> float:
+        """Return what one walk over a node costs."""
+        a_row = max(self.score.arrays.points.shape[1] / 4, 1.0)
+        return float((node.n_entries + len(node.rows)) * a_row)
+
+    def _halves(self, node: NodeOrders) -> tuple[Floats, Ints]:
         """Return the scores of a node as one leaf and as the best two, and the cut."""
         from spexplain.kernels.solver import best_halves
 
-        score = self.score
-        totals = np.zeros((2, score.n_clusters))
-        totals[0] = score.rows(orders[0, start:stop] >> 1)
+        own, n_rows = self.score.sums(node.rows), len(node.rows)
+        totals = np.stack([own, np.zeros_like(own)])
         scores, cuts = np.empty((2, 3)), np.empty((2, 3), dtype=np.int64)
         best_halves(
-            orders,
-            start,
-            stop,
-            np.zeros(len(score.codes), dtype=np.uint8),
-            score.codes,
-            score.amounts,
-            score.degrees,
-            score.kind,
-            score.factor,
+            node,
+            np.zeros(len(self.score.codes), dtype=np.uint8),
+            np.array([n_rows, 0]),
+            self.score.arrays,
             self.least,
             totals,
             scores,
             cuts,
-            np.empty((2, stop - start + 1), dtype=np.int32),
-            np.empty(score.n_clusters),
+            np.empty((2, n_rows + 1), dtype=np.int32),
+            np.empty(len(own)),
         )
-        self.budget.spend(len(orders) * (stop - start))
+        self.budget.spend(self._work(node))
         return scores[0], cuts[0]
 
-    def _two(self, orders: Array, start: int, stop: int) -> Solved:
-        if isinstance(self.score, CostScore):
-            return self._two_means(self.score, orders, start, stop)
-        scores, cut = self._halves(orders, start, stop)
+    def _two(self, node: NodeOrders) -> Solved:
+        scores, cut = self._halves(node)
         if cut[0] >= 0:
-            leaves = Subtree(NEW), Subtree(NEW)
-            return Solved(scores[1], scores[1], Subtree(NEW, self._test(cut), leaves))
+            value = float(scores[1])
+            return Solved(value, value, self._split(cut, node.rows))
         if self.score.kind == LARGEST:
-            return self._leaf(orders, start, stop)
+            return self._leaf(node)
         return Solved(-np.inf, -np.inf, None)
 
-    def _two_means(self, score: CostScore, orders: Array, start: int, stop: int) -> Solved:
-        """Return the best tree of two leaves by k-means cost."""
-        from spexplain.kernels.cost import best_means
+    def _split(
+        self,
+        cut: Ints,
+        rows: Ints,
+        parts: tuple[Subtree, ...] = (Subtree(NEW), Subtree(NEW)),
+    ) -> Subtree:
+        """Return the tree of a cut of some rows, given by its order and the rows at its gap.
 
-        totals, d = score.rows(orders[0, start:stop] >> 1), score.points.shape[1]
-        best, cut = np.array([-np.inf]), np.empty(3, dtype=np.int64)
-        best_means(
-            orders,
-            start,
-            stop,
-            score.amounts,
-            score.points,
-            totals[1 : 1 + d],
-            float(totals[0]),
-            self.least,
-            best,
-            cut,
-        )
-        self.budget.spend(len(orders) * (stop - start) * max(d / 4, 1.0))
-        if cut[0] < 0:
-            return Solved(-np.inf, -np.inf, None)
-        value = float(best[0])
-        return Solved(value, value, Subtree(NEW, self._test(cut), (Subtree(NEW), Subtree(NEW))))
+        The first part holds the rows before the cut: in mirrored orders they go right.
+        """
+        order, before, after = cut.tolist()
+        test = self.orders.test(order, before, after, rows)
+        return Subtree(NEW, test, parts if order < self.orders.n_plain else parts[::-1])
 
-    def _work_of_means(self, score: CostScore, orders: Array, start: int, stop: int) -> float:
-        """Return what it costs to look at all first cuts."""
-        n_gaps = int(np.count_nonzero(orders[:, start + 1 : stop] & 1))
-        d = int(score.points.shape[1])
-        return float(n_gaps) * len(orders) * (stop - start) * max(d / 4, 1.0)
-
-    def _few_means(
-        self, score: CostScore, orders: Array, start: int, stop: int, n_leaves: int, known: float
-    ) -> Solved:
-        """Return the best tree of three leaves, or of four and depth two, by k-means cost."""
-        from spexplain.kernels.cost import best_few_means
-
-        best, cuts = np.array([known]), np.empty((3, 3), dtype=np.int64)
-        best_few_means(
-            orders, start, stop, score.amounts, score.points, self.least, n_leaves, best, cuts
-        )
-        self.budget.spend(self._work_of_means(score, orders, start, stop))
-        value = float(best[0])
-        if cuts[0, 0] < 0:
-            return Solved(-np.inf, value, None)
-        return Solved(value, value, self._depth_two(cuts))
-
-    def _depth_two(self, cuts: Ints) -> Subtree:
-        """Return the tree of a first cut and of those of its sides; -1 where a side is a leaf."""
-        parts = [
-            Subtree(NEW, self._test(cut), (Subtree(NEW), Subtree(NEW)))
-            if cut[0] >= 0
-            else Subtree(NEW)
-            for cut in cuts[1:]
-        ]
-        return Subtree(NEW, self._test(cuts[0]), tuple(parts))
-
-    def _test(self, cut: Ints) -> Test:
-        feature, before, after = cut.tolist()
-        column = self.columns[feature]
-        return Test(feature, upper=midpoint(float(column[before]), float(column[after])))
-
-    def _few(
-        self, orders: Array, start: int, stop: int, n_leaves: int, known: float
-    ) -> tuple[Solved, Floats]:
+    def _few(self, node: NodeOrders, n_leaves: int, known: float) -> tuple[Solved, Floats]:
         """Return the best tree of three leaves, or of four and depth two; and the first cuts looked at."""
         from spexplain.kernels.solver import list_gaps, search_first_cuts, sum_along
 
-        score, n_orders = self.score, len(orders)
-        scores, _ = self._halves(orders, start, stop)
-        gaps = np.empty(np.count_nonzero(orders[:, start + 1 : stop] & 1), dtype=np.int64)
-        ends, sums = np.empty(n_orders, dtype=np.int64), np.empty((n_orders, stop - start))
-        list_gaps(orders, start, stop, gaps, ends)
-        sum_along(orders, start, stop, score.amounts, sums)
-        total, whole = float(score.rows(orders[0, start:stop] >> 1).sum()), float(scores[2])
-        heap = _Heap(ends, whole, total, score.is_bounded)
+        score, arrays, n_orders = self.score, self.score.arrays, len(node.first)
+        scores, _ = self._halves(node)
+        gaps, ends = np.empty(node.n_entries, dtype=np.int64), np.empty(n_orders, dtype=np.int64)
+        list_gaps(node, gaps, ends)
+        gaps = gaps[: int(ends[-1])]
+        sums = np.empty(len(gaps))
+        sum_along(node, score.amounts, gaps, ends, sums)
+        total, whole = float(score.amounts[node.rows].sum()), float(scores[2])
+        heap = _Heap(ends, whole, total)
         best, cuts = np.array([known, np.inf]), np.full((3, 3), -1, dtype=np.int64)
         record = np.empty((_N_RECORDED, 4))
-        work = float(n_orders * (stop - start))
+        work = self._work(node)
         steps = max(1, int(_STEP_WORK / work))
         while best[1] > -np.inf and not (self.budget.is_over() and heap.state[1]):
             heap.make_room(steps)
             search_first_cuts(
-                orders,
-                start,
-                stop,
-                score.codes,
-                score.amounts,
-                score.degrees,
-                score.kind,
-                score.factor,
+                node,
+                arrays,
                 self.least,
                 n_leaves,
                 gaps,
@@ -289,67 +217,56 @@ class Solver:
                 record,
             )
             self.budget.spend(steps * work)
-        tree = self._depth_two(cuts) if cuts[0, 0] >= 0 else None
+        tree = self._depth_two(cuts, node.rows) if cuts[0, 0] >= 0 else None
         value = float(best[0]) if tree is not None else -np.inf
-        bound = max(float(best[0]), float(best[1]))
+        ceiling = score.bound(score.rows(node.rows), n_leaves)
+        bound = max(float(best[0]), min(float(best[1]), ceiling))
         solved = Solved(value, bound, tree)
-        if tree is None and score.kind == LARGEST and stop - start >= self.least:
-            solved = self._two(orders, start, stop)
+        if tree is None and score.kind == LARGEST and len(node.rows) >= self.least:
+            solved = self._two(node)
             if solved.value <= known:
                 solved = Solved(-np.inf, bound, None)
         return solved, record[: heap.state[1]]
 
-    def _many(
-        self, orders: Array, start: int, stop: int, n_leaves: int, depth: int, known: float
-    ) -> Solved:
+    def _depth_two(self, cuts: Ints, rows: Ints) -> Subtree:
+        """Return the tree of a first cut and of those of its sides; -1 where a side is a leaf."""
+        parts = [self._split(cut, rows) if cut[0] >= 0 else Subtree(NEW) for cut in cuts[1:]]
+        return self._split(cuts[0], rows, tuple(parts))
+
+    def _many(self, node: NodeOrders, n_leaves: int, depth: int, known: float) -> Solved:
         """Return the best tree whose sides are solved in turn."""
         half = 2 ** min(depth - 1, 30)
         shares = [(a, n_leaves - a) for a in range(1, n_leaves) if max(a, n_leaves - a) <= half]
-        node = _Node(self, orders, start, stop, shares, depth - 1, known)
-        ceiling = self.score.bound(self.score.rows(orders[0, start:stop] >> 1), n_leaves)
-        node.try_first(self._first_cuts(orders, start, stop))
-        remaining = node.search(ceiling)
-        tree = node.tree
-        value = node.best if tree is not None else -np.inf
-        bound = max(node.best, remaining)
+        search = _Node(self, node, shares, depth - 1, known)
+        ceiling = self.score.bound(self.score.rows(node.rows), n_leaves)
+        search.try_first(self._first_cuts(node))
+        search.climb()
+        remaining = search.search(ceiling)
+        tree = search.tree
+        value = search.best if tree is not None else -np.inf
+        bound = max(search.best, remaining)
         if tree is None and self.score.kind == LARGEST and remaining == -np.inf:
-            fewer = self.solve(orders, start, stop, n_leaves - 1, depth, known)
+            fewer = self.solve(node, n_leaves - 1, depth, known)
             return Solved(fewer.value, max(fewer.bound, known), fewer.tree)
         return Solved(value, bound, tree)
 
-    def _first_cuts(self, orders: Array, start: int, stop: int) -> list[tuple[int, int]]:
+    def _first_cuts(self, node: NodeOrders) -> list[tuple[int, int]]:
         """Return the first cuts of the best trees of four leaves that are seen on the way to these."""
-        if self.score.kind == OWN_MEANS:
-            return self._coarse_cuts(orders, start, stop)
         whole, self.budget = (
             self.budget,
-            Budget(
-                min(self.budget.work / 4, 200.0 * orders.shape[0] * (stop - start)),
-                self.budget.deadline,
-            ),
+            Budget(min(self.budget.work / 4, 200.0 * self._work(node)), self.budget.deadline),
         )
         granted = self.budget.work
-        _, record = self._few(orders, start, stop, 4, -np.inf)
+        _, record = self._few(node, 4, -np.inf)
         whole.spend(granted - self.budget.work)
         self.budget = whole
         found: list[tuple[int, int]] = []
-        per_order = np.zeros(len(orders), dtype=np.int64)
+        per_order = np.zeros(len(node.first), dtype=np.int64)
         for order, place, _, _ in record[np.argsort(-record[:, 3], kind="stable")].tolist():
             per_order[int(order)] += 1
             if per_order[int(order)] <= _N_TRIED // 4:  # neighbours are alike
                 found.append((int(order), int(place)))
         return found[:_N_TRIED]
-
-    def _coarse_cuts(self, orders: Array, start: int, stop: int) -> list[tuple[int, int]]:
-        """Return some first cuts of every order, those that save most first."""
-        found = []
-        for order in range(len(orders)):
-            gaps = np.flatnonzero(orders[order, start + 1 : stop] & 1) + start + 1
-            for place in gaps[:: max(1, len(gaps) // 8)].tolist():
-                sides = orders[order, start:place] >> 1, orders[order, place:stop] >> 1
-                saved = sum(float(self.score.of_table(self.score.rows(side))) for side in sides)
-                found.append((-saved, order, place))
-        return [(order, place) for _, order, place in sorted(found)[:_N_TRIED]]
 
 
 class Profile(list[Solved]):
@@ -371,8 +288,8 @@ class BinnedSolver(Solver):
 
     Parameters
     ----------
-    columns, score, min_samples_leaf, budget
-        As in `Solver`.
+    orders, score, min_samples_leaf, budget
+        As in `Solver`; orders name all rows.
     n_bins : int
         Most bins of a column in a node.
     widths : sequence of int
@@ -384,7 +301,7 @@ class BinnedSolver(Solver):
 
     def __init__(
         self,
-        columns: Matrix,
+        orders: Orders,
         score: LeafScore,
         min_samples_leaf: int = 1,
         budget: Budget | None = None,
@@ -393,21 +310,13 @@ class BinnedSolver(Solver):
         widths: Sequence[int] = (24, 4, 2),
         n_features: int = 24,
     ) -> None:
-        super().__init__(columns, score, min_samples_leaf, budget)
+        super().__init__(orders, score, min_samples_leaf, budget)
         self.n_bins, self.widths, self.n_features = n_bins, widths, n_features
         self.seen: list[Solved] = []  # the best tree of each first cut that was followed
 
-    def solve(
-        self,
-        orders: Array,
-        start: int,
-        stop: int,
-        n_leaves: int,
-        depth: int,
-        known: float = -np.inf,
-    ) -> Solved:
+    def solve(self, node: NodeOrders, n_leaves: int, depth: int, known: float = -np.inf) -> Solved:
         """Return the best tree found of a node."""
-        profile = self.profile(orders, start, stop, n_leaves, depth)
+        profile = self.profile(node, n_leaves, depth)
         found = profile[-1]
         if self.score.kind == LARGEST:
             found = max(profile, key=lambda each: each.value)
@@ -415,9 +324,7 @@ class BinnedSolver(Solver):
 
     def profile(
         self,
-        orders: Array,
-        start: int,
-        stop: int,
+        node: NodeOrders,
         most: int,
         depth: int,
         level: int = 0,
@@ -427,19 +334,19 @@ class BinnedSolver(Solver):
 
         `features` says which columns the orders are of; by default all.
         """
-        most = max(1, min(most, 2 ** min(depth, 30), stop - start))
+        most = max(1, min(most, 2 ** min(depth, 30), len(node.rows)))
         found = Profile([Solved(-np.inf, np.inf, None)] * most)
-        leaf = self._leaf(orders, start, stop)
+        leaf = self._leaf(node)
         found.offer(1, leaf.value, leaf.tree)
-        features = np.arange(len(orders)) if features is None else features
+        features = np.arange(len(node.first)) if features is None else features
         if most == 2:
-            scores, cut = self._halves(orders, start, stop)
+            scores, cut = self._halves(node)
             if cut[0] >= 0:
-                test = self._test(np.append(features[cut[0]], cut[1:]))
-                found.offer(2, float(scores[1]), Subtree(NEW, test, (Subtree(NEW), Subtree(NEW))))
+                cut[0] = features[cut[0]]
+                found.offer(2, float(scores[1]), self._split(cut, node.rows))
         if most < 3:
             return found
-        pairs = _Pairs(self, orders, start, stop, features)
+        pairs = _Pairs(self, node, features)
         for n_leaves in range(2, min(most, 4) + 1):
             found.offer(n_leaves, *pairs.best(n_leaves))
         if most > 4 or (most == 4 and depth > 2):
@@ -461,16 +368,12 @@ class BinnedSolver(Solver):
         level: int,
     ) -> None:
         """Offer the trees that begin with a cut, and go on with some of the columns."""
-        from spexplain.kernels.refine import part_orders
-
-        most, middle = len(found), int(pairs.borders[cut[0], cut[1] + 1]) - pairs.start
+        most = len(found)
         goes_left = np.zeros(len(self.score.codes), dtype=np.bool_)
-        goes_left[pairs.orders[cut[0], pairs.start : pairs.start + middle] >> 1] = True
-        parted = pairs.orders[kept, pairs.start : pairs.stop]
-        part_orders(parted, 0, parted.shape[1], goes_left)
+        goes_left[pairs.node.before(cut[0], int(pairs.borders[cut[0], cut[1] + 1]))] = True
         sides = [
-            self.profile(parted, first, last, most - 1, depth, level, pairs.features[kept])
-            for first, last in ((0, middle), (middle, parted.shape[1]))
+            self.profile(part, most - 1, depth, level, pairs.features[kept])
+            for part in pairs.node.block(kept).parted(goes_left)
         ]
         test = pairs.test(cut)
         for a, left in enumerate(sides[0], start=1):
@@ -485,38 +388,23 @@ class BinnedSolver(Solver):
 class _Pairs:
     """The best second cuts for all first cuts of a node, between bins."""
 
-    def __init__(
-        self, solver: BinnedSolver, orders: Array, start: int, stop: int, features: Ints
-    ) -> None:
+    def __init__(self, solver: BinnedSolver, node: NodeOrders, features: Ints) -> None:
         from spexplain.kernels.solver import binned_first_cuts
 
-        self.solver, self.orders, self.start, self.stop = solver, orders, start, stop
-        self.features = features
-        score, shape = solver.score, (len(orders), min(solver.n_bins, stop - start), 2, 2)
+        self.solver, self.node, self.features = solver, node, features
+        n_rows, score = len(node.rows), solver.score
+        shape = len(node.first), min(solver.n_bins, n_rows), 2, 2
         self.borders = np.zeros((shape[0], shape[1] + 1), dtype=np.int64)
         self.values, self.cuts = np.empty(shape), np.empty(shape, dtype=np.int64)
-        binned_first_cuts(
-            orders,
-            start,
-            stop,
-            score.codes,
-            score.amounts,
-            score.degrees,
-            score.kind,
-            score.factor,
-            solver.least,
-            self.borders,
-            self.values,
-            self.cuts,
-        )
+        binned_first_cuts(node, score.arrays, solver.least, self.borders, self.values, self.cuts)
         pairs_of_bins = (shape[0] * shape[1]) ** 2 * score.n_clusters / 4
-        solver.budget.spend(shape[0] ** 2 * (stop - start) + pairs_of_bins)
+        solver.budget.spend(shape[0] ** 2 * n_rows + pairs_of_bins)
 
     def test(self, cut: tuple[int, int] | Ints) -> Test:
         """Return the test of a cut, given by order and the bin before it."""
         order, place = int(cut[0]), int(self.borders[int(cut[0]), int(cut[1]) + 1])
-        rows = self.orders[order, place - 1 : place + 1] >> 1
-        return self.solver._test(np.array([self.features[order], *rows]))
+        before, after = self.node.before(order, place + 1)[-2:].tolist()
+        return self.solver.orders.test(int(self.features[order]), before, after, self.node.rows)
 
     def best(self, n_leaves: int) -> tuple[float, Subtree | None]:
         """Return the best tree of two, three or four leaves and depth two."""
@@ -558,7 +446,7 @@ class _Pairs:
 
     def useful(self, most: int) -> Ints:
         """Return the orders that begin the best trees, or are the best second cuts most often."""
-        n_orders = len(self.orders)
+        n_orders = len(self.node.first)
         if n_orders <= most:
             return np.arange(n_orders)
         both = self.values.max(axis=3).sum(axis=2).max(axis=1)
@@ -572,7 +460,7 @@ class _Pairs:
 class _Heap:
     """Intervals of first cuts, that with the highest bound first, as kernels read them."""
 
-    def __init__(self, ends: Ints, whole: float, total: float, is_bounded: bool) -> None:
+    def __init__(self, ends: Ints, whole: float, total: float) -> None:
         n = len(ends)
         self.bounds = np.full(n, np.inf)
         self.places = np.stack([np.arange(n), np.append(0, ends[:-1]), ends], axis=1)
@@ -603,12 +491,13 @@ class _Heap:
 
 
 class _Looked(NamedTuple):
-    """A first cut that was looked at: amounts before it, and the bounds of its sides and of both."""
+    """A first cut that was looked at: amounts before it, the bounds of its sides and of both; and its best tree."""
 
     before: float
     left: float
     right: float
     both: float
+    value: float = -np.inf
 
 
 class _Node:
@@ -617,41 +506,69 @@ class _Node:
     def __init__(
         self,
         solver: Solver,
-        orders: Array,
-        start: int,
-        stop: int,
+        node: NodeOrders,
         shares: list[tuple[int, int]],
         depth: int,
         known: float,
     ) -> None:
-        self.solver, self.score = solver, solver.score
-        self.orders = orders[:, start:stop].copy()
+        self.solver, self.score, self.node = solver, solver.score, node
         self.shares, self.depth = shares, depth
         self.best, self.tree = known, None  # type: float, Subtree | None
-        self.gaps = [np.flatnonzero(order[1:] & 1) + 1 for order in self.orders]
-        self.looked: list[dict[int, _Looked]] = [{} for _ in self.orders]
-        self.start = start
+        self.gaps = self._gaps()
+        self.looked: list[dict[int, _Looked]] = [{} for _ in self.gaps]
         # Leaves may be empty in what a bound of neighbours rests on, and of fewer rows.
         self.is_bounded = self.score.kind == LARGEST and solver.least == 1
         self.look_work = _LOOK_WORK if self.score.kind == OWN_MEANS else 0.0
         self.open = -np.inf  # what trees of the cuts that were looked at may reach
+
+    def _gaps(self) -> list[Ints]:
+        """Return the places of the cuts of every order."""
+        from spexplain.kernels.solver import list_gaps
+
+        gaps, ends = np.empty(self.node.n_entries, dtype=np.int64), np.empty_like(self.node.first)
+        list_gaps(self.node, gaps, ends)
+        return np.split(gaps[: int(ends[-1])], ends[:-1])
 
     def try_first(self, cuts: list[tuple[int, int]]) -> None:
         """Look at some cuts, given by order and place."""
         for order, place in cuts:
             if self.solver.budget.is_over():
                 return
-            self.look(order, place - self.start)
+            self.look(order, place)
+
+    def climb(self) -> None:
+        """Move the best cuts of some orders back and forth, in ever smaller steps, as long as this helps."""
+        tops = [
+            max(((seen.value, place) for place, seen in looked.items()), default=(-np.inf, 0))
+            for looked in self.looked
+        ]
+        for order in sorted(range(len(tops)), key=lambda each: -tops[each][0])[:_N_CLIMBED]:
+            value, place = tops[order]
+            gaps = self.gaps[order]
+            at, step = int(np.searchsorted(gaps, place)), max(len(gaps) // 16, 1)
+            while value > -np.inf and step:
+                around = [each for each in (at - step, at + step) if 0 <= each < len(gaps)]
+                for each in around:
+                    if self.solver.budget.is_over():
+                        return
+                    other = self.look(order, int(gaps[each])).value
+                    if other > value:
+                        value, at = other, each
+                        break
+                else:
+                    step //= 2
 
     def look(self, order: int, place: int) -> _Looked:
         """Solve both sides of a cut."""
-        from spexplain.kernels.refine import part_orders
-
         if place in self.looked[order]:
             return self.looked[order][place]
-        rows = self.orders[order] >> 1
-        amounts = [self.score.rows(rows[:place]), self.score.rows(rows[place:])]
-        ranges = (0, place), (place, len(rows))
+        first = self.node.before(order, place)
+        goes_left = np.zeros(len(self.score.codes), dtype=np.bool_)
+        goes_left[first] = True
+        amounts = [
+            self.score.rows(first),
+            self.score.rows(self.node.rows[~goes_left[self.node.rows]]),
+        ]
         before = float(amounts[0].sum())
         self.solver.budget.spend(self.look_work)
         ceilings = {
@@ -661,11 +578,8 @@ class _Node:
         if not self.is_bounded and not any(map(self._can_win, ceilings.values())):
             self.looked[order][place] = _Looked(before, -np.inf, -np.inf, -np.inf)
             return self.looked[order][place]
-        goes_left = np.zeros(len(self.score.codes), dtype=np.bool_)
-        goes_left[rows[:place]] = True
-        parted = self.orders.copy()
-        part_orders(parted, 0, len(rows), goes_left)
-        self.solver.budget.spend(parted.size)
+        parted = self.node.parted(goes_left)
+        self.solver.budget.spend(self.node.n_entries)
         solved: dict[tuple[int, int], Solved] = {}
 
         def side(which: int, n_leaves: int, ceiling: float, known: float) -> Solved:
@@ -673,12 +587,12 @@ class _Node:
                 if self.solver.budget.is_over():  # nothing is known but what holds for all trees
                     return Solved(-np.inf, ceiling, None)
                 solved[which, n_leaves] = self.solver.solve(
-                    parted, *ranges[which], n_leaves, self.depth, known
+                    parted[which], n_leaves, self.depth, known
                 )
             return solved[which, n_leaves]
 
         sides = [-np.inf, -np.inf]
-        both = -np.inf
+        both = top = -np.inf
         for (a, b), (most_left, most_right) in ceilings.items():
             if not self.is_bounded and not self._can_win((most_left, most_right)):
                 continue
@@ -693,11 +607,14 @@ class _Node:
             sides = [max(sides[0], bounds[0]), max(sides[1], bounds[1])]
             both = max(both, sum(bounds))
             value = left.value + right.value
+            top = max(top, value)
             if left.tree and right.tree and value > self.best + 1e-11 * abs(value):
-                low, high = rows[place - 1], rows[place]
-                test = self.solver._test(np.array([order, low, high]))
-                self.best, self.tree = value, Subtree(NEW, test, (left.tree, right.tree))
-        seen = _Looked(before, sides[0], sides[1], both)
+                at = int(self.node.first[order]) + place
+                after = self.node.entries[at] >> 1 if at < self.node.last[order] else -1
+                cut = np.array([order, first[-1], after])
+                self.best = value
+                self.tree = self.solver._split(cut, self.node.rows, (left.tree, right.tree))
+        seen = _Looked(before, sides[0], sides[1], both, top)
         self.looked[order][place] = seen
         self.open = max(self.open, both)
         return seen
@@ -714,7 +631,7 @@ class _Node:
 
     def search(self, ceiling: float) -> float:
         """Look at cuts until none can be better or the budget is over; return the highest bound that is left."""
-        total = float(self.score.rows(self.orders[0] >> 1).sum())
+        total = float(self.score.rows(self.node.rows).sum())
         numbers, heap = count(), []  # type: count[int], list[tuple[float, int, int, int, int, _Looked, _Looked]]
 
         def add(order: int, low: int, high: int, first: _Looked, last: _Looked) -> None:
@@ -741,7 +658,7 @@ class _Node:
             if self.solver.budget.is_over():
                 return self._remaining(-heap[0][0], ceiling)
             if self.solver.budget.tell is not None:
-                self.solver.budget.tell(self.orders.shape[1], self.best, min(ceiling, -heap[0][0]))
+                self.solver.budget.tell(len(self.node.rows), self.best, min(ceiling, -heap[0][0]))
             _, _, order, low, high, first, last = heappop(heap)
             middle = (low + high) // 2
             here = self.look(order, int(self.gaps[order][middle]))
