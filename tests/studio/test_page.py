@@ -270,6 +270,9 @@ def _segment_rows(page: Any) -> list[tuple[str, int]]:
 def test_undo_after_reload(studio: Callable[..., Studio], model: Any) -> None:
     served = studio(model)
     page = served.visit()
+    page.click(".open-versions")
+    page.wait_for_selector("text=There is one version so far")
+    page.keyboard.press("Escape")
     before = right(page)
     opened(page, 1)
     page.get_by_role("button", name="Prune").click()
@@ -501,8 +504,6 @@ def test_accessible_everywhere(
     def check(what: str) -> None:
         found[what] = serious(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if shot := os.environ.get("SPEXPLAIN_SHOTS"):
-            page.screenshot(path=f"{shot}/{what}-{width}-{scheme}.png")
 
     check("tree")
     opened(page, 0)
@@ -515,6 +516,8 @@ def test_accessible_everywhere(
     page.locator(".segment").first.click()
     check("segment")
     page.keyboard.press("Escape")
+    page.click(".add-leaf")
+    holds(page, "!document.querySelector('.undo').disabled")
     page.click(".open-rows")
     page.wait_for_selector(".rows-panel tbody tr")
     page.locator(".rows-panel tbody button").first.click()
@@ -762,6 +765,7 @@ def test_widget_draws_the_same(browser: Any, model: Any) -> None:
                     for (const each of listeners) each({id, answer});
                 },
             };
+            window.tell = (message) => listeners.forEach((each) => each(message));
             window.leave = widget.render({model, el: document.getElementById("cell")});
         }"""
     )
@@ -771,6 +775,9 @@ def test_widget_draws_the_same(browser: Any, model: Any) -> None:
     page.get_by_role("button", name="Prune").click()
     holds(page, "document.querySelectorAll('.card').length === 5")
     assert journal(session) == ["node 1 pruned"]
+    session.answer({"ask": "undo", "version": session.version})  # by code, in another cell
+    page.evaluate("(version) => window.tell({changed: version})", session.version)
+    holds(page, "document.querySelectorAll('.card').length === 7")
     assert page.locator(".spexplain-studio").bounding_box()["height"] == 720
     page.evaluate("window.leave()")
     assert page.locator(".card").count() == 0

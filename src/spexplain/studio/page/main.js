@@ -226,6 +226,8 @@ export function mount(root, transport, { embedded = false } = {}) {
   const unlisten = listen(root, [...shortcuts, ...zooming]);
   const onVisible = () => document.visibilityState === "visible" && store.state && store.refresh();
   document.addEventListener("visibilitychange", onVisible);
+  // A notebook says when the session was edited elsewhere: in another cell, or by code.
+  transport.changed = (version) => store.state && !store.changing && version !== store.state.version && store.refresh();
   store.load();
   return {
     store,
