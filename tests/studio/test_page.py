@@ -298,6 +298,18 @@ def test_number_switch_and_chips(studio: Callable[..., Studio], model: Any) -> N
     opened(page, 0)
     page.get_by_label("At most").fill("210")
     until(page, first.with_test(0, "flipper_length_mm ≤ 210 or missing").rows_right)
+    holds(page, "document.querySelector('.condition').value.includes('210')")
+    sizes = leaf_sizes(page)
+    expected = first.with_test(0, "flipper_length_mm ≤ 210 or missing")
+    assert sizes == expected.node_sizes[expected.tree.leaves].tolist()
+    page.fill(
+        ".condition", "flipper_length_mm > 210"
+    )  # the branches change sides, their rows do not
+    holds(page, "document.querySelector('.handle').ariaValueText.includes('> 210')")
+    assert leaf_sizes(page) == sizes
+    assert page.get_by_label("Greater than").input_value() == "210"
+    page.fill(".condition", "flipper_length_mm ≤ 210 or missing")
+    holds(page, "document.querySelector('.handle').ariaValueText.includes('≤ 210')")
     page.locator(".switch", has_text="Missing values go to yes (2 rows)").click()
     holds(page, "document.querySelector('.condition').value === 'flipper_length_mm ≤ 210'")
     until(page, first.with_test(0, "flipper_length_mm ≤ 210").rows_right)
@@ -318,6 +330,12 @@ def test_number_switch_and_chips(studio: Callable[..., Studio], model: Any) -> N
     page.click(".apply")
     holds(page, "!document.querySelector('.undo').disabled")
     assert served.session.explanation.nodes()[0]["text"] == "island ≠ Torgersen"
+
+
+def leaf_sizes(page: Any) -> list[int]:
+    """Return the rows of all leaves, from left to right."""
+    texts = page.locator(".card.is-leaf .rows").all_inner_texts()
+    return [int(text.split()[0].replace(",", "")) for text in texts]
 
 
 def test_every_edit(studio: Callable[..., Studio], model: Any) -> None:
@@ -483,11 +501,12 @@ def axe() -> str:
     return (Path(found.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def serious(page: Any) -> list[Any]:
+def serious(page: Any, where: str = "html") -> list[Any]:
     found = page.evaluate(
-        """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+        """async (where) => (await axe.run(where, {resultTypes: ["violations"]})).violations
             .filter((each) => ["serious", "critical"].includes(each.impact))
-            .map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))])"""
+            .map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))])""",
+        where,
     )
     return list(found)
 
@@ -501,8 +520,8 @@ def test_accessible_everywhere(
     page.evaluate(axe)
     found = {}
 
-    def check(what: str) -> None:
-        found[what] = serious(page)
+    def check(what: str, where: str = "html") -> None:
+        found[what] = serious(page, where)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     check("tree")
@@ -511,10 +530,10 @@ def test_accessible_everywhere(
     holds(page, "document.querySelector('.live').textContent.includes('rows right')")
     check("node")
     opened(page, 2)
-    check("chips")
+    check("chips", ".inspector")
     page.keyboard.press("Escape")
     page.locator(".segment").first.click()
-    check("segment")
+    check("segment", ".inspector")
     page.keyboard.press("Escape")
     page.click(".add-leaf")
     holds(page, "!document.querySelector('.undo').disabled")
@@ -522,7 +541,7 @@ def test_accessible_everywhere(
     page.wait_for_selector(".rows-panel tbody tr")
     page.locator(".rows-panel tbody button").first.click()
     page.wait_for_selector(".row-way p")
-    check("rows")
+    check("rows", ".rows-panel")
     for where, what in (
         (".open-versions", ".sketch"),
         (".open-export", "pre"),
@@ -530,7 +549,7 @@ def test_accessible_everywhere(
     ):
         page.click(where)
         page.wait_for_selector(f"dialog {what}")
-        check(where[1:])
+        check(where[1:], "dialog")
         page.keyboard.press("Escape")
     assert {what: each for what, each in found.items() if each} == {}
     background = page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor")
