@@ -6,15 +6,15 @@ function widgetTransport(model) {
   const waiting = new Map();
   let last = 0;
   const listener = (message) => {
-    const { id, answer, error, status, state } = message ?? {};
+    const { id, answer, error, status, state, changed } = message ?? {};
+    if (changed !== undefined) transport.changed?.(changed);
     const asked = waiting.get(id);
     if (!asked) return;
     waiting.delete(id);
     if (error === undefined || error === null) asked.resolve(answer);
     else asked.reject(new Refused(error, status, state));
   };
-  model.on("msg:custom", listener);
-  return {
+  const transport = {
     ask: (question) =>
       new Promise((resolve, reject) => {
         last += 1;
@@ -23,6 +23,8 @@ function widgetTransport(model) {
       }),
     close: () => model.off("msg:custom", listener),
   };
+  model.on("msg:custom", listener);
+  return transport;
 }
 
 function render({ model, el }) {

@@ -63,6 +63,7 @@ class Preview(NamedTuple):
     text: str
     explanation: Explanation  # with its figures, but without rows
     rows_changed: int  # rows that would take the other branch; for a leaf, those that pass
+    turned: bool  # whether the branches would change sides
 
 
 class Sweep(NamedTuple):
@@ -902,7 +903,7 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
         future=(),
     )
     found = bare.with_codes(_kept_codes(explanation, bare, shape))
-    return Preview(test, _said(found, test), found, change.n_changed)
+    return Preview(test, _said(found, test), found, change.n_changed, change.turned)
 
 
 def sweep(

@@ -914,7 +914,8 @@ class Explanation:
         Returns
         -------
         preview : Preview
-            Test, text, rows_changed, and the explanation that there would be, without rows.
+            Test, text, rows_changed, the explanation that there would be, without rows, and whether the
+            branches of the node change sides in it.
 
         Examples
         --------

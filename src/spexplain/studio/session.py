@@ -524,7 +524,7 @@ class Session:
         explanation = self.explanation
         node = self._at(question, explanation)
         condition = self._condition(question, explanation, node)
-        test, text, found, n_changed = explanation.preview(node, condition)
+        test, text, found, n_changed, turned = explanation.preview(node, condition)
         sizes = found.node_sizes[found.tree.leaves]
         problem = None
         if (sizes == 0).any():
@@ -540,6 +540,7 @@ class Session:
                 "rows_changed": n_changed,
                 "segments": answers.segment_fits(found),
                 "leaves": sizes,
+                "turned": turned,
                 "problem": problem,
             }
         )

@@ -8,7 +8,7 @@ const HEIGHT = SIZE.top + SIZE.curve + 8 + SIZE.bars + SIZE.axis;
 
 /** `about` is the answer about a column; `move(threshold, snap)` is called while people drag, press keys or click. */
 export class Chart {
-  constructor({ colors, move, apply }) {
+  constructor({ colors, move, apply, release }) {
     this.colors = colors;
     this.move = move;
     this.apply = apply;
@@ -16,7 +16,13 @@ export class Chart {
     this.element = el("div", { class: "distribution" }, this.svg);
     this.svg.addEventListener("pointerdown", (event) => this.grab(event));
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
-    for (const end of ["pointerup", "pointercancel"]) this.svg.addEventListener(end, () => (this.held = false));
+    for (const end of ["pointerup", "pointercancel"]) {
+      this.svg.addEventListener(end, () => {
+        if (!this.held) return;
+        this.held = false;
+        release();
+      });
+    }
   }
 
   show(about, threshold, above = false) {
@@ -26,8 +32,10 @@ export class Chart {
     const wide = high > low ? [low, high] : [low - 0.5, high + 0.5];
     const edges = about.edges.length > 1 && high > low ? [Math.min(wide[0], about.edges[0]), Math.max(wide[1], about.edges.at(-1))] : wide;
     this.x = (about.log ? scaleLog() : scaleLinear()).domain(edges).range([SIZE.pad, SIZE.width - SIZE.pad]).clamp(true);
+    // Where every whole number has its bar, a threshold stands behind the last bar that passes.
+    const isWhole = ["whole", "word"].includes(about.kind);
+    this.shift = isWhole && about.edges[1] - about.edges[0] === 1 ? 0.5 : 0;
     const base = SIZE.top + SIZE.curve + 8 + SIZE.bars;
-    this.base = base;
     this.svg.setAttribute("aria-label", `Values of ${about.column} by cluster`);
     this.left = svg("rect", { class: "side", y: SIZE.top, height: base - SIZE.top });
     this.line = svg("line", { class: "cut", y1: SIZE.top - 2, y2: base });
@@ -72,11 +80,11 @@ export class Chart {
     const low = Math.min(...curve.rows_right);
     const high = Math.max(...curve.rows_right);
     this.y = scaleLinear().domain(high > low ? [low, high] : [low - 1, high + 1]).range([SIZE.top + SIZE.curve, SIZE.top + 5]);
-    const points = curve.thresholds.map((at, place) => `${this.x(at).toFixed(1)},${this.y(curve.rows_right[place]).toFixed(1)}`);
+    const points = curve.thresholds.map((at, place) => `${this.x(at + this.shift).toFixed(1)},${this.y(curve.rows_right[place]).toFixed(1)}`);
     const best = curve.best;
     const group = svg("g", { class: "curve" }, svg("polyline", { points: points.join(" ") }));
     if (best) {
-      group.append(svg("circle", { class: "best", cx: this.x(best.threshold), cy: this.y(best.rows_right), r: 3.5 }, svg("title", {}, `Most rows right: ${number(best.rows_right)} at ${best.text}`)));
+      group.append(svg("circle", { class: "best", cx: this.x(best.threshold + this.shift), cy: this.y(best.rows_right), r: 3.5 }, svg("title", {}, `Most rows right: ${number(best.rows_right)} at ${best.text}`)));
     }
     return group;
   }
@@ -85,6 +93,7 @@ export class Chart {
     const group = svg("g", { class: "axis" }, svg("line", { x1: SIZE.pad, x2: SIZE.width - SIZE.pad, y1: base, y2: base }));
     let end = -Infinity;
     for (const tick of this.about.ticks ?? []) {
+      if (["whole", "word"].includes(this.about.kind) && !Number.isInteger(tick.at)) continue;
       const x = this.x(tick.at);
       const half = 3.1 * String(tick.text).length;
       if (x - half < end + 6 || x < SIZE.pad - 1 || x > SIZE.width - SIZE.pad + 1) continue;
@@ -101,7 +110,7 @@ export class Chart {
     for (const each of [this.line, this.handle, this.dot, ...this.sides]) each.toggleAttribute("hidden", missing);
     this.svg.classList.toggle("is-bare", missing);
     if (missing) return;
-    const x = this.x(threshold);
+    const x = this.x(threshold + this.shift);
     this.line.setAttribute("x1", x);
     this.line.setAttribute("x2", x);
     this.handle.setAttribute("transform", `translate(${x},0)`);
@@ -145,7 +154,11 @@ export class Chart {
     const box = this.svg.getBoundingClientRect();
     const pixel = ((event.clientX - box.left) * SIZE.width) / box.width;
     const [value, next] = [this.x.invert(pixel), this.x.invert(pixel + SIZE.width / box.width)];
-    return { threshold: Math.min(this.about.high, Math.max(this.about.low, value)), snap: Math.abs(next - value) };
+    const { kind, low, high } = this.about;
+    const inside = (x) => Math.min(high, Math.max(low, x));
+    const snap = Math.abs(next - value);
+    if (["whole", "word"].includes(kind) && snap < 1) return { threshold: inside(Math.round(value - this.shift)) };
+    return { threshold: inside(value), snap };
   }
 
   grab(event) {

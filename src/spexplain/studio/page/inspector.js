@@ -17,7 +17,7 @@ export class Inspector {
     const close = button("Close", { kind: "close", wide: false, class: "quiet square", press: () => actions.deselect() });
     this.element = el("section", { class: "inspector", "aria-labelledby": this.title.id, hidden: true }, el("header", {}, this.title, close), this.body);
     this.previews = latest(
-      (question) => store.transport.ask(question),
+      ({ node, draft }) => store.transport.ask({ ask: "preview", node, ...draft }),
       (answer, question, error) => this.previewed(answer, question, error),
     );
     store.on((changes) => {
@@ -198,7 +198,7 @@ export class Inspector {
     const colors = (code) => store.state.segments[code]?.color ?? "var(--noise)";
     const nMissing = (about.missing ?? []).reduce((sum, each) => sum + each, 0);
     const parts = [];
-    this.chart = this.chips = this.missing = null;
+    this.chart = this.chips = this.missing = this.typed = null;
     if (about.categories) {
       const total = Math.max(1, ...about.categories.map((each) => sum(each.counts)));
       this.chips = about.categories.map((each) => {
@@ -215,7 +215,7 @@ export class Inspector {
       parts.push(el("p", { class: "muted" }, "Chosen values go to yes."), el("div", { class: "chips", role: "group", "aria-label": `Values of ${about.column} that go to yes` }, this.chips));
       this.markChips();
     } else {
-      this.chart = new Chart({ colors, move: (threshold, snap) => this.moved(threshold, { snap }), apply: () => this.apply() });
+      this.chart = new Chart({ colors, move: (threshold, snap) => this.moved(threshold, { snap }), apply: () => this.apply(), release: () => this.answer && this.chart.place(this.cut) });
       this.chart.show(about, this.cut, this.isAbove);
       this.typed = this.numberField(about);
       const typed = field(this.typedWords, this.typed, { class: "field typed" });
@@ -307,7 +307,7 @@ export class Inspector {
     this.draft = draft;
     this.answer = null;
     this.showing(true);
-    this.previews.ask({ ask: "preview", node: this.node.node, ...draft });
+    this.previews.ask({ node: this.node.node, draft });
   }
 
   previewed(answer, question, error) {
@@ -322,9 +322,9 @@ export class Inspector {
       return;
     }
     this.answer = { column: answer.column, ...answer.test };
-    if (question.test === undefined) this.condition.value = answer.text;
+    if (question.draft.test === undefined) this.condition.value = answer.text;
     if (answer.column === this.column?.column) this.follow(answer, question);
-    else if (question.test !== undefined) this.showColumn(answer.column, { draft: { test: question.test } });
+    else if (question.draft === this.draft && question.draft.test !== undefined) this.showColumn(answer.column, { draft: question.draft });
     const more = answer.figures.rows_right - this.store.state.figures.rows_right;
     replace(
       this.live,
@@ -340,20 +340,23 @@ export class Inspector {
     this.saying = setTimeout(() => this.actions.say(), 600);
   }
 
-  /** Let chart, chips and fields show the test that was answered about. */
+  /** Let chart, chips and fields show the test that was answered about, unless people are already further. */
   follow(answer, question) {
+    this.chart?.describe(answer.text, answer.figures.rows_right);
     const { test } = answer;
-    const wasAbove = this.isAbove;
-    const asked = question.test !== undefined || question.snap;
-    if (asked) this.test = { ...this.test, ...test, values: test.values ?? undefined };
-    if (this.missing) this.missing.checked = Boolean(this.test.missing);
-    if (this.chart) {
-      this.chart.above = this.isAbove;
-      if (!this.chart.held && asked) this.chart.place(this.cut);
-      this.chart.describe(answer.text, answer.figures.rows_right);
-      if (this.typed !== document.activeElement && known(this.cut)) this.typed.value = this.column.kind === "date" ? dayOf(this.cut) : String(this.cut);
-      if (wasAbove !== this.isAbove) this.typedLabel.textContent = this.typedWords;
-    } else if (this.chips) this.markChips();
+    if (this.typed && this.typed !== document.activeElement) this.writeTyped(known(test.threshold) ? test.threshold : test.lower);
+    if (question.draft !== this.draft) return undefined;
+    this.test = { ...this.test, ...test, values: test.values ?? undefined };
+    if (this.missing) this.missing.checked = Boolean(test.missing);
+    if (this.chips) return this.markChips();
+    this.chart.above = this.isAbove;
+    if (!this.chart.held) this.chart.place(this.cut);
+    this.typedLabel.textContent = this.typedWords;
+    return undefined;
+  }
+
+  writeTyped(cut) {
+    if (known(cut)) this.typed.value = this.column.kind === "date" ? dayOf(cut) : String(cut);
   }
 
   showing(tried) {

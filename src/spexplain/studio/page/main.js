@@ -187,11 +187,13 @@ export function mount(root, transport, { embedded = false } = {}) {
       front.hidden = !choosing;
       tools.hidden = choosing;
       const { table } = state;
+      const found = state.settings?.cluster;
+      const clusters = state.labels ?? (found ? `${found.k} by ${found.method}` : null);
       replace(
         about,
         table ? name(table.name, { class: "table-name" }) : null,
         table ? el("span", { class: "muted" }, plural(table.n_rows, "row")) : null,
-        store.isFitted && state.labels ? el("span", { class: "muted labels-name" }, "clusters: ", name(state.labels)) : null,
+        store.isFitted && clusters ? el("span", { class: "muted labels-name" }, "clusters: ", name(clusters)) : null,
         store.isFitted && state.can_open ? button("Change", { class: "link change", title: "Explain other clusters of this table", press: () => { start.open(); work.hidden = true; front.hidden = false; tools.hidden = true; } }) : null,
       );
       undo.disabled = !state.journal?.length;
@@ -226,6 +228,8 @@ export function mount(root, transport, { embedded = false } = {}) {
   const unlisten = listen(root, [...shortcuts, ...zooming]);
   const onVisible = () => document.visibilityState === "visible" && store.state && store.refresh();
   document.addEventListener("visibilitychange", onVisible);
+  // A notebook says when the session was edited elsewhere: in another cell, or by code.
+  transport.changed = (version) => store.state && !store.changing && version !== store.state.version && store.refresh();
   store.load();
   return {
     store,

@@ -334,10 +334,25 @@ export class TreeView {
     for (const [way, card] of this.cards) card.tabIndex = way === this.current ? 0 : -1;
   }
 
+  /** Rows of the leaves with the test that is tried out, by their ids now; null while none is, or for splits. */
+  triedSizes() {
+    const { preview, state } = this.store;
+    if (!preview || preview.leaves.length !== state.figures.n_leaves) return null;
+    const ids = (number) => {
+      const node = this.store.node(number);
+      return has(node.yes) ? [...ids(node.yes), ...ids(node.no)] : [node.leaf];
+    };
+    const at = this.store.node(preview.node);
+    const own = ids(at.node);
+    const there = preview.turned ? [...ids(at.no), ...ids(at.yes)] : own;
+    const sizes = [...preview.leaves];
+    own.forEach((id, place) => (sizes[there[place]] = preview.leaves[id]));
+    return sizes;
+  }
+
   /** Rows of the leaves while a test is tried out. */
   paint() {
-    const tried = this.store.preview?.leaves;
-    const sizes = tried?.length === this.store.state?.figures?.n_leaves ? tried : null;
+    const sizes = this.triedSizes();
     for (const card of this.cards.values()) {
       const node = this.store.node(Number(card.dataset.node));
       if (!node || has(node.yes)) continue;

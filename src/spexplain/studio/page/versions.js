@@ -46,11 +46,9 @@ export async function openVersions(root, store) {
     ];
     replace(
       side,
-      versions.length > 1
-        ? el("div", { class: "pick" },
+      el("div", { class: "pick" },
             field("Left", select(words, one, (value) => ((one = Number(value)), compare()))),
-            field("Right", select(words, other, (value) => ((other = Number(value)), compare()))))
-        : el("p", { class: "muted" }, "There is one version so far; every edit makes another."),
+            field("Right", select(words, other, (value) => ((other = Number(value)), compare())))),
       el("div", { class: "pair" }, [both.one, both.other].map((each) => sketch(each, `Version ${each.number}`))),
       el("div", { class: "tables" },
         el("table", {}, el("caption", {}, "Figures"), el("thead", {}, el("tr", {}, ["", "left", "right", "change"].map((each) => (each ? el("th", { scope: "col" }, each) : el("td"))))), el("tbody", {}, rows.map(([what, left, right, by, size]) => el("tr", {}, el("th", { scope: "row" }, what), el("td", { class: "number" }, left), el("td", { class: "number" }, right), el("td", { class: "number" }, delta(by, size)))))),
@@ -59,7 +57,8 @@ export async function openVersions(root, store) {
           : el("p", { class: "muted" }, "Every row is in the same segment.")),
     );
   }
-  await compare();
+  if (versions.length > 1) await compare();
+  else replace(side, el("p", { class: "muted" }, "There is one version so far. Every edit makes another, and two can be seen side by side here."));
 }
 
 /** A tree as an indented list: small enough for two beside each other. */
