@@ -48,15 +48,13 @@ def warn_caller(message: str, category: type[Warning]) -> None:
             break
         frame = frame.f_back
     assert frame is not None
-    place, module = frame.f_globals, str(frame.f_globals.get("__name__", "<unknown>"))
     warnings.warn_explicit(
         message,
         category,
         frame.f_code.co_filename,
         frame.f_lineno,
-        module,
-        place.setdefault("__warningregistry__", {}),
-        place,
+        str(frame.f_globals.get("__name__", "<unknown>")),
+        frame.f_globals.setdefault("__warningregistry__", {}),
     )
 
 

@@ -1,5 +1,8 @@
 """A clustering as an estimator sees it."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -151,3 +154,13 @@ def test_noise_does_not_vote():
 def test_refused(y, message):
     with pytest.raises(ValueError, match=message):
         Reference.from_labels(y, n_samples=2)
+
+
+def test_warnings_of_programs_without_a_file():
+    """As in `python -` and in consoles: there is no source to quote."""
+    program = "import spexplain; spexplain.CART().fit([[0.0], [1.0], [2.0]], [0, 1, None])"
+    done = subprocess.run(
+        [sys.executable, "-"], input=program, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "<stdin>:1: NoiseWarning: y: 1 row without a label" in done.stderr

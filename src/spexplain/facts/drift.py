@@ -18,7 +18,7 @@ from scipy.stats import binom, hypergeom
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.facts.profile import ColumnProfile
 from spexplain.facts.schema import Label, plain_label
-from spexplain.facts.tally import ColumnTally, Tally
+from spexplain.facts.tally import SKETCH_ERROR, ColumnTally, Tally
 from spexplain.facts.text import brief_text, percent
 from spexplain.messages import counted, listed, one_line
 from spexplain.tree import Column, about
@@ -41,6 +41,9 @@ _DOUBLE = 2.0
 _N_COMMON = 20  # categories that are compared one by one
 _N_NAMED = 6
 _LEAST_FACTOR = 1.5  # that is called a jump
+_LIKELIER = (
+    0.02  # population stability index that a known unit may leave more than the ratio of medians
+)
 _ALIKE = 0.1  # population stability index below which two columns are alike
 _SAME_SHARE = 0.25  # relative difference of shares of a category and its new name
 _DECILES = tuple(step / 10 for step in range(1, 10))
@@ -272,7 +275,7 @@ def compare(
     fail_on : sequence of str
         "alarm", "any", or kinds of findings for which the check fails.
     """
-    n_tests = 5 * len(tally.columns) + 3 * len(known.sizes) + 1
+    n_tests = 5 * len(tally.columns) + 3 * len(known.sizes) + 3
     alpha = _ALPHA / max(n_tests, 1)
     found: list[_Found] = list(_schema(tally, absent))
     columns = []
@@ -584,7 +587,11 @@ def _find_beyond(seen: ColumnProfile, now: ColumnTally, name: str, find: Any, al
         if not count:
             continue
         p = beyond_p_value(count, seen.n_known, now.n_known)
-        is_large = p < alpha and count > _SMALL_SHARE * now.n_known
+        # Values as far away as the whole range is wide need fewer rows to be no chance.
+        n_far = _n_far(seen, now, above=side.startswith("above"))
+        is_far = n_far > _SMALL_SHARE * now.n_known
+        is_far = is_far and beyond_p_value(n_far, seen.n_known, now.n_known) < _ALPHA
+        is_large = is_far or (p < alpha and count > _SMALL_SHARE * now.n_known)
         lie = "lies" if count == 1 else "lie"
         text = (
             f"{name}: {count:,} of {counted(now.n_known, 'value')} {lie} {side} value seen, "
@@ -593,6 +600,14 @@ def _find_beyond(seen: ColumnProfile, now: ColumnTally, name: str, find: Any, al
         if side.startswith("below"):
             text = text.replace("now up to", "now down to")
         find("out-of-range", "alarm" if is_large else "notice", text)
+
+
+def _n_far(seen: ColumnProfile, now: ColumnTally, *, above: bool) -> int:
+    """Return how many values lie further away from the range that was seen than it is wide."""
+    values, counts = now.sketch.points()
+    width = seen.high - seen.low
+    is_far = values > seen.high + width if above else values < seen.low - width
+    return int(counts[is_far].sum()) if len(values) else 0
 
 
 def _unit_jump(seen: ColumnProfile, now: ColumnTally, max_psi: float, alpha: float) -> str | None:
@@ -618,7 +633,7 @@ def _unit_jump(seen: ColumnProfile, now: ColumnTally, max_psi: float, alpha: flo
         noise = p_value(then, undone) >= alpha
         if (rest <= max_psi / 2 or noise) and rest < psi(then, now.counts) / 2:
             # A unit that people use is likelier than the number itself.
-            key = rest * (0.5 if question else 1.0)
+            key = rest / 2 - _LIKELIER if question else rest
             if best is None or key < best[0]:
                 best = key, factor, shift, question
     if best is None:
@@ -640,8 +655,10 @@ def _factor_text(factor: float) -> str:
 
 
 def _binned_points(values: Floats, counts: Ints, borders: Sequence[float]) -> Ints:
-    """Return how many rows lie in each bin, where every value stands for several."""
-    places = np.searchsorted(np.asarray(borders, dtype=np.float64), values, side="left")
+    """Return how many rows lie in each bin, where every value stands for several, as exactly as a sketch knows them."""
+    ends = np.asarray(borders, dtype=np.float64)
+    # A value that many rows have is a border, too, and the sketch may have it a little above.
+    places = np.searchsorted(ends + SKETCH_ERROR * np.abs(ends), values, side="left")
     summed = np.bincount(places, counts, minlength=len(borders) + 1)
     return summed.astype(np.int64)
 
@@ -734,28 +751,41 @@ def _fidelity(
     n_rows, n_right = _hits(tally, known, leaves)
     if not n_rows:
         return (_right_then(known, leaves), None), found
+    # The tree was chosen to be right on its training rows: of N cuts, the best is right by chance for
+    # about log N rows that it is not made for.
+    chosen = log(max(known.n_cuts, 2))
     for each in segments:
-        then, now = each["right_then"], each["right_now"]
-        if then is None or now is None:
+        before, after = each["right_then"], each["right_now"]
+        if before is None or after is None:
             continue
         rows, right = _hits(tally, known, each["leaves"])
-        # The tree was chosen to be right on its training rows: of N cuts, the best is right by chance for
-        # about log N rows that it is not made for.
-        chosen = log(max(known.n_cuts, 2))
-        n_right_then = max(round(then * each["rows_then"] - chosen), 0)
+        n_right_then = max(round(before * each["rows_then"] - chosen), 0)
         p = share_p_value(n_right_then, each["rows_then"], right, rows)
         if (
             p < alpha
-            and then - now > _RIGHT_CHANGE / 2
+            and before - after > _RIGHT_CHANGE / 2
             and right / rows < n_right_then / each["rows_then"]
         ):
-            level: Level = "alarm" if then - now > _RIGHT_CHANGE else "notice"
-            text = f"Segment {each['name']}: {percent(now)} of its rows are right; it was {percent(then)}."
+            level: Level = "alarm" if before - after > _RIGHT_CHANGE else "notice"
+            text = f"Segment {each['name']}: {percent(after)} of its rows are right; it was {percent(before)}."
             found.append(_Found("fidelity", level, text, segment=each["segment"]))
+    then, now = _right_then(known, leaves), n_right / n_rows
+    n_then = int(known.sizes[leaves].sum())
+    if then is not None and len(segments) > 1:
+        # Of the whole tree: where segments are small, none of them has rows enough.
+        n_right_then = max(round(then * n_then - chosen * (len(leaves) - 1) / 2), 0)
+        p = share_p_value(n_right_then, n_then, n_right, n_rows)
+        if p < alpha and then - now > _RIGHT_CHANGE and now < n_right_then / n_then:
+            text = f"All segments: {percent(now)} of the rows are right; it was {percent(then)}."
+            found.append(_Found("fidelity", "alarm", text))
     if tally.other_labels:
-        text = f"Labels that the model does not know: {listed(map(_quoted, tally.other_labels), _N_NAMED)}."
-        found.append(_Found("new-label", "notice", text))
-    return (_right_then(known, leaves), n_right / n_rows), found
+        n_other = sum(tally.other_labels.values())
+        told = (f"{_quoted(each)} ({count:,})" for each, count in tally.other_labels.most_common())
+        is_large = n_other > _SMALL_SHARE * tally.n_rows
+        is_large = is_large and share_p_value(0, n_then, n_other, tally.n_rows) < alpha
+        text = f"Labels that the model does not know: {listed(told, _N_NAMED)}."
+        found.append(_Found("new-label", "alarm" if is_large else "notice", text))
+    return (then, now), found
 
 
 def check_text(facts: CheckFacts) -> str:

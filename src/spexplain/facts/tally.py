@@ -13,14 +13,16 @@ from spexplain.facts.profile import QUANTILE_SHARES, ColumnProfile, bin_counts
 from spexplain.tree import Column
 
 MAX_NAMED = 1_000  # values by name that one column remembers
-_GROWTH = log(1.01)  # neighbouring steps of a sketch differ by one percent
+# Neighbouring steps of a sketch differ by a fifth of a percent, its values from those of rows by half of that.
+_GROWTH = log(1.002)
+SKETCH_ERROR = 0.001
 _ZERO = 0
 _FIRST = 1 << 20  # the step of 1.0; that of the smallest float is far above zero
 _SKETCHED = ("number", "whole", "duration")
 
 
 class Sketch:
-    """Values counted by their size, to one percent: quantiles of any number of rows in little memory.
+    """Values counted by their size, to a tenth of a percent: quantiles of any number of rows in little memory.
 
     The same for every order of the rows, and for every way to cut them into blocks.
 
