@@ -9,6 +9,7 @@ The cut is the one that `NumpyEngine` finds, to the last tie.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -184,7 +185,7 @@ class MistakeSearch:
         least, added = np.zeros((2, d, 2 * n_buckets), dtype=np.int64)
 
         def sum_gaps(block: slice) -> None:
-            some = (each[block] for each in (order, place, sums, least, added))
+            some: Any = [each[block] for each in (order, place, sums, least, added)]
             mistakes.sum_gaps(self.matrix, self.extra, members, *local, block.start, *some)
 
         with self.threads as threads:
@@ -259,7 +260,7 @@ class MistakeSearch:
             leaving = np.flatnonzero(np.isin(gaps.members, rows[is_left == leaves_left]))
             return self._parted(node, gaps, leaving, leaves_left=leaves_left)
         side = np.empty(len(gaps.members), dtype=np.int64)
-        n, is_left = mistakes.smaller_side(
+        n, leaves_left = mistakes.smaller_side(
             self.matrix,
             self.extra,
             gaps.members,
@@ -270,7 +271,7 @@ class MistakeSearch:
             cut.threshold,
             side,
         )
-        return self._parted(node, gaps, side[:n], leaves_left=is_left)
+        return self._parted(node, gaps, side[:n], leaves_left=leaves_left)
 
     def _parted(
         self, node: MistakeNode, gaps: SortedGaps, leaving: Ints, *, leaves_left: bool
