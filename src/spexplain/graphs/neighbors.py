@@ -360,7 +360,5 @@ def _rank_compiled(
     last, furthest = np.empty((2, len(rows)))
     exact, rounded = np.empty((2, candidates.shape[1]))
     places = np.empty(candidates.shape[1], dtype=np.int64)
-    nearest.rank_candidates(
-        points, rows, candidates, exact, rounded, places, found, furthest, last
-    )
+    nearest.rank_candidates(points, rows, candidates, exact, rounded, places, found, furthest, last)
     return found, last, furthest
