@@ -81,7 +81,10 @@ def openmp_bits() -> str:
     X = np.random.default_rng(2).normal(size=(600, 20))  # too many columns for a k-d tree
     near = [spexplain.SpexKNN(3, n_neighbors=4, n_jobs=2).fit(X)]
     if find_spec("faiss") is not None:
-        with patch.object(neighbor_search, "_MANY_ROWS", 100):
+        with (
+            patch.object(neighbor_search, "MANY_ROWS", 100),
+            patch.object(neighbor_search, "_FEW_COLUMNS", 0),
+        ):
             near.append(spexplain.SpexKNN(3, n_neighbors=4, n_jobs=2).fit(X))
     found = spexplain.SpexClique(3, reference="kmeans", random_state=0).fit(X)
     return " ".join(map(bits, [*near, found]))

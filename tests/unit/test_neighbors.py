@@ -1,11 +1,16 @@
 """Nearest neighbours: exact whoever finds the candidates, shared, and approximate on request."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spexplain import SpexGraph, SpexKNN
-from spexplain.graphs import Neighbors, nearest_neighbors, neighbor_search
+from spexplain.graphs import Neighbors, nearest_neighbors, neighbor_search, neighbors
 from spexplain.references.spectral import SpectralReference
+from strategies import tables
 
 faiss = pytest.importorskip("faiss", reason="faiss is not installed")
 
@@ -24,8 +29,59 @@ def test_faiss_candidates_give_the_exact_neighbours(
     X = (
         rng.integers(0, 3, size=(120, 20)) + offset
     )  # many equidistant rows, beyond float32's digits
-    monkeypatch.setattr(neighbor_search, "_MANY_ROWS", 1)
+    monkeypatch.setattr(neighbor_search, "MANY_ROWS", 1)
+    monkeypatch.setattr(neighbor_search, "_FEW_COLUMNS", 0)
     assert nearest_neighbors(X, 5).tolist() == brute_force(X, 5).tolist()
+
+
+@given(
+    X=tables(min_rows=4, max_rows=150, max_columns=5),
+    n_neighbors=st.integers(1, 3),
+    offset=st.sampled_from([0.0, 1e4, -1e9]),
+    outlier=st.sampled_from([0.0, 1e6, 1e15]),
+)
+def test_blocks_give_the_exact_neighbours(X, n_neighbors, offset, outlier) -> None:
+    X = X.astype(np.float64) + offset
+    X[-1, 0] += outlier
+    with (
+        patch.object(neighbor_search, "MANY_ROWS", 1),
+        patch.object(neighbors, "MANY_ROWS", 1),
+    ):
+        found = nearest_neighbors(X, n_neighbors)
+    assert found.tolist() == nearest_neighbors(X, n_neighbors).tolist()
+    if not outlier:  # all distances from an outlier agree to ten digits
+        assert found.tolist() == brute_force(X, n_neighbors).tolist()
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 20, 64])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_blocks_of_a_large_table(n_columns: int, n_jobs: int) -> None:
+    rng = np.random.default_rng(n_columns)
+    X = rng.normal(size=(3_000, n_columns)) + 6 * rng.integers(0, 4, size=(3_000, 1))
+    X[1::7] = X[::7][: len(X[1::7])]  # duplicates
+    points = neighbors.standardized(X)
+    search = neighbor_search.block_searcher(points, n_jobs)
+    rows = rng.permutation(3_000)[:500]
+    candidates = search.candidates(rows, 30)
+    gaps = ((points[rows, None] - points[None]) ** 2).sum(axis=2)
+    furthest = np.sort(gaps, axis=1)[:, 29]
+    found = np.take_along_axis(gaps, candidates.astype(np.int64), axis=1)
+    assert all(len(set(each)) == 30 for each in candidates.tolist())
+    assert np.all(found.max(axis=1) <= furthest + 2 * search.error(rows, furthest))
+
+
+@given(data=st.data(), X=tables(min_rows=3, max_rows=30, max_columns=5))
+def test_candidates_are_ranked_alike_compiled_or_not(data, X) -> None:
+    points, n = X.astype(np.float64) / 3, len(X)
+    rows = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=5)))
+    others = [data.draw(st.permutations(range(n))) for _ in rows]
+    candidates = np.array(others)
+    candidates[:, -1] = data.draw(st.sampled_from([-1, candidates[0, -1]])) if n > 3 else -1
+    n_neighbors = data.draw(st.integers(1, n - 2))
+    compiled = neighbors._rank_compiled(points, rows, candidates, n_neighbors)
+    plain = neighbors.rank_candidates(points, rows, candidates, n_neighbors)
+    for a, b in zip(compiled, plain, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_duplicates_are_neighbours_of_each_other() -> None:

@@ -23,6 +23,8 @@ from spexplain.records import Cut, Promise
 from spexplain.table.places import engine_of, is_sparse
 from spexplain.table.views import written_out
 
+_FEW_CENTERS = 64  # the table is searched about once for as many
+
 
 class Search(Protocol):
     """One fit. The builder hands back the nodes it got from `root` and `split`, and never looks inside."""
@@ -85,11 +87,15 @@ class AutoEngine:
         """Return the search for the cuts of one table under one objective."""
         name = engine_of(X)
         kernel = "sparse.sweep_pieces" if is_sparse(X) else _kernel_for(objective.graph)
-        if name is None and compiled_pays(X.size, kernel):
+        n_values = X.size
+        if isinstance(objective.graph, StarGraph):
+            # IMM may cut off one centre after the other, and every time look at most of the table.
+            n_values *= 1 + len(objective.graph.centers) // _FEW_CENTERS
+        if name is None and compiled_pays(n_values, kernel):
             name = "histogram"
         elif name is None:
             name = "numpy"
-            count_table(X.size)
+            count_table(n_values)
             X = written_out(X)
         engine = resolve_engine(name, n_jobs=self.n_jobs)
         return engine.bind(X, objective, min_samples_leaf=min_samples_leaf)

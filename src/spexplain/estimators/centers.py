@@ -106,8 +106,11 @@ class CenterExplainer(Explainer):
         center, node = searched.nodes_of_points(centers[first])
         is_inside[node, first[center]] = True
         is_inside[~is_inside.any(axis=1)] = True
-        codes: Ints = np.where(is_inside, explanation.node_counts, -1).argmax(axis=1)
-        return codes
+        codes = [
+            np.where(inside, counts, -1).argmax()
+            for inside, counts in zip(is_inside, explanation.node_counts, strict=True)
+        ]
+        return np.array(codes)
 
     def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
         """Return samples and their centres: the bound on the price of parting them is part of it."""

@@ -47,6 +47,7 @@ _WORDS = {  # of the edits
     "lock": "node {node} locked",
     "unlock": "node {node} unlocked",
 }
+_ROWS = 64  # of a matrix that are worked on while they are in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,8 +261,10 @@ class Explanation:
         """Return the share of every leaf's rows, or of their weight, that carry its label."""
         assert self.node_noise is not None
         leaves = self.tree.leaves
-        counts, noise = self.node_counts[leaves], self.node_noise[leaves]
-        hits = np.append(counts, noise[:, None], axis=1)[np.arange(len(leaves)), codes]
+        counts, noise = self.node_counts, self.node_noise[leaves]
+        hits = noise.astype(np.result_type(counts, noise))
+        own = (codes >= 0) & (codes < counts.shape[1])
+        hits[own] = counts[leaves[own], codes[own]]
         totals = self.node_totals[leaves]
         shares: Floats = hits / np.where(totals > 0, totals, 1)
         return np.minimum(shares, 1.0)  # sums of fractions are rounded
@@ -1107,9 +1110,14 @@ def _counts_and_costs(
     def costs(group: GroupSums) -> Floats:
         """Squared distances of every group of rows to every centre."""
         with np.errstate(over="ignore", invalid="ignore"):
-            near = group.squares[:, None] - 2 * group.sums @ means.T
-            far = np.outer(group.counts, np.sum(means**2, axis=1))
-            total: Floats = np.maximum(near + far, 0.0)
+            total: Floats = 2 * group.sums @ means.T
+            lengths = np.sum(means**2, axis=1)
+            for start in range(0, len(total), _ROWS):  # in place: leaves times clusters may be many
+                rows = slice(start, start + _ROWS)
+                some = total[rows]
+                np.subtract(group.squares[rows, None], some, out=some)
+                some += np.outer(group.counts[rows], lengths)
+                np.maximum(some, 0.0, out=some)
         return total
 
     return counts, tree.totals(costs(of_leaves)), costs(of_clusters)

@@ -28,9 +28,9 @@ from spexplain.facts.statistics import (
     leaf_quantiles,
     nearest_rows,
     quantiles_of,
-    rows_of_groups,
 )
 from spexplain.facts.text import amount_text, percent
+from spexplain.table.host import rows_of_groups
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import dense
 from spexplain.tree import LEAF, Column, Kind, Region, Tree

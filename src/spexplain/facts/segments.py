@@ -24,11 +24,11 @@ from spexplain.facts.statistics import (
     Shares,
     leaf_quantiles,
     nearest_rows,
-    rows_of_groups,
 )
 from spexplain.facts.summarize import conditions_of
 from spexplain.facts.text import brief_text, cluster_text, known_columns, percent, value_text
 from spexplain.messages import counted, one_line
+from spexplain.table.host import rows_of_groups
 from spexplain.table.reference import NOISE
 from spexplain.table.sparse import dense
 from spexplain.tree import LEAF, Column, Tree, number

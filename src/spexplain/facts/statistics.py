@@ -291,13 +291,6 @@ def _blocks(X: Matrix, rows: Ints) -> Iterator[tuple[Ints, Floats]]:
         yield part, X[part].astype(np.float64)
 
 
-def rows_of_groups(labels: Ints, n_groups: int) -> list[Ints]:
-    """Return the row numbers of every group in increasing order."""
-    order = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels, minlength=n_groups))
-    return np.split(order, ends[:-1])
-
-
 def feature_scales(X: Matrix, features: Ints) -> Floats:
     """Return the standard deviations of some columns; NaN elsewhere.
 

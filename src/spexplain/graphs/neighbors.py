@@ -7,17 +7,23 @@ from typing import Self
 import numpy as np
 from scipy import sparse
 
-from spexplain.aliases import Bools, Floats, Ints, Matrix, Symmetrization
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix, Symmetrization
 from spexplain.arguments import check_choice
 from spexplain.graphs.device import device_graph
 from spexplain.graphs.device_neighbors import device_neighbors
-from spexplain.graphs.neighbor_search import Searcher, exact_searcher, inverted_searcher
+from spexplain.graphs.neighbor_search import (
+    MANY_ROWS,
+    Searcher,
+    exact_searcher,
+    inverted_searcher,
+)
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.memory import check_memory
 from spexplain.table.places import is_on_device, on_host
 from spexplain.threads import beside
 
-_BLOCK = 1 << 22  # floats in the largest temporary array
+_BLOCK = 1 << 16  # distances that are computed while they are in the cache
+_ROOM = 1 << 24  # candidates that are held at once
 _SPARE = 8  # candidates asked for beyond the wanted neighbours, to see ties at the border
 _BYTES_PER_NEIGHBOR = 5 * 8  # itself, and an edge with its weight in both directions
 _CHECKED = 500  # rows on which the recall of an approximate search is measured
@@ -305,33 +311,54 @@ def _search(
     """Return the nearest candidates of each row, and whether no other row can be as near."""
     found = np.empty((len(rows), n_neighbors), dtype=np.int64)
     settled = np.empty(len(rows), dtype=bool)
-    step = max(1, _BLOCK // (n_candidates * points.shape[1]))
+    rank = _rank_compiled if len(points) >= MANY_ROWS else rank_candidates
+    step = max(1, _ROOM // n_candidates)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         candidates = beside(partial(search.candidates, rows[block], n_candidates), breaks=True)
-        found[block], settled[block] = _nearest_of(
-            points, rows[block], candidates, n_neighbors, search.error
-        )
+        found[block], last, furthest = rank(points, rows[block], candidates, n_neighbors)
+        # Search structures trade digits for speed.
+        error = search.error(rows[block], furthest)
+        settled[block] = last + 2 * error < furthest * (1 - 1e-9)
+    if n_candidates == len(points):
+        settled[:] = True
     return found, settled
 
 
-def _nearest_of(
-    points: Floats, rows: Ints, candidates: Ints, n_neighbors: int, error: float
-) -> tuple[Ints, Bools]:
-    """Rank candidates by distances computed anew, difference by difference.
+def rank_candidates(
+    points: Floats, rows: Ints, candidates: Array, n_neighbors: int
+) -> tuple[Ints, Floats, Floats]:
+    """Rank candidates by distances computed anew, difference by difference, to ten digits.
 
-    Search structures trade digits for speed: their squared distances may be off by `error`.
+    Returns the nearest of each row, the squared distance of the last of these, and that of the furthest
+    candidate. Candidates of -1 are none: an approximate search may come back with too few.
     """
-    gaps = points[rows, None, :] - points[candidates]
-    distances = np.einsum("rcj,rcj->rc", gaps, gaps)
-    distances[candidates < 0] = np.inf  # an approximate search may come back with too few
+    distances = np.zeros(candidates.shape)
+    step = max(1, _BLOCK // max(1, candidates.shape[1]))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        for column in points.T:  # one after the other, so that all ways to add them up agree
+            gaps = column[rows[block], None] - column[candidates[block]]
+            distances[block] += gaps * gaps
+    distances[candidates < 0] = np.inf
     furthest = distances.max(axis=1)
     mantissa, exponent = np.frexp(distances)
     distances = np.ldexp(np.rint(np.ldexp(mantissa, 34)), exponent - 34)
     distances[candidates == rows[:, None]] = np.inf
     order = np.lexsort((candidates, distances), axis=1)[:, :n_neighbors]
     last = np.take_along_axis(distances, order[:, -1:], axis=1)[:, 0]
-    settled = last + 2 * error < furthest * (1 - 1e-9)
-    if candidates.shape[1] == len(points):
-        settled[:] = True
-    return np.take_along_axis(candidates, order, axis=1), settled
+    return np.take_along_axis(candidates, order, axis=1), last, furthest
+
+
+def _rank_compiled(
+    points: Floats, rows: Ints, candidates: Array, n_neighbors: int
+) -> tuple[Ints, Floats, Floats]:
+    """Do what `rank_candidates` does, for many rows."""
+    from spexplain.kernels import nearest
+
+    found = np.empty((len(rows), n_neighbors), dtype=np.int64)
+    last, furthest = np.empty((2, len(rows)))
+    exact, rounded = np.empty((2, candidates.shape[1]))
+    places = np.empty(candidates.shape[1], dtype=np.int64)
+    nearest.rank_candidates(points, rows, candidates, exact, rounded, places, found, furthest, last)
+    return found, last, furthest

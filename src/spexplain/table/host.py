@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -200,8 +201,8 @@ class HostTable(Table):
         sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
         with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
             if not compiled_pays(self.size, "groups.sum_groups"):
-                for group in np.unique(groups[groups >= 0]):
-                    rows = X[groups == group] - origin
+                for group, own in enumerate(rows_of_groups(groups, n_groups)):
+                    rows = X[own] - origin
                     if self.has_missing:
                         rows = np.where(np.isnan(rows), filling, rows)
                     sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
@@ -228,7 +229,7 @@ class HostTable(Table):
         """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
         middle = np.median if cost == "kmedians" else np.mean
         with np.errstate(over="ignore"):
-            clusters = (self.values[codes == code] for code in range(n_clusters))
+            clusters = (self.values[own] for own in rows_of_groups(codes, n_clusters))
             centers = np.array([middle(rows.astype(np.float64), axis=0) for rows in clusters])
         if not np.isfinite(centers).all():
             raise ValueError(
@@ -322,6 +323,13 @@ def _around(values: Any, threshold: float) -> tuple[float, float]:
     is_low = values <= threshold
     low, high = values[is_low], values[~is_low]
     return float(low.max()) if len(low) else np.nan, float(high.min()) if len(high) else np.nan
+
+
+def rows_of_groups(groups: Array, n_groups: int) -> list[Ints]:
+    """Return the ascending numbers of the rows of every group; those of group -1 are left out."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.searchsorted(groups[order], np.arange(n_groups + 1))
+    return [order[start:stop] for start, stop in pairwise(starts.tolist())]
 
 
 def group_sizes(groups: Array, n_groups: int) -> Ints:

@@ -258,8 +258,9 @@ class SearchedTree(NamedTuple):
     def nodes_of_points(self, points: Matrix) -> tuple[Ints, Ints]:
         """Return, for points of the table's coordinates, pairs of point and visited node."""
         placed = self.views.placed(points, self.views.table.coordinates)
-        point, node = self.tree.decision_path(placed).nonzero()
-        return point.astype(np.int64), node.astype(np.int64)
+        visits = self.tree.decision_path(placed)
+        point = np.repeat(np.arange(len(placed)), np.diff(visits.indptr))
+        return point, visits.indices.astype(np.int64)
 
 
 def _matrix_of(values: Matrix, views: Sequence[View]) -> SearchedMatrix:

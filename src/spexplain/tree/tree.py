@@ -299,17 +299,12 @@ class Tree:
 
     def visits(self, leaf_ids: Ints) -> sparse.csr_array:
         """Return the indicator matrix of the nodes that rows visit on the way to their leaves."""
-        # Of the leaves that rows reach only: those of a deep tree have long ways.
-        visited = {
-            leaf: [
-                0,
-                *(int((self.left if left else self.right)[node]) for node, left in self.path(leaf)),
-            ]
-            for leaf in np.unique(leaf_ids).tolist()
-        }
-        ways = [visited[leaf] for leaf in np.asarray(leaf_ids).tolist()]
-        indptr = np.concatenate([[0], np.cumsum([len(way) for way in ways], dtype=np.int64)])
-        indices = np.concatenate(ways or [[]]).astype(np.int64)
+        row, node = np.arange(len(leaf_ids)), self.leaves[np.asarray(leaf_ids, dtype=np.int64)]
+        indptr = np.concatenate([[0], np.cumsum(self.node_depths[node] + 1)])
+        indices = np.empty(indptr[-1], dtype=np.int64)
+        while len(row):  # all rows climb to the root together
+            indices[indptr[row] + self.node_depths[node]] = node
+            row, node = row[node > 0], self.parents[node[node > 0]]
         ones = np.ones(len(indices), dtype=np.int64)
         return sparse.csr_array((ones, indices, indptr), shape=(len(leaf_ids), self.n_nodes))
 

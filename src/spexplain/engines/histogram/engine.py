@@ -14,6 +14,7 @@ from spexplain.aliases import Matrix
 from spexplain.engines.base import Search
 from spexplain.engines.exhaustive import NumpyEngine
 from spexplain.engines.histogram.search import HistogramSearch
+from spexplain.engines.mistakes import MistakeSearch, takes_mistakes
 from spexplain.ledgers import ledger_of
 from spexplain.ledgers.bins import BinnedTable
 from spexplain.objectives import Objective
@@ -66,6 +67,8 @@ class HistogramEngine:
         points = np.empty((0, matrix.shape[1])) if extra is None else extra
         more = np.ascontiguousarray(points.T, dtype=np.float64)
         threads = Threads(count_threads(self.n_jobs))
+        if takes_mistakes(matrix, objective):
+            return MistakeSearch(matrix, more, objective, threads, min_samples_leaf)
         with threads:
             binned = bin_table(matrix, more, self.max_bins, threads, row_major=ledger.row_major)
         codes, solid, twins = binned
