@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from spexplain import SpexClique
+from spexplain.kernels.groups import sum_groups
 from spexplain.table import checks, device, host
 from spexplain.table.coding import MISSING, bin_table, binning_of, code
 from spexplain.table.columns import Column, column_numbers, kinds_of
@@ -296,3 +297,18 @@ def test_zeros_and_ones_on_a_device_are_flags():
     table, twin = (read_table(each, estimator()) for each in (on_device(whole), whole))
     assert table.settled_columns([0, 1]) == twin.settled_columns([0, 1])
     assert [each.kind for each in table.settled_columns([0])] == ["flag", "whole"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_groups_with_and_without_compiled_code(monkeypatch, dtype):
+    """Both add up the same numbers in the same order; rows may be missing values or without a group."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 7)).astype(dtype)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    origin, filling, groups = rng.normal(size=7), rng.normal(size=7), rng.integers(-1, 4, 300)
+    monkeypatch.setattr(host, "_AT_A_TIME", 64)  # several pieces
+    found, expected = np.zeros((2, 2, 5, 7))
+    host._sum_groups(X, origin, filling, groups, *found)
+    sum_groups(X, origin, filling, groups, *expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert not found[:, 4].any()

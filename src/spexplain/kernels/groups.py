@@ -12,23 +12,21 @@ from spexplain.kernels.jit import jit
 def sum_groups(
     X: Any, origin: Floats, filling: Floats, groups: Ints, sums: Floats, squares: Floats
 ) -> None:
-    """Add every row, measured from `origin`, and its squared length to the sums of its group.
+    """Add every row, measured from `origin`, and its squares to the sums of its group.
 
     X: (n, d), groups: (n,), with -1 for rows that do not count. A missing value counts as the filling
-    of its column, also measured from the origin. Writes to sums (n_groups, d) and squares (n_groups,).
-    O(n d).
+    of its column, also measured from the origin. Writes to sums and squares (n_groups, d): column by column,
+    because a loop that adds to one number is not vectorised. O(n d).
     """
     for row in range(X.shape[0]):
         group = groups[row]
         if group < 0:
             continue
-        total = 0.0
         for column in range(X.shape[1]):
             x = X[row, column] - origin[column]
             x = x if x == x else filling[column]  # noqa: PLR0124
             sums[group, column] += x
-            total += x * x
-        squares[group] += total
+            squares[group, column] += x * x
 
 
 @jit

@@ -119,7 +119,7 @@ class CountingLedger(SideLedger):
     def split(
         self, state: LabelCounts, members: Array, is_left: Bools, cut: Cut
     ) -> tuple[LabelCounts, LabelCounts]:
-        left = self._count(members[is_left])
+        left = self._count(members.compress(is_left))
         return self._state(left, state), self._state(state.totals - left, state)
 
     def _count(self, members: Any) -> Ints:

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
@@ -17,6 +18,7 @@ from spexplain.table.distances import CostName, service_costs
 from spexplain.tree import LEAF, Column, Kind, Tree
 from spexplain.tree.column import renamed
 
+_AT_A_TIME = 1 << 16  # values that are added up at a time: they stay in the cache
 _COPIED = 8_000_000  # bytes up to which the caller's table is copied, rather than watched
 
 
@@ -197,19 +199,15 @@ class HostTable(Table):
         X, origin = self.values, self.origin
         with np.errstate(over="ignore"):
             filling = self.means - origin if self.has_missing else np.zeros(X.shape[1])
-        sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
+        sums, squares = np.zeros((2, n_groups, X.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
-            if not compiled_pays(self.size, "groups.sum_groups"):
-                for group in np.unique(groups[groups >= 0]):
-                    rows = X[groups == group] - origin
-                    if self.has_missing:
-                        rows = np.where(np.isnan(rows), filling, rows)
-                    sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
-            else:
+            if compiled_pays(self.size, "groups.sum_groups"):
                 from spexplain.kernels.groups import sum_groups
 
                 sum_groups(X, origin, filling, groups, sums, squares)
-        return GroupSums(group_sizes(groups, n_groups), sums, squares)
+            else:
+                _sum_groups(X, origin, filling, groups, sums, squares)
+            return GroupSums(group_sizes(groups, n_groups), sums, squares.sum(axis=1))
 
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere. O(n) a column."""
@@ -220,8 +218,9 @@ class HostTable(Table):
 
     def _scale(self, feature: int) -> float:
         column = self.values[:, feature].astype(np.float64)
-        column = column[~np.isnan(column)]
-        is_one = not len(column) or bool(np.all(column == column[0]))
+        if np.isnan(column.max()):
+            column = column[~np.isnan(column)]
+        is_one = not len(column) or bool(column.min() == column.max())
         return 0.0 if is_one else _deviation(column)
 
     def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
@@ -289,7 +288,7 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
     leaf_id = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
     for node, test in tree.tests.items():  # parents come first
         rows = members.pop(node)
-        x = values[rows, test.feature].astype(np.float64, copy=False)
+        x = values[:, test.feature][rows].astype(np.float64, copy=False)
         is_left = test.passes(x)
         known = x
         if len(x) and bool(np.isnan(x.max())):  # one look tells whether values are missing
@@ -320,13 +319,30 @@ def _around(values: Any, threshold: float) -> tuple[float, float]:
     if not len(values):
         return np.nan, np.nan
     is_low = values <= threshold
-    low, high = values[is_low], values[~is_low]
+    low, high = values.compress(is_low), values.compress(~is_low)
     return float(low.max()) if len(low) else np.nan, float(high.min()) if len(high) else np.nan
 
 
 def group_sizes(groups: Array, n_groups: int) -> Ints:
     """Return the number of rows of every group; those of group -1 are left out."""
     return np.bincount(groups[groups >= 0], minlength=n_groups).astype(np.int64)
+
+
+def _sum_groups(
+    X: Matrix, origin: Floats, filling: Floats, groups: Ints, sums: Floats, squares: Floats
+) -> None:
+    """Do what the kernel of this name does, some rows at a time: they stay in the cache."""
+    n_groups, step = len(sums), max(1, _AT_A_TIME // X.shape[1])
+    # Rows without a group are added up in one more, which is dropped.
+    places = np.where(groups < 0, n_groups, groups)
+    for start in range(0, len(X), step):
+        rows = X[start : start + step] - origin
+        rows = np.where(np.isnan(rows), filling, rows)
+        n_rows = len(rows)
+        entries = np.ones(n_rows), places[start : start + n_rows], np.arange(n_rows + 1)
+        in_group = sparse.csc_array(entries, shape=(n_groups + 1, n_rows))
+        sums += (in_group @ rows)[:-1]
+        squares += (in_group @ (rows * rows))[:-1]
 
 
 def _deviation(column: Floats) -> float:
