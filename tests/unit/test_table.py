@@ -74,14 +74,14 @@ def test_columns_by_name_or_number():
 def test_first_flaw_of_large_tables(monkeypatch, order, dtype):
     monkeypatch.setattr(checks, "_BLOCK", 16)
     table = np.asarray(X, dtype=dtype, order=order).copy(order=order)
-    assert checks.check_finite(table, watched=True) == (checks.checksum(table), False)
-    assert checks.check_finite(table) == ((), False)
+    assert checks.check_finite(table, watched=True)[:2] == (checks.checksum(table), False)
+    assert checks.check_finite(table)[:2] == ((), False)
     table[50, 0] = table[41, 2] = np.nan
     with pytest.raises(
         ValueError, match=r"^X contains NaN or infinity, first in row 41, column 2;"
     ):
         checks.check_finite(table)
-    assert checks.check_finite(table, allow_missing=True) == ((), True)
+    assert checks.check_finite(table, allow_missing=True)[:2] == ((), True)
     with pytest.raises(ValueError, match="row 141, column 'c'"):
         checks.check_finite(table, ["a", "b", "c"], first_row=100)
     with pytest.raises(ValueError, match="row 41 of a partition, column 2"):

@@ -1106,7 +1106,8 @@ def _counts_and_costs(
     def costs(group: GroupSums) -> Floats:
         """Squared distances of every group of rows to every centre."""
         with np.errstate(over="ignore", invalid="ignore"):
-            near = group.squares[:, None] - 2 * group.sums @ means.T
+            # Not a matrix product, whose threads take longer to start and to stop than so little work does.
+            near = group.squares[:, None] - 2 * np.einsum("ij,kj->ik", group.sums, means)
             far = np.outer(group.counts, np.sum(means**2, axis=1))
             total: Floats = np.maximum(near + far, 0.0)
         return total

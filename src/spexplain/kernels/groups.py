@@ -30,14 +30,16 @@ def sum_groups(
 
 
 @jit
-def sum_columns(X: Any, sums: Floats, counts: Ints) -> None:
-    """Add the values of every column that are not missing, and count them.
+def survey_columns(X: Any, n_known: Ints, sums: Floats, low: Floats, high: Floats) -> None:
+    """Count and add up the values of every column that are not missing, and find the least and the greatest.
 
-    X: (n, d); writes to sums and counts (d,). O(n d).
+    X: (n, d); the others (d,), preset to 0, 0, inf and -inf. O(n d).
     """
     for row in range(X.shape[0]):
         for column in range(X.shape[1]):
             x = np.float64(X[row, column])
             is_known = x == x  # noqa: PLR0124
+            n_known[column] += is_known
             sums[column] += x if is_known else 0.0
-            counts[column] += is_known
+            low[column] = x if x < low[column] else low[column]  # NaN compares false
+            high[column] = x if x > high[column] else high[column]

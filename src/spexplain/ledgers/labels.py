@@ -200,8 +200,9 @@ class CountingLedger(SideLedger):
             else:
                 _fill(table, block.start, rows, labels, step, part)
 
-        # Few visits are not worth waking another thread.
-        width = _BLOCK if len(rows) * len(histograms) > _N_VISITS else len(histograms)
+        # Few visits are not worth waking another thread; twins are not visited.
+        n_features = _BLOCK << int(table.twins.any())
+        width = n_features if len(rows) * len(histograms) > _N_VISITS else len(histograms)
         threads.map(apply, blocks_of(len(histograms), width))
 
     def histograms(self, node: NodeBins, ranges: BinRanges) -> tuple[Array, Array]:

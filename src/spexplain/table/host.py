@@ -11,7 +11,7 @@ from scipy import sparse
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import GroupSums, NodeValues, Rows, Table
-from spexplain.table.checks import checksum
+from spexplain.table.checks import KnownValues, checksum, known_values
 from spexplain.table.columns import settled_column
 from spexplain.table.coordinates import Coordinates, coordinates_of, entries_of, mean_of
 from spexplain.table.distances import CostName, service_costs
@@ -38,6 +38,8 @@ class HostTable(Table):
         Checksum of values that lie in the caller's memory, by which later changes are noticed.
     described : tuple of Column, optional
         What the columns hold, for tables with categories, dates or missing values.
+    surveyed : KnownValues, optional
+        What the columns hold apart from missing values, where that was looked at before.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class HostTable(Table):
     kinds: Kind | tuple[Kind, ...] = "number"
     seen: tuple[int, ...] | None = None
     described: tuple[Column, ...] | None = None
+    surveyed: KnownValues | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -100,7 +103,7 @@ class HostTable(Table):
             return self
         chosen = list(columns)
         about = self._about_columns(chosen)
-        return replace(self, values=self.values[:, chosen], seen=None, **about)
+        return replace(self, values=self.values[:, chosen], seen=None, surveyed=None, **about)
 
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
         """Return the table under names that the caller gave; of words, if a text vectorizer did."""
@@ -159,7 +162,7 @@ class HostTable(Table):
 
     def take(self, rows: Ints) -> Self:
         """Return the table of some rows only."""
-        return replace(self, values=self.values[rows], seen=None)
+        return replace(self, values=self.values[rows], seen=None, surveyed=None)
 
     @property
     def origin(self) -> Floats:
@@ -173,19 +176,14 @@ class HostTable(Table):
         return self.described is not None and any(each.has_missing for each in self.described)
 
     @cached_property
+    def survey(self) -> KnownValues:
+        """What the columns hold apart from missing values."""
+        return known_values(self.values) if self.surveyed is None else self.surveyed
+
+    @cached_property
     def means(self) -> Floats:
         """The means of the columns, missing values apart; 0 where there are no others."""
-        sums, counts = np.zeros(self.shape[1]), np.zeros(self.shape[1], dtype=np.int64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if compiled_pays(self.size, "groups.sum_columns"):
-                from spexplain.kernels.groups import sum_columns
-
-                sum_columns(self.values, sums, counts)
-            else:
-                known = ~np.isnan(self.values)
-                sums = np.sum(self.values, axis=0, where=known, dtype=np.float64)
-                counts = np.count_nonzero(known, axis=0)
-            means: Floats = sums / np.maximum(counts, 1)
+        means: Floats = self.survey.sums / np.maximum(self.survey.n_known, 1)
         for column in np.flatnonzero(~np.isfinite(means)).tolist():
             x = self.values[:, column].astype(np.float64)
             means[column] = mean_of(x[~np.isnan(x)])
