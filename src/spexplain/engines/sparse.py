@@ -381,21 +381,27 @@ def cut_to_pieces(X: Any, labels: Array, n_labels: int) -> Pieces:
 
 def cut_to_pieces_compiled(X: Any, labels: Array, n_labels: int) -> Pieces:
     """Return the same; column by column where there are few values."""
+    if len(np.unique(X.data[:_MOST_KEYS])) * n_labels > _MOST_KEYS:  # so are those of all
+        return cut_to_pieces(X, labels, n_labels)
     distinct, rank = _ranked(X.data)
     n_keys = len(distinct) * n_labels
     if n_keys > _MOST_KEYS:
         return cut_to_pieces(X, labels, n_labels)
     from spexplain.kernels.sparse import number_pieces
 
-    piece, keys = np.empty((2, X.nnz), dtype=np.int32)
+    piece, keys = np.empty(X.nnz, dtype=np.int32), np.empty(X.nnz, dtype=np.int32)
     room, met = np.zeros((2, n_keys), dtype=np.int32)
     starts = np.empty(X.shape[1] + 1, dtype=np.int64)
     n = number_pieces(X.indptr, X.indices, rank, labels, n_labels, room, met, piece, keys, starts)
+    del rank, room, met  # memory for what follows
+    by_row = _by_row(X, piece)
+    del piece
     values, own_labels = np.divmod(keys[:n], n_labels)
+    del keys
     own_labels, short = own_labels.astype(labels.dtype), distinct.astype(np.float32)
     if np.array_equal(short, distinct):  # less to read
         distinct = short
-    return Pieces(*_by_row(X, piece), distinct[values], own_labels, starts)
+    return Pieces(*by_row, distinct[values], own_labels, starts)
 
 
 def _by_row(X: Any, of_entry: Array) -> tuple[Array, Array]:

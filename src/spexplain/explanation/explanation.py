@@ -1110,7 +1110,8 @@ def _counts_and_costs(
     def costs(group: GroupSums) -> Floats:
         """Squared distances of every group of rows to every centre."""
         with np.errstate(over="ignore", invalid="ignore"):
-            total: Floats = 2 * group.sums @ means.T
+            # Not a matrix product, whose threads take longer to start and to stop than so little work does.
+            total: Floats = 2 * np.einsum("ij,kj->ik", group.sums, means)
             lengths = np.sum(means**2, axis=1)
             for start in range(0, len(total), _ROWS):  # in place: leaves times clusters may be many
                 rows = slice(start, start + _ROWS)

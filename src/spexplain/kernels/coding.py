@@ -136,9 +136,10 @@ def value_of(matrix: Any, extra: Floats, feature: int, vertex: int) -> float:
 
 def values_of(matrix: Any, extra: Floats, feature: int, rows: Array) -> Floats:
     """Return the values of samples, and of extra vertices behind them, in ascending order, as float64."""
-    n_samples, column = len(matrix.values), matrix.column_of[feature]
-    n_rows = int(np.searchsorted(rows, n_samples))
-    values: Floats = matrix.values[rows[:n_rows], column].astype(np.float64)
+    n_samples, column = len(matrix.values), matrix.values[:, matrix.column_of[feature]]
+    n_rows = int(rows.searchsorted(n_samples))
+    chosen = column if n_rows == n_samples else column[rows[:n_rows]]
+    values: Floats = chosen.astype(np.float64)
     if not np.isnan(matrix.filling[feature]):
         np.copyto(values, matrix.filling[feature], where=np.isnan(values))
     if n_rows < len(rows):
@@ -167,5 +168,6 @@ def values_around(
 ) -> tuple[float, float]:
     """Return the greatest value in bins up to `last_bin` and the least beyond, among ascending rows. Cost O(n_rows)."""
     values = values_of(matrix, extra, feature, rows)
-    is_low = codes[feature, rows] <= last_bin
-    return float(values[is_low].max(initial=-np.inf)), float(values[~is_low].min(initial=np.inf))
+    is_low = codes[feature][rows] <= last_bin
+    low, high = values.compress(is_low), values.compress(~is_low)
+    return float(low.max(initial=-np.inf)), float(high.min(initial=np.inf))

@@ -119,7 +119,7 @@ class CountingLedger(SideLedger):
     def split(
         self, state: LabelCounts, members: Array, is_left: Bools, cut: Cut
     ) -> tuple[LabelCounts, LabelCounts]:
-        left = self._count(members[is_left])
+        left = self._count(members.compress(is_left))
         return self._state(left, state), self._state(state.totals - left, state)
 
     def _count(self, members: Any) -> Ints:
@@ -200,8 +200,9 @@ class CountingLedger(SideLedger):
             else:
                 _fill(table, block.start, rows, labels, step, part)
 
-        # Few visits are not worth waking another thread.
-        width = _BLOCK if len(rows) * len(histograms) > _N_VISITS else len(histograms)
+        # Few visits are not worth waking another thread; twins are not visited.
+        n_features = _BLOCK << int(table.twins.any())
+        width = n_features if len(rows) * len(histograms) > _N_VISITS else len(histograms)
         threads.map(apply, blocks_of(len(histograms), width))
 
     def histograms(self, node: NodeBins, ranges: BinRanges) -> tuple[Array, Array]:

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Matrix
+from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.kernels.readiness import compiled_pays
 
 _BLOCK = 1 << 18  # values that are read at a time: they stay in the cache for a second look
 _WORDS = 256  # of 8 bytes, whose order a checksum does not tell
@@ -47,19 +48,60 @@ def check_finite(
         flaw = first_flaw(X, allow_missing=allow_missing)
         refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
         return Checked((), bool(np.isnan(X).any()))
-    sums, has_missing = [], False
+    sums, is_finite = [], True
     with np.errstate(over="ignore", invalid="ignore"):
         for block in _blocks(X):
             # One number tells for nearly every block; a finite sum has only finite terms.
-            if not np.isfinite(block.sum()):
-                is_missing = bool(np.isnan(block).any())
-                if np.isinf(block).any() or (is_missing and not allow_missing):
-                    flaw = first_flaw(X, allow_missing=allow_missing)
-                    refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
-                has_missing |= is_missing
+            is_finite = is_finite and bool(np.isfinite(block.sum()))
             if watched:
                 sums.append(_checksum(block))
-    return Checked(tuple(sums), has_missing)
+    if is_finite:
+        return Checked(tuple(sums), False)
+    known = known_values(X)
+    has_missing = bool((known.n_known < len(X)).any())
+    if known.has_infinity or (has_missing and not allow_missing):
+        flaw = first_flaw(X, allow_missing=allow_missing)
+        refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
+    return Checked(tuple(sums), has_missing, known)
+
+
+class KnownValues(NamedTuple):
+    """What the columns of a table hold apart from missing values, each of shape (n_columns,)."""
+
+    n_known: Ints
+    sums: Floats
+    low: Floats  # infinity where nothing is known
+    high: Floats  # likewise -infinity
+
+    @property
+    def has_infinity(self) -> bool:
+        """Whether some value is infinite."""
+        is_known = self.n_known > 0
+        return bool(np.isinf(self.low[is_known]).any() or np.isinf(self.high[is_known]).any())
+
+
+def known_values(X: Matrix) -> KnownValues:
+    """Return what the columns of a table on the host hold apart from missing values. O(n_rows n_columns)."""
+    n_columns = X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if compiled_pays(X.size, "groups.survey_columns"):
+            from spexplain.kernels.groups import survey_columns
+
+            n_known, sums = np.zeros(n_columns, dtype=np.int64), np.zeros(n_columns)
+            found = KnownValues(
+                n_known, sums, np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+            )
+            survey_columns(X, *found)
+            return found
+        is_known = ~np.isnan(X)
+        n_known = np.count_nonzero(is_known, axis=0)
+        sums = np.where(is_known, X, 0).sum(axis=0, dtype=np.float64)
+        ends = (extreme.reduce(X, axis=0) for extreme in (np.fmin, np.fmax))
+        low, high = (
+            np.where(n_known > 0, end, worst)
+            for end, worst in zip(ends, (np.inf, -np.inf), strict=True)
+        )
+        return KnownValues(n_known, sums, low.astype(np.float64), high.astype(np.float64))
 
 
 class Checked(NamedTuple):
@@ -67,6 +109,7 @@ class Checked(NamedTuple):
 
     checksum: tuple[int, ...]  # changes with nearly every change of the table; empty unless watched
     has_missing: bool
+    known: KnownValues | None = None  # of a table on the host that may have missing values
 
 
 def checksum(X: Matrix) -> tuple[int, ...]:

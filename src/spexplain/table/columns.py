@@ -424,10 +424,10 @@ def settled_column(column: Column, values: Floats) -> Column:
     """Return a column with what its values tell."""
     if column.kind not in _SETTLED:
         return column
-    settled = _settled(column, values)
     # Floats may be whole numbers by chance; but where values are missing, libraries know no others.
-    by_chance = column.kind == "number" and not settled.has_missing
-    return replace(settled, kind="number") if by_chance else settled
+    if column.kind == "number" and not np.isnan(values).any():
+        return replace(column, has_missing=False)
+    return _settled(column, values)
 
 
 def _encoded_as(series: Series, column: Column) -> Floats:

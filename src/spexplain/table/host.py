@@ -7,17 +7,19 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import GroupSums, NodeValues, Rows, Table
-from spexplain.table.checks import checksum
+from spexplain.table.checks import KnownValues, checksum, known_values
 from spexplain.table.columns import settled_column
 from spexplain.table.coordinates import Coordinates, coordinates_of, entries_of, mean_of
 from spexplain.table.distances import CostName, service_costs
 from spexplain.tree import LEAF, Column, Kind, Tree
 from spexplain.tree.column import renamed
 
+_AT_A_TIME = 1 << 16  # values that are added up at a time: they stay in the cache
 _COPIED = 8_000_000  # bytes up to which the caller's table is copied, rather than watched
 
 
@@ -37,6 +39,8 @@ class HostTable(Table):
         Checksum of values that lie in the caller's memory, by which later changes are noticed.
     described : tuple of Column, optional
         What the columns hold, for tables with categories, dates or missing values.
+    surveyed : KnownValues, optional
+        What the columns hold apart from missing values, where that was looked at before.
 
     Examples
     --------
@@ -52,6 +56,7 @@ class HostTable(Table):
     kinds: Kind | tuple[Kind, ...] = "number"
     seen: tuple[int, ...] | None = None
     described: tuple[Column, ...] | None = None
+    surveyed: KnownValues | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -99,7 +104,7 @@ class HostTable(Table):
             return self
         chosen = list(columns)
         about = self._about_columns(chosen)
-        return replace(self, values=self.values[:, chosen], seen=None, **about)
+        return replace(self, values=self.values[:, chosen], seen=None, surveyed=None, **about)
 
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
         """Return the table under names that the caller gave; of words, if a text vectorizer did."""
@@ -158,7 +163,7 @@ class HostTable(Table):
 
     def take(self, rows: Ints) -> Self:
         """Return the table of some rows only."""
-        return replace(self, values=self.values[rows], seen=None)
+        return replace(self, values=self.values[rows], seen=None, surveyed=None)
 
     @property
     def origin(self) -> Floats:
@@ -172,19 +177,14 @@ class HostTable(Table):
         return self.described is not None and any(each.has_missing for each in self.described)
 
     @cached_property
+    def survey(self) -> KnownValues:
+        """What the columns hold apart from missing values."""
+        return known_values(self.values) if self.surveyed is None else self.surveyed
+
+    @cached_property
     def means(self) -> Floats:
         """The means of the columns, missing values apart; 0 where there are no others."""
-        sums, counts = np.zeros(self.shape[1]), np.zeros(self.shape[1], dtype=np.int64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if compiled_pays(self.size, "groups.sum_columns"):
-                from spexplain.kernels.groups import sum_columns
-
-                sum_columns(self.values, sums, counts)
-            else:
-                known = ~np.isnan(self.values)
-                sums = np.sum(self.values, axis=0, where=known, dtype=np.float64)
-                counts = np.count_nonzero(known, axis=0)
-            means: Floats = sums / np.maximum(counts, 1)
+        means: Floats = self.survey.sums / np.maximum(self.survey.n_known, 1)
         for column in np.flatnonzero(~np.isfinite(means)).tolist():
             x = self.values[:, column].astype(np.float64)
             means[column] = mean_of(x[~np.isnan(x)])
@@ -198,19 +198,15 @@ class HostTable(Table):
         X, origin = self.values, self.origin
         with np.errstate(over="ignore"):
             filling = self.means - origin if self.has_missing else np.zeros(X.shape[1])
-        sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
+        sums, squares = np.zeros((2, n_groups, X.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite squares
-            if not compiled_pays(self.size, "groups.sum_groups"):
-                for group, own in enumerate(rows_of_groups(groups, n_groups)):
-                    rows = X[own] - origin
-                    if self.has_missing:
-                        rows = np.where(np.isnan(rows), filling, rows)
-                    sums[group], squares[group] = rows.sum(axis=0), np.sum(rows * rows)
-            else:
+            if compiled_pays(self.size, "groups.sum_groups"):
                 from spexplain.kernels.groups import sum_groups
 
                 sum_groups(X, origin, filling, groups, sums, squares)
-        return GroupSums(group_sizes(groups, n_groups), sums, squares)
+            else:
+                _sum_groups(X, origin, filling, groups, sums, squares)
+            return GroupSums(group_sizes(groups, n_groups), sums, squares.sum(axis=1))
 
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere. O(n) a column."""
@@ -221,8 +217,9 @@ class HostTable(Table):
 
     def _scale(self, feature: int) -> float:
         column = self.values[:, feature].astype(np.float64)
-        column = column[~np.isnan(column)]
-        is_one = not len(column) or bool(np.all(column == column[0]))
+        if np.isnan(column.max()):
+            column = column[~np.isnan(column)]
+        is_one = not len(column) or bool(column.min() == column.max())
         return 0.0 if is_one else _deviation(column)
 
     def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
@@ -290,7 +287,7 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
     leaf_id = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
     for node, test in tree.tests.items():  # parents come first
         rows = members.pop(node)
-        x = values[rows, test.feature].astype(np.float64, copy=False)
+        x = values[:, test.feature][rows].astype(np.float64, copy=False)
         is_left = test.passes(x)
         known = x
         if len(x) and bool(np.isnan(x.max())):  # one look tells whether values are missing
@@ -321,7 +318,7 @@ def _around(values: Any, threshold: float) -> tuple[float, float]:
     if not len(values):
         return np.nan, np.nan
     is_low = values <= threshold
-    low, high = values[is_low], values[~is_low]
+    low, high = values.compress(is_low), values.compress(~is_low)
     return float(low.max()) if len(low) else np.nan, float(high.min()) if len(high) else np.nan
 
 
@@ -335,6 +332,23 @@ def rows_of_groups(groups: Array, n_groups: int) -> list[Ints]:
 def group_sizes(groups: Array, n_groups: int) -> Ints:
     """Return the number of rows of every group; those of group -1 are left out."""
     return np.bincount(groups[groups >= 0], minlength=n_groups).astype(np.int64)
+
+
+def _sum_groups(
+    X: Matrix, origin: Floats, filling: Floats, groups: Ints, sums: Floats, squares: Floats
+) -> None:
+    """Do what the kernel of this name does, some rows at a time: they stay in the cache."""
+    n_groups, step = len(sums), max(1, _AT_A_TIME // X.shape[1])
+    # Rows without a group are added up in one more, which is dropped.
+    places = np.where(groups < 0, n_groups, groups)
+    for start in range(0, len(X), step):
+        rows = X[start : start + step] - origin
+        rows = np.where(np.isnan(rows), filling, rows)
+        n_rows = len(rows)
+        entries = np.ones(n_rows), places[start : start + n_rows], np.arange(n_rows + 1)
+        in_group = sparse.csc_array(entries, shape=(n_groups + 1, n_rows))
+        sums += (in_group @ rows)[:-1]
+        squares += (in_group @ (rows * rows))[:-1]
 
 
 def _deviation(column: Floats) -> float:

@@ -419,9 +419,9 @@ def sums_of_groups(block: Any, groups: Array, request: tuple[int, Floats]) -> Gr
 
     n_groups, origin = request
     X, groups = as_matrix(block), np.asarray(groups, dtype=np.int64)
-    sums, squares = np.zeros((n_groups, X.shape[1])), np.zeros(n_groups)
+    sums, squares = np.zeros((2, n_groups, X.shape[1]))
     sum_groups(X, origin, np.zeros(X.shape[1]), groups, sums, squares)
-    return GroupSums(group_sizes(groups, n_groups), sums, squares)
+    return GroupSums(group_sizes(groups, n_groups), sums, squares.sum(axis=1))
 
 
 def moments_of(block: Any, columns: list[int], origin: Floats) -> tuple[Any, ...]:

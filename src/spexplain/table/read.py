@@ -103,6 +103,7 @@ def read_table(X: Any, estimator: Any) -> Table:
     seen = check_finite(values, names, watched=watched, allow_missing=allow)
     check_tells_apart(rows_differ(values))
     if seen.has_missing:
+        table = replace(table, surveyed=seen.known)
         table = replace(table, described=_with_missing(table))
     return table.kept(seen.checksum) if is_shared else table
 
@@ -153,7 +154,10 @@ def _warn_of_rounded_numbers(X: Any, model: Any) -> None:
 
 def _with_missing(table: Table) -> tuple[Column, ...]:
     """Return the columns of a table in which values are missing."""
-    missing = on_host(np.isnan(table.values).any(axis=0))
+    if isinstance(table, HostTable):
+        missing = table.survey.n_known < len(table)
+    else:
+        missing = on_host(np.isnan(table.values).any(axis=0))
     return tuple(
         replace(column, has_missing=True) if each else column
         for column, each in zip(table.columns, missing, strict=True)

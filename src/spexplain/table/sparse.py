@@ -250,7 +250,9 @@ def float_entries(X: Any) -> Any:
     given = X if X.format in ("csr", "csc") else X.tocsr()
     kind = sparse.csc_array if given.format == "csc" else sparse.csr_array
     is_float = given.dtype in (np.float32, np.float64)
-    data = given.data if is_float else given.data.astype(np.float64)
+    # The shortest float that holds all numbers of the type.
+    dtype = np.result_type(given.dtype, np.float32)
+    data = given.data if is_float else given.data.astype(dtype)
     return kind((data, given.indices, given.indptr), shape=given.shape)
 
 

@@ -174,7 +174,7 @@ class SearchColumns:
                 views_.append(View(each))
         if not views_:  # engines need a column; one without cuts does no harm
             views_ = [View(0, "nothing")]
-        return cls(table, _matrix_of(table.values, views_), tuple(views_), tuple(categories))
+        return cls(table, _matrix_of(table, views_), tuple(views_), tuple(categories))
 
     def placed(self, extra: Matrix, coordinates: Coordinates) -> Matrix:
         """Return points of the table's coordinates, such as centres, as rows of the matrix."""
@@ -263,8 +263,9 @@ class SearchedTree(NamedTuple):
         return point, visits.indices.astype(np.int64)
 
 
-def _matrix_of(values: Matrix, views: Sequence[View]) -> SearchedMatrix:
-    """Return the columns of views of a table."""
+def _matrix_of(table: Any, views: Sequence[View]) -> SearchedMatrix:
+    """Return the columns of views of a table on the host."""
+    values = table.values
     column_of = np.array([view.column for view in views])
     filling = np.full(len(views), np.nan)
     made: list[Floats] = []
@@ -277,9 +278,9 @@ def _matrix_of(values: Matrix, views: Sequence[View]) -> SearchedMatrix:
             )
     lefts = np.flatnonzero([view.role == "missing left" for view in views])  # each before its right
     if len(lefts):
-        some = _some_columns(values, column_of[lefts])
-        filling[lefts] = beyond(np.fmin.reduce(some, axis=0), -np.inf)
-        filling[lefts + 1] = beyond(np.fmax.reduce(some, axis=0), np.inf)
+        columns, dtype = column_of[lefts], values.dtype
+        filling[lefts] = beyond(table.survey.low[columns].astype(dtype), -np.inf)
+        filling[lefts + 1] = beyond(table.survey.high[columns].astype(dtype), np.inf)
     if made:
         values = np.concatenate([values.T, made]).T
     return SearchedMatrix(values, column_of, filling)

@@ -1,5 +1,6 @@
 """Compiled code: what is kept on disk never makes a fit fail, and nobody else can put code there."""
 
+import gc
 import os
 import signal
 import threading
@@ -183,3 +184,31 @@ print(spexplain.SpexClique(engine="histogram").fit(X, y).n_leaves_)
 def test_an_interrupt_does_not_break_off_the_import_of_the_compiler():
     done = run(IMPORT)
     assert done.stdout.split() == ["interrupted", "2"], done.stderr
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_garbage_is_not_collected_while_a_kernel_is_compiled(monkeypatch, tmp_path, is_enabled):
+    """And afterwards as before, also if the kernel cannot be compiled."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    seen = []
+
+    def seen_while_compiling():
+        pass
+
+    @overload(seen_while_compiling)
+    def _look():
+        seen.append(gc.isenabled())
+        return lambda: 1
+
+    was_enabled = gc.isenabled()
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        assert jit(lambda: seen_while_compiling() + 1)() == 2
+        assert gc.isenabled() == is_enabled
+        with pytest.raises(numba.TypingError):
+            jit(lambda x: x.nothing)(1)
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
+    assert seen
+    assert not any(seen)

@@ -264,9 +264,10 @@ def _bound_corners(score: CutScore) -> Callable[..., None]:
                     capped_left = capped_side(left, trend, caps[j, 0, b + 1])
                     capped_right = capped_side(right, trend, caps[j, 1, b])
                     value = score(capped_left, capped_right, node)
-                    if value < np.inf:
-                        lowest = min(lowest, value - MARGIN * abs(value))
-                bounds[j, b] = max(bounds[j, b], lowest)
+                    value -= MARGIN * abs(value)
+                    lowest = value if value < lowest else lowest
+                bound = bounds[j, b]
+                bounds[j, b] = lowest if lowest > bound else bound
                 w += 1
 
     return bound_corners

@@ -139,7 +139,8 @@ class HistogramSearch:
         """Return the two parts of a node, from the members that go left."""
         with self.threads:
             left, right = self.ledger.split(node.state, node.rows, is_left, cut)
-        return self._node(node.rows[is_left], left), self._node(node.rows[~is_left], right)
+        rows = node.rows
+        return self._node(rows.compress(is_left), left), self._node(rows.compress(~is_left), right)
 
     def best_cuts(
         self, nodes: Sequence[HistogramNode], rival: float = np.inf
