@@ -28,6 +28,9 @@ class Costs(NamedTuple):
     """Cost of serving one side of every cut from each single centre."""
 
     total: Any  # last axis: centres
+    least: Any = (
+        0  # of every sample from its nearest centre, less a constant: only differences matter
+    )
 
 
 class Service(NamedTuple):

@@ -118,6 +118,8 @@ class NumpySearch:
         return [self._best_cut(node) for node in nodes]
 
     def _best_cut(self, node: SortedNode) -> Cut | None:
+        if self.objective.is_leaf(node.record):
+            return None
         cut = self._best_with(node, self.min_samples_leaf)
         if cut is None and searches_empty_sides(self.objective, self.min_samples_leaf):
             cut = self._best_with(node, 0)

@@ -1,6 +1,7 @@
 """Sums of amounts that every vertex adds on its own, and the cost of serving samples from centres."""
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +33,16 @@ class AmountLedger(Ledger):
     def __init__(self, graph: Graph, amounts: Any, trend: Any = None) -> None:
         super().__init__(graph, trend)
         self.amounts = amounts
-        self.n_fields = amounts.shape[1] + 2
         self.row_cost = 1 + amounts.shape[1] // 8
+
+    @cached_property
+    def binned_amounts(self) -> Any:
+        """What is added up in bins."""
+        return self.amounts
+
+    @property
+    def n_fields(self) -> int:  # type: ignore[override]
+        return int(self.binned_amounts.shape[1]) + 2
 
     @abstractmethod
     def record_of(self, amounts: Ints) -> Any:
@@ -96,7 +105,8 @@ class AmountLedger(Ledger):
         _, rows, table = node
         first, last = int(ranges.features[0]), int(ranges.features[-1]) + 1
         n_samples = len(table.matrix.values)
-        scan_sums(table.codes, table.shift, first, last, rows, self.amounts, n_samples, fields)
+        amounts = self.binned_amounts
+        scan_sums(table.codes, table.shift, first, last, rows, amounts, n_samples, fields)
 
     def gaps(self, node: NodeBins, wanted: WantedBins, gaps: Gaps) -> int:
         from spexplain.kernels.sums import sweep_sums
@@ -104,12 +114,16 @@ class AmountLedger(Ledger):
         _, rows, table = node
         values = table.matrix, table.extra, table.codes, table.shift
         features, bins, start = wanted
-        return sweep_sums(*values, features, bins, rows, self.amounts, start, *gaps)
+        return sweep_sums(*values, features, bins, rows, self.binned_amounts, start, *gaps)
 
 
 @ledger_of.register(CenterCosts)
 class CostLedger(AmountLedger):
-    """The ledger of the costs of serving samples from every centre."""
+    """The ledger of the costs of serving samples from every centre.
+
+    In bins, what the samples cost from their nearest centres is added up as well: that bounds the cost of
+    those of one bin, whatever cut parts them.
+    """
 
     def __init__(self, graph: CenterCosts, trend: Any = None) -> None:
         # Costs that lie in partitions stay there.
@@ -118,8 +132,19 @@ class CostLedger(AmountLedger):
             graph, np.ascontiguousarray(graph.costs) if is_local else graph.costs, trend
         )
 
+    @cached_property
+    def binned_amounts(self) -> Ints:
+        return np.column_stack([self.amounts, self.amounts.min(axis=1)])
+
     def record_of(self, amounts: Ints) -> Costs:
         return Costs(amounts)
+
+    def sides(self, state: Ints, node: Costs, fields: Ints) -> tuple[Costs, Costs]:
+        n_centers = self.amounts.shape[1]
+        left = np.moveaxis(fields[..., :n_centers, :], -2, -1)
+        # Costs in partitions come without.
+        least = fields[..., n_centers, :] if fields.shape[-2] > n_centers + 2 else 0
+        return Costs(left, least), Costs(state - left, -least)
 
 
 @ledger_of.register(ProductGraph)

@@ -60,6 +60,9 @@ class Objective:
         be inadmissible, and apart from terms linear in volumes and sizes the score must fall in
         proportion to inner/volume (inner/size) of each side: engines use that it is then concave in
         the samples of one cluster that a cut moves. Without a declaration every cut is looked at.
+    parts_sizes : bool, default=False
+        Whether a cut is admissible only if both sides have a size, as centres must be parted: a node of
+        size below two then has none, and is not searched.
     start : Objective, optional
         Its tree is grown first, as far as it goes, and then split further by this one.
     """
@@ -71,7 +74,12 @@ class Objective:
     priority: LeafPriority = _score_itself
     flat_if_pure: bool = False
     trend: Side | Pair | Costs | None = None
+    parts_sizes: bool = False
     start: "Objective | None" = None
+
+    def is_leaf(self, node: Any) -> bool:
+        """Whether the sums of a node say that it has no admissible cut."""
+        return self.parts_sizes and bool(node.size < 2)
 
     def leaf_value(self, node: Any) -> float:
         """Return what one leaf adds; nothing if its value is undefined, as that of isolated vertices may be."""

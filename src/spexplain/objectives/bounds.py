@@ -90,6 +90,11 @@ def lower_bounds(objective: Objective, bins: BinSides, node: Any) -> Floats:
         return np.array(-np.inf)
     left = _optimistic(*bins.left, trend, bins.left_cap)
     right = _optimistic(*bins.right, trend, bins.right_cap)
+    if isinstance(trend, Costs) and trend.total > 0:
+        # The samples of a bin cost no less than from their nearest centres, on whichever side they are.
+        smaller, larger = bins.right
+        rest = np.asarray(larger.least - smaller.least)
+        right = Costs(right.total + rest[..., None])
     with np.errstate(divide="ignore", invalid="ignore"):
         bounds = np.asarray(objective.score(left, right, node), dtype=np.float64)
         bounds -= MARGIN * np.abs(bounds)
@@ -128,7 +133,8 @@ def _at(record: Any, place: slice) -> Any:
     if isinstance(record, Pair):
         return Pair(*(_at(side, place) for side in record))
     if isinstance(record, Costs):
-        return Costs(record.total[..., place, :])
+        least = record.least if np.ndim(record.least) == 0 else record.least[..., place]
+        return Costs(record.total[..., place, :], least)
     return Side(*(field[..., place] for field in record))
 
 

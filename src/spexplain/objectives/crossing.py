@@ -52,13 +52,15 @@ def imm(graph: StarGraph | SurrogateStar) -> Objective:
     the two that are furthest apart (modified IMM). The tree's objective is its number of parted
     samples, its mistakes, or their weight.
     """
-    return Objective("imm", graph, parted_samples, _parted_weight(graph), trend=_FEW_PARTED)
+    value = _parted_weight(graph)
+    return Objective("imm", graph, parted_samples, value, trend=_FEW_PARTED, parts_sizes=True)
 
 
 def emn(graph: StarGraph, denominator: Denominator = "min") -> Objective:
     """Parted samples per parted centre (EMN): mistakes over the smaller number of centres, or over their product."""
     score = parted_per_center if denominator == "min" else parted_per_pair
-    return Objective("emn", graph, score, _parted_weight(graph), trend=_FEW_PARTED)
+    value = _parted_weight(graph)
+    return Objective("emn", graph, score, value, trend=_FEW_PARTED, parts_sizes=True)
 
 
 def _parted_weight(graph: StarGraph | SurrogateStar) -> LeafValue:

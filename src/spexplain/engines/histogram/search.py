@@ -160,6 +160,8 @@ class HistogramSearch:
         return found
 
     def _best_cut(self, node: HistogramNode, rival: float) -> Cut | Promise | None:
+        if self.objective.is_leaf(node.record):
+            return None
         cut = self._best_with(node, self.min_samples_leaf, rival)
         if cut is None and searches_empty_sides(self.objective, self.min_samples_leaf):
             cut = self._best_with(node, 0, rival)
