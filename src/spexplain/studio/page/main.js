@@ -145,6 +145,9 @@ export function mount(root, transport, { embedded = false } = {}) {
     // As above.
   }
   setTheme(themes.includes(theme) ? theme : "auto");
+  // Notebooks have a theme of their own, whatever the system prefers.
+  const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
+  if (embedded && theme === "auto" && (jpThemeLight || vscodeThemeKind)) root.dataset.theme = jpThemeLight === "false" || /dark/.test(vscodeThemeKind ?? "") ? "dark" : "light";
   const isDark = () => root.dataset.theme === "dark" || (root.dataset.theme === "auto" && window.matchMedia?.("(prefers-color-scheme: dark)").matches);
 
   const undo = button("Undo", { kind: "undo", title: "Undo (Ctrl+Z)", class: "quiet undo", press: () => actions.undo() });
