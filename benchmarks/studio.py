@@ -57,18 +57,22 @@ class Studio:
         self.state = self.ask(ask="state")
 
     def ask(self, **question: Any) -> Any:
+        """Return the answer to a question."""
         answer = self.client.post("/ask", json=question)
         answer.raise_for_status()
         return answer.json()
 
     def edit(self, name: str, **arguments: Any) -> None:
+        """Make an edit."""
         version = self.state["version"]
         self.state = self.ask(ask="edit", version=version, name=name, arguments=arguments)
 
     def undo(self) -> None:
+        """Take the last edit back."""
         self.state = self.ask(ask="undo", version=self.state["version"])
 
     def processor_seconds(self) -> float:
+        """Return how long the server has worked."""
         times = self.process.cpu_times()
         return float(times.user + times.system)
 
@@ -79,6 +83,7 @@ class Studio:
         return self.processor_seconds() - before < 0.05
 
     def end(self) -> None:
+        """End the server."""
         self.client.close()
         self.child.terminate()
         self.child.wait()
@@ -231,8 +236,8 @@ def main() -> None:
     ]
     text = (
         "# The studio\n\n"
-        f"Table of {arguments.rows:,} rows and {N_COLUMNS} columns of distinct numbers, {N_CLUSTERS} clusters, a tree of "
-        f"{N_LEAVES} leaves; milliseconds from the question to its whole answer over HTTP on the same machine, and "
+        f"Table of {arguments.rows:,} rows and {N_COLUMNS} columns of distinct numbers, {N_CLUSTERS} clusters, a tree "
+        f"of {N_LEAVES} leaves; milliseconds from the question to its whole answer over HTTP on the same machine, and "
         f"milliseconds of processor of the server ({machine['cores']} cores of {machine['processor']}). Columns "
         "were sorted in the background after the start. Written by `python benchmarks/studio.py`.\n\n"
         + table(["question", "best", "median", "processor"], lines)
