@@ -23,7 +23,7 @@ WIDTH, HEIGHT, GAP, STEP, BEND = 112, 28, 18, 66, 16
 KINDS = {  # colour of a box
     "#f3d9c9": {"graphs", "objectives", "ledgers", "engines", "grow"},
     "#f6ecc4": {"table"},
-    "#d8ebdd": {"tree", "facts", "show", "export", "explanation"},
+    "#d8ebdd": {"tree", "facts", "show", "export", "studio", "explanation"},
     "#cfe3f1": {"estimators", "cli", "paper", "demo"},
 }
 

@@ -167,7 +167,7 @@ def _saved(
         stem = "dropped" if data is None else "".join(c for c in Path(data).stem if c.isalnum())
         try:
             return SavedSession(state_folder() / f"{stem[:40]}-{key}.session")
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # no folder can be written to, or there is no home
             terminal.note(f"This session is not saved: {error}")
             return None
     return SavedSession(path)

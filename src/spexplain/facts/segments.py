@@ -32,6 +32,7 @@ from spexplain.table.host import rows_of_groups
 from spexplain.table.reference import NOISE
 from spexplain.table.sparse import dense
 from spexplain.tree import LEAF, Column, Tree, number
+from spexplain.tree.boxes import Box
 from spexplain.tree.joins import Joins, joined
 from spexplain.tree.words import joined_text
 
@@ -233,6 +234,11 @@ def fit_of(clusters: Clusters, code: int) -> SegmentFit:
     return SegmentFit(leaves, size, selected, caught, share, precision, recall, f1)
 
 
+def rule_of(leaves: list[int], boxes: Sequence[Box], columns: Sequence[Column]) -> str:
+    """Return some leaves, whose joined boxes are given, as one rule in words."""
+    return joined_text(boxes, columns) if leaves else NO_RULE
+
+
 def _segment(
     clusters: Clusters, code: int, joins: Joins, columns: Sequence[Column]
 ) -> SegmentFacts:
@@ -243,7 +249,7 @@ def _segment(
         "cluster": clusters.labels[code],
         "code": code,
         "name": clusters.names[code],
-        "rule": joined_text(boxes, columns) if leaves else NO_RULE,
+        "rule": rule_of(leaves, boxes, columns),
         "alternatives": [conditions_of(box, columns) for box in boxes],
         "n_conditions": sum(len(box) for box in boxes),
         "rows": size,

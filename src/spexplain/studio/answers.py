@@ -8,11 +8,12 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.facts.path import right_rows
-from spexplain.facts.segments import Clusters, fit_of, segment_facts
+from spexplain.facts.segments import Clusters, fit_of, rule_of
 from spexplain.metrics.agreement import RandIndex, whole_counts
 from spexplain.show.axes import Axis
 from spexplain.tree import LEAF, Column, Test
 from spexplain.tree.boxes import node_boxes
+from spexplain.tree.joins import Joins
 from spexplain.tree.words import rule_text
 
 if TYPE_CHECKING:
@@ -79,17 +80,28 @@ def figures(explanation: "Explanation") -> dict[str, Any]:
 
 def segments(explanation: "Explanation", colors: Sequence[str]) -> list[dict[str, Any]]:
     """Return one record per cluster: its rule, and how well it fits."""
-    names = ("code", "name", "rule", "rows", "share", "precision", "recall", "f1", "leaves")
-    found: list[dict[str, Any]] = [dict(each) for each in _facts(explanation)]
+    clusters = Clusters.of(explanation)
+    joins = Joins(clusters.tree, explanation.fields)
     return [
-        plain({name: facts[name] for name in names})
-        | {"predicted": plain(facts["selected"]), "color": color, "label": plain(facts["cluster"])}
-        for facts, color in zip(found, colors, strict=False)
+        plain(
+            {
+                "code": code,
+                "name": clusters.names[code],
+                "label": clusters.labels[code],
+                "color": color,
+                "rule": rule_of(fit.leaves, joins.of(fit.leaves), explanation.fields),
+                "rows": fit.size,
+                "share": fit.share,
+                "predicted": fit.selected,
+                "precision": fit.precision,
+                "recall": fit.recall,
+                "f1": fit.f1,
+                "leaves": fit.leaves,
+            }
+        )
+        for code, color in zip(range(len(clusters.labels)), colors, strict=False)
+        for fit in [fit_of(clusters, code)]
     ]
-
-
-def _facts(explanation: "Explanation") -> list[Any]:
-    return list(segment_facts(explanation, names=explanation.fields))
 
 
 def segment_fits(explanation: "Explanation") -> list[dict[str, Any]]:

@@ -291,7 +291,8 @@ class Served:
 
         os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn by threads, without windows
         self.token = secrets.token_urlsafe(32)
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # Named in full: otherwise asyncio does not send small answers at once, but after 40 ms.
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name == "posix":  # elsewhere it would let others take the port
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -70,22 +70,31 @@ class Joins:
         self.tree = tree
         self._boxes = node_boxes(tree)
         self._axes = _axes(tree, as_columns(columns))
+        self._coded: dict[
+            int, _Masks
+        ] = {}  # boxes of nodes, which clusters ask for again and again
+
+    def _of_node(self, node: int) -> _Masks:
+        if node not in self._coded:
+            self._coded[node] = _coded(self._axes, self._boxes[node])
+        return self._coded[node]
 
     def of(self, leaves: Iterable[int]) -> list[Box]:
         """Return the boxes of some leaves, see `joined`."""
         tree, boxes, axes = self.tree, self._boxes, self._axes
         own, others = _parts(tree, set(leaves))
-        coded = [_coded(axes, boxes[node]) for node in own]
+        coded = [self._of_node(node) for node in own]
         kept = [place for place, masks in enumerate(coded) if all(masks)]
         inside = [coded[place] for place in kept]
         if not inside:  # no leaves, or none that a row can reach
             return []
-        outside = [masks for masks in (_coded(axes, boxes[node]) for node in others) if all(masks)]
+        outside = [masks for masks in map(self._of_node, others) if all(masks)]
         chosen = _cover(inside, outside, tuple(axis.whole for axis in axes))
         chosen = _simplified(chosen, inside, axes)
         sizes = [int(tree.size[own[place]]) for place in kept]
         chosen.sort(key=lambda masks: _rank(masks, inside, sizes))
-        return [_box(masks, axes, [boxes[node] for node in others]) for masks in chosen]
+        elsewhere = [(boxes[node], self._of_node(node)) for node in others]
+        return [_box(masks, axes, elsewhere) for masks in chosen]
 
 
 class _Axis(NamedTuple):
@@ -341,7 +350,7 @@ def _rank(masks: _Masks, inside: list[_Masks], sizes: list[int]) -> tuple[int, i
     return -sum(sizes[place] for place in held), min(held or met)
 
 
-def _box(masks: _Masks, axes: Sequence[_Axis], others: list[Box]) -> Box:
+def _box(masks: _Masks, axes: Sequence[_Axis], others: list[tuple[Box, _Masks]]) -> Box:
     """Return the regions of a box by column; what is free is left out."""
     return {
         axis.feature: axis.region(mask, missing=_takes_missing(masks, at, axes, others))
@@ -350,7 +359,9 @@ def _box(masks: _Masks, axes: Sequence[_Axis], others: list[Box]) -> Box:
     }
 
 
-def _takes_missing(masks: _Masks, at: int, axes: Sequence[_Axis], others: list[Box]) -> bool:
+def _takes_missing(
+    masks: _Masks, at: int, axes: Sequence[_Axis], others: list[tuple[Box, _Masks]]
+) -> bool:
     """Whether rows that lack a value of one column belong to a box.
 
     Where no training row lacks it they do unless the tree may send them elsewhere.
@@ -358,11 +369,12 @@ def _takes_missing(masks: _Masks, at: int, axes: Sequence[_Axis], others: list[B
     axis = axes[at]
     if axis.column.has_missing:
         return bool(masks[at] >> axis.n_pieces & 1)
-    for other in others:
-        coded = _coded(axes, other)
+    for other, coded in others:
+        if not other.get(axis.feature, EVERYWHERE).missing:
+            continue
         elsewhere = (
             a & b for place, (a, b) in enumerate(zip(masks, coded, strict=True)) if place != at
         )
-        if other.get(axis.feature, EVERYWHERE).missing and all(elsewhere):
+        if all(elsewhere):
             return False
     return True
