@@ -220,7 +220,7 @@ class Regions(Space):
             dtype=np.int64,
         )
 
-    def extensions(
+    def _extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
     ) -> list[Found]:
         """Return the best rules that have one condition more."""
@@ -500,16 +500,16 @@ class Words(Space):
         sum_words(self.indptr, self.indices, rows, task.inside, task.outside, tp, fp)
         return tp, fp
 
-    def extensions(
+    def _extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
     ) -> list[Found]:
         """Return the best rules that have one word more: beside another, demanded or ruled out."""
-        allowed = np.zeros(self.n_words, dtype=np.bool_)
-        allowed[self.numbers] = True
-        used = [word for clause in clauses for word, _ in clause]
-        allowed[[*without, *used]] = False
+        from spexplain.kernels.rules import best_words
+
+        allowed = self._allowed(without)
+        allowed[[word for clause in clauses for word, _ in clause]] = False
         held = [self._clause(clause) for clause in clauses]
-        counts = np.zeros(self.n_rows, dtype=np.int64)
+        counts = np.zeros(self.n_rows, dtype=np.int8)
         for each in held:
             counts += each
         all_rows = task.rows
@@ -520,19 +520,19 @@ class Words(Space):
         alone = self._alone(task)
         found = []
 
-        def keep(tp: Floats, fp: Floats, longer: Any) -> None:
-            values = np.where(allowed & (tp + fp < everything), task.value(tp, fp), -inf)
-            n_most = min(n_best, len(values))
+        def keep(start: tuple[float, float], sign: float, longer: Any) -> None:
             # Of words that do equally well, those that also do well alone.
-            order = np.argpartition(-(values + _TIE * alone), n_most - 1)
-            for word in order[:n_most].tolist():
-                if values[word] > task.nothing:
-                    clauses = longer(word)
-                    weight = sum(float(alone[each]) for clause in clauses for each, _ in clause)
-                    found.append(Found(float(values[word]), clauses, weight=round(weight, 9)))
+            words, values = np.empty(n_best, dtype=np.int64), np.empty(n_best)
+            n_found = best_words(
+                tp, fp, *start, sign, allowed, alone, _TIE, everything, task.form, task.nothing, words, values
+            )  # fmt: skip
+            for word, value in zip(words[:n_found].tolist(), values[:n_found].tolist(), strict=True):
+                clauses = longer(word)
+                weight = sum(float(alone[each]) for clause in clauses for each, _ in clause)
+                found.append(Found(value, clauses, weight=round(weight, 9)))
 
-        keep(tp, fp, lambda word: (*clauses, ((word, True),)))
-        keep(base_tp - tp, base_fp - fp, lambda word: (*clauses, ((word, False),)))
+        keep((0.0, 0.0), 1.0, lambda word: (*clauses, ((word, True),)))
+        keep((base_tp, base_fp), -1.0, lambda word: (*clauses, ((word, False),)))
         for place, clause in enumerate(clauses):
             if not all(is_in for _, is_in in clause):
                 continue
@@ -541,11 +541,18 @@ class Words(Space):
             tp, fp = self._sums(outside, task)
             before, after = clauses[:place], clauses[place + 1 :]
             keep(
-                base_tp + tp,
-                base_fp + fp,
+                (base_tp, base_fp),
+                1.0,
                 lambda word, b=before, c=clause, a=after: (*b, (*c, (word, True)), *a),
             )
         return sorted(found, key=lambda each: each.rank)[:n_best]
+
+    def _allowed(self, without: frozenset[int]) -> Bools:
+        """Return which words rules may use."""
+        allowed = np.zeros(self.n_words, dtype=np.bool_)
+        allowed[self.numbers] = True
+        allowed[list(without)] = False
+        return allowed
 
     def best_pair(
         self, task: Task, value: float, without: frozenset[int]
@@ -559,9 +566,7 @@ class Words(Space):
         rows = task.rows
         tp, fp = self._sums(rows, task)
         total, others = task.inside[rows].sum(), task.outside[rows].sum()
-        allowed = np.zeros(self.n_words, dtype=np.bool_)
-        allowed[self.numbers] = True
-        allowed[list(without)] = False
+        allowed = self._allowed(without)
         best: Found | None = None
         tried: set[tuple[int, bool]] = set()
         while True:
