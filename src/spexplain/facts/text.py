@@ -118,12 +118,16 @@ def lost_text(lost: Sequence[str], n_leaves: int | None = None) -> str:
     return f"{text}; with {n_leaves:,} leaves {'it has' if one else 'they have'} one."
 
 
-def lost_clusters_text(summary: Summary, labels: Sequence[str] | None = None) -> str | None:
+def lost_clusters_text(
+    summary: Summary, labels: Sequence[str] | None = None, *, beside_verdict: bool = False
+) -> str | None:
     """Return which clusters no leaf stands for, and with how many leaves they have one; None if all have one.
 
-    `labels` are what the clusters are called, by their codes.
+    `labels` are what the clusters are called, by their codes. Beside a verdict that names them, nothing is said twice.
     """
-    reference = summary["reference"]
+    reference, verdict = summary["reference"], summary["verdict"]
+    if beside_verdict and verdict is not None and verdict["lost"]:
+        return None
     lost = (
         [] if reference is None else [each for each in reference["clusters"] if not each["leaves"]]
     )

@@ -177,7 +177,7 @@ def share(x: float | None) -> str:
 
 def verdict(summary: Summary, labels: Sequence[str]) -> str:
     """Return what the report says first: how good the tree is, and which clusters it has lost."""
-    parts = [_verdict(summary), lost_clusters_text(summary, labels)]
+    parts = [_verdict(summary), lost_clusters_text(summary, labels, beside_verdict=True)]
     if summary["goal"] is not None and "; " in summary["goal"]["text"]:
         parts.insert(1, sentence(summary["goal"]["text"]))
     return " ".join(each for each in parts if each)
