@@ -198,7 +198,7 @@ def segment(
         if json is not None:
             outputs.write("--json", estimator.to_json())
         if report is not None:
-            outputs.write("--report", rules_html(estimator.explanation_))
+            outputs.write("--report", rules_html(estimator.explanation_, texts=read.texts))
     if format == "json":
         write_json(_document(data, estimator, codes, read, terminal))
     else:
@@ -254,12 +254,14 @@ def show_rules(
             terminal.show(Text(" " * indent + each), wrap=True)
 
 
-def rules_html(found: "RuleSet", title: str | None = None) -> str:
+def rules_html(
+    found: "RuleSet", title: str | None = None, texts: list[str] | None = None
+) -> str:
     """Return the report of rules."""
     from spexplain.show.report.rule_cards import render_rules
 
     try:
-        return render_rules(found, title=title)
+        return render_rules(found, title=title, texts=texts)
     except ImportError as error:
         raise UserError(f"The report cannot be written: {error}") from None
 

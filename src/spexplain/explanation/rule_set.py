@@ -12,6 +12,7 @@ import numpy as np
 
 from spexplain._version import __version__
 from spexplain.aliases import Array, Bools, Floats, Ints
+from spexplain.arguments import check_texts
 from spexplain.export.dialects import DialectName
 from spexplain.export.rules import rules_to_json, rules_to_sql, stored_rules
 from spexplain.facts.text import percent
@@ -491,10 +492,7 @@ class RulesModel(ABC):
                     "texts belong to training rows, which rules read from JSON do not know; pass texts to the report "
                     "of the fitted ClusterRules."
                 )
-            if len(texts) != found.n_rows:
-                raise ValueError(
-                    f"texts has {len(texts)} entries, but there were {found.n_rows} training rows."
-                )
+            check_texts(texts, found.n_rows)
         return write(path, render_rules(found, title=title, texts=texts))
 
     def to_json(self) -> str:
