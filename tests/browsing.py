@@ -70,6 +70,24 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
         assert troubles == []
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """Return the script of axe-core, which finds what people with disabilities would stumble over."""
+    found = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+    return (Path(found.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+def serious(page: Any, axe: str) -> list[Any]:
+    """Return what axe-core finds in a page that is serious or critical; the page must bypass its policy."""
+    page.evaluate(axe)
+    found = page.evaluate(
+        """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+            .filter((each) => ["serious", "critical"].includes(each.impact))
+            .map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))])"""
+    )
+    return list(found)
+
+
 def _note_request(request: Any, path: Path, troubles: list[str]) -> None:
     allowed = request.url.partition("#")[0] == path.as_uri() or request.url.startswith("data:")
     if not allowed:

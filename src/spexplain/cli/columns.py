@@ -107,9 +107,7 @@ def read_table(
         for each in beside:
             if each is not None and each not in names:
                 raise UserError(f"{file.name} has no column {each}{closest(each, names)}")
-        frame = file.read(
-            [name for name in names if name in beside or name not in ignored]
-        )
+        frame = file.read([name for name in names if name in beside or name not in ignored])
     if not len(frame):
         raise UserError(f"{file.name} has column names but no rows.")
     for note in file.notes:

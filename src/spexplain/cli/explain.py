@@ -204,9 +204,7 @@ def _segment_names(path: Path | None) -> dict[str, str] | None:
     return names
 
 
-def _write(
-    outputs: "Outputs", files: FileOptions, estimator: Any, table: "InputTable"
-) -> None:
+def _write(outputs: "Outputs", files: FileOptions, estimator: Any, table: "InputTable") -> None:
     """Write the files that were asked for."""
     from spexplain import export
     from spexplain.cli.write import write_labels

@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 ModelFile = Annotated[
     str,
-    typer.Argument(metavar="MODEL", show_default=False, help="The file that explain --json or segment --json wrote."),
+    typer.Argument(
+        metavar="MODEL",
+        show_default=False,
+        help="The file that explain --json or segment --json wrote.",
+    ),
 ]
 Output = Annotated[
     Path,

@@ -188,9 +188,8 @@ class ScoredFile:
                 fate = "the larger side of each test takes such rows"
                 if isinstance(self.plan.tree, Decision):
                     fate = "conditions on it do not hold for such rows"
-                yield (
-                    f"{counted(self.n_missing[number], 'row')} {lack} a value of {name}, as no training row did; {fate}."
-                )
+                rows = counted(self.n_missing[number], "row")
+                yield f"{rows} {lack} a value of {name}, as no training row did; {fate}."
             if seen is not None and seen.numbers_rows:
                 yield (
                     f"The tree tests {name}, which had a value of its own in every training row, as a number of rows "

@@ -238,9 +238,7 @@ def _fitted(
         raise UserError(f"--target {target} means rows of no cluster; see --noise.") from None
 
 
-def show_rules(
-    found: "RuleSet", terminal: "Terminal", codes: Sequence[int] | None = None
-) -> None:
+def show_rules(found: "RuleSet", terminal: "Terminal", codes: Sequence[int] | None = None) -> None:
     """Print rules in words; lines that are too long go on below their own text."""
     from rich.text import Text
 
@@ -254,9 +252,7 @@ def show_rules(
             terminal.show(Text(" " * indent + each), wrap=True)
 
 
-def rules_html(
-    found: "RuleSet", title: str | None = None, texts: list[str] | None = None
-) -> str:
+def rules_html(found: "RuleSet", title: str | None = None, texts: list[str] | None = None) -> str:
     """Return the report of rules."""
     from spexplain.show.report.rule_cards import render_rules
 

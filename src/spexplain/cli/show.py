@@ -164,7 +164,9 @@ def report(
     known = read_any(model)
     if isinstance(known, RuleSet):
         if data is not None:
-            usage_error(f"{model} holds rules per cluster, whose report needs no rows; leave DATA out.")
+            usage_error(
+                f"{model} holds rules per cluster, whose report needs no rows; leave DATA out."
+            )
         with outputs:
             outputs.write("--output", rules_html(known, title))
         if not outputs.use_stdout:

@@ -136,7 +136,7 @@ def grown_on(
     if not gains or not total:
         return []
     ones = sorted((one for one, _ in gains), reverse=True)
-    most = max(sum(ones[:2]), max(two for _, two in gains))
+    most = max(sum(ones[:2]), *(two for _, two in gains))
     return [(right + gain) / total for gain in (ones[0], most)]
 
 

@@ -708,9 +708,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                 found.append(Alternative(n_leaves + more, larger.step.fidelity))
         return found
 
-    def _grown_a_little(
-        self, explanation: Explanation, training: Training
-    ) -> list[Alternative]:
+    def _grown_a_little(self, explanation: Explanation, training: Training) -> list[Alternative]:
         """Return the tree itself with leaves parted further, where fitting anew would take long."""
         from spexplain.estimators.again import grown_on
 

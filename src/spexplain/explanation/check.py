@@ -127,6 +127,7 @@ class Plan(NamedTuple):
         """Return what a model wants to know of new rows; rules remember nothing of those of training."""
         known: Mapping[int, ColumnProfile] = {}
         tree: Tree | Decision
+        classes: Array | None
         if isinstance(explanation, RuleSet):
             tree, used, classes = explanation.decision, explanation.deciding, explanation.classes
         else:

@@ -78,7 +78,9 @@ class Decision(NamedTuple):
     Trees send rows to leaves in the same way.
     """
 
-    rules: tuple[tuple[int, Tree, Bools], ...]  # a cluster, its rule as a tree, and leaves that meet it
+    rules: tuple[
+        tuple[int, Tree, Bools], ...
+    ]  # a cluster, its rule as a tree, and leaves that meet it
     n_leaves: int
 
     def over(self, columns: Sequence[int]) -> "Decision":

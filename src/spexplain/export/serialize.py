@@ -247,9 +247,7 @@ def _told(
         kept = [
             each
             for each in own
-            if each.value is None
-            or each.feature in tested
-            or each.overall * sizes >= _FEWEST_ROWS
+            if each.value is None or each.feature in tested or each.overall * sizes >= _FEWEST_ROWS
         ]
         found.append(
             [

@@ -55,7 +55,9 @@ _NEEDS_ROWS = (
     "Telling columns and typical rows need the training rows, which this model does not hold; ask the fitted "
     "estimator."
 )
-_NEEDS_EXAMPLES = "Typical rows need the training rows, which this model does not hold; ask the fitted estimator."
+_NEEDS_EXAMPLES = (
+    "Typical rows need the training rows, which this model does not hold; ask the fitted estimator."
+)
 _NEEDS_COUNTS = "This model does not hold the rows of each cluster in every leaf, so only rules and leaves are known."
 
 
@@ -623,9 +625,7 @@ def _groups(clusters: Clusters, X: Matrix, columns: Sequence[Column]) -> _Groups
 def _told(groups: _Groups, group: int, allowed: Ints) -> list[Telling]:
     """Return the most telling columns of a cluster."""
     lacking = [_missing_difference(groups, group, int(feature)) for feature in allowed]
-    sizes = np.maximum(
-        np.nan_to_num(np.abs(groups.differences[group, allowed])), np.abs(lacking)
-    )
+    sizes = np.maximum(np.nan_to_num(np.abs(groups.differences[group, allowed])), np.abs(lacking))
     order = allowed[np.argsort(-sizes, kind="stable")]
     told = [_telling(groups, group, int(feature)) for feature in order[: 4 * _N_TELLING]]
     return [each for each in told if each is not None][:_N_TELLING]

@@ -214,8 +214,8 @@ def _validation_sentences(facts: ValidationFacts) -> list[str]:
         loss, worst = max(dropped, key=lambda pair: pair[0])
         if loss >= 0.1 and worst["recall"] is not None and worst["recall_held_out"] is not None:
             told.append(
-                f"{name_mark(worst['code'])} loses most: its rules catch {percent(worst['recall_held_out'])} of it on rows that "
-                f"were left out, {percent(worst['recall'])} otherwise."
+                f"{name_mark(worst['code'])} loses most: its rules catch {percent(worst['recall_held_out'])} of it "
+                f"on rows that were left out, {percent(worst['recall'])} otherwise."
             )
     found = facts["clustering_agreement"]
     if found is not None:

@@ -526,7 +526,9 @@ class Words(Space):
             n_found = best_words(
                 tp, fp, *start, sign, allowed, alone, _TIE, everything, task.form, task.nothing, words, values
             )  # fmt: skip
-            for word, value in zip(words[:n_found].tolist(), values[:n_found].tolist(), strict=True):
+            for word, value in zip(
+                words[:n_found].tolist(), values[:n_found].tolist(), strict=True
+            ):
                 clauses = longer(word)
                 weight = sum(float(alone[each]) for clause in clauses for each, _ in clause)
                 found.append(Found(value, clauses, weight=round(weight, 9)))

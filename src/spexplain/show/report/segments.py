@@ -154,13 +154,9 @@ def _documents(
     told = [each for each in facts["telling"] if each["difference"] > 0]
     columns = {each["feature"]: each["name"] for each in (*asked, *told)}
     words = [
-        name
-        for feature, name in columns.items()
-        if _column(source, feature, name).kind == "word"
+        name for feature, name in columns.items() if _column(source, feature, name).kind == "word"
     ]
-    return [
-        (_row_name(each), excerpt(str(texts[each["row"]]), words)) for each in facts["typical"]
-    ]
+    return [(_row_name(each), excerpt(str(texts[each["row"]]), words)) for each in facts["typical"]]
 
 
 def _amount(rows: float) -> str:

@@ -4,6 +4,11 @@ function renameCluster(before, after) {
   for (const each of every(".stands bdi, [data-cluster-name]")) {
     if (each.textContent.trim() === before) each.textContent = after;
   }
+  for (const each of every("option[data-stands]")) {
+    if (each.dataset.stands !== before) continue;
+    each.dataset.stands = after;
+    each.textContent = `${each.dataset.text} (${after})`;
+  }
   for (const each of [...data.nodes, ...data.leaves]) if (each.label === before) each.label = after;
   for (const each of every("[data-rename]")) {
     if (each.dataset.rename === before) {
