@@ -43,13 +43,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
-    """Open the report of a summary; at the end nothing may have been complained about or asked for."""
+    """Open the report of a summary, or a page; at the end nothing may have been complained about or asked for."""
     visits: list[tuple[Any, list[str]]] = []
 
     def open_report(
         summary: Any, *, width: int = 1280, spoil: Callable[[str], str] = str, **options: Any
     ) -> Visit:
-        path = write(tmp_path / f"report-{len(visits)}.html", spoil(render(summary)))
+        html = summary if isinstance(summary, str) else render(summary)
+        path = write(tmp_path / f"report-{len(visits)}.html", spoil(html))
         viewport = {"width": width, "height": 900}
         context = browser.new_context(viewport=viewport, reduced_motion="reduce", **options)
         context.set_default_timeout(10_000)

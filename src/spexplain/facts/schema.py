@@ -361,6 +361,7 @@ class SegmentTellingFacts(TypedDict):
 
     feature: int
     name: str
+    kind: str  # of the column
     text: str  # basket 3.1× the average
     difference: float  # from all other rows, in standard deviations of all rows
     code: int | None  # of the listed value that is spoken of; None for measured columns

@@ -160,6 +160,7 @@ def telling_facts(told: Telling, columns: Sequence[Column]) -> SegmentTellingFac
     return {
         "feature": told.feature,
         "name": column.name,
+        "kind": column.kind,
         "text": text,
         "difference": told.difference,
         "code": told.code,

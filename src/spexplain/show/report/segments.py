@@ -150,11 +150,12 @@ def _documents(
     source: ReportFacts, facts: SegmentFacts, texts: Sequence[str]
 ) -> list[tuple[str, list[tuple[str, bool]]]]:
     """Return the texts of the typical rows, with the words of the rule and the telling ones marked."""
-    asked = [each for part in facts["alternatives"] for each in part]
-    told = [each for each in facts["telling"] if each["difference"] > 0]
-    columns = {each["feature"]: each["name"] for each in (*asked, *told)}
-    words = [
-        name for feature, name in columns.items() if _column(source, feature, name).kind == "word"
+    asked = [(each["feature"], each["name"]) for part in facts["alternatives"] for each in part]
+    words = [name for feature, name in asked if _column(source, feature, name).kind == "word"]
+    words += [
+        each["name"]
+        for each in facts["telling"]
+        if each["kind"] == "word" and each["difference"] > 0
     ]
     return [(_row_name(each), excerpt(str(texts[each["row"]]), words)) for each in facts["typical"]]
 
@@ -202,8 +203,7 @@ def _telling(source: ReportFacts, facts: SegmentTellingFacts) -> TellingView:
         return TellingView(text, None, None, is_share, "")
     if is_share:
         before, quoted, after = text.partition(f'"{shown}"')
-        column = _column(source, facts["feature"], facts["name"])
-        is_word = bool(quoted) and column.kind == "word"
+        is_word = bool(quoted) and facts["kind"] == "word"
         parts = (shown, before, after) if is_word else ()
         return TellingView(text, round(100 * inside, 2), round(100 * overall, 2), True, "", *parts)
     ends = None if feature is None else range_of(feature)
