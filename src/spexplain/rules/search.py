@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from spexplain.aliases import Bools
+from spexplain.aliases import Bools, Ints
 from spexplain.rules.task import Task
 from spexplain.tree.rule import Rule
 
@@ -78,6 +78,10 @@ class Space(ABC):
     @abstractmethod
     def rows(self, clauses: Clauses) -> Bools:
         """Return the rows that a rule covers."""
+
+    @abstractmethod
+    def affinity(self, task: Task) -> Ints:
+        """Return how much every row looks like those of the task, to break ties between examples."""
 
     @abstractmethod
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:

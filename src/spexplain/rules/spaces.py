@@ -21,6 +21,7 @@ _N_BINS = 32
 _MOST_CATEGORIES = 512  # of a column that is searched in pairs
 _MOST_WRITTEN = 256  # columns of a sparse table of numbers that are written out
 _ROWS_OF_PAIRS = 4_000_000_000  # rows that are looked at for the bounds of pairs, and beyond them
+_N_TELLING = 20  # words by which examples are chosen
 _MOST_WORDS = 2000  # first words of pairs
 _TINY = 1e-12
 _JUST = 1e-9  # below a value, so that it is found again
@@ -315,6 +316,10 @@ class Regions(Space):
                         best[0], found = each.value, each
         return found, len(chosen) == len(places)
 
+    def affinity(self, task: Task) -> Ints:
+        """Return nothing that tells rows apart."""
+        return np.zeros(self.n_rows, dtype=np.int64)
+
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:
         """Return a rule with the same rows whose intervals have no end more than they need."""
         counts = task.rows
@@ -591,6 +596,13 @@ class Words(Space):
                 for each in self.extensions(((first,),), task, 1, without):
                     if each.value > (best.value if best else value) + _TINY:
                         best = each
+
+    def affinity(self, task: Task) -> Ints:
+        """Return how many of the words that are best alone every document contains."""
+        found = np.zeros(self.n_rows, dtype=np.int64)
+        for word in np.argsort(-self._alone(task), kind="stable")[:_N_TELLING].tolist():
+            found += self._has(word)
+        return found
 
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:
         """Return the rule as it is."""
