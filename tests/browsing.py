@@ -78,13 +78,14 @@ def axe() -> str:
     return (Path(found.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def serious(page: Any, axe: str) -> list[Any]:
+def serious(page: Any, axe: str, where: str = "html") -> list[Any]:
     """Return what axe-core finds in a page that is serious or critical; the page must bypass its policy."""
     page.evaluate(axe)
     found = page.evaluate(
-        """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+        """async (where) => (await axe.run(where, {resultTypes: ["violations"]})).violations
             .filter((each) => ["serious", "critical"].includes(each.impact))
-            .map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))])"""
+            .map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))])""",
+        where,
     )
     return list(found)
 
