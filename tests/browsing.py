@@ -43,13 +43,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
-    """Open the report of a summary; at the end nothing may have been complained about or asked for."""
+    """Open the report of a summary, or a page; at the end nothing may have been complained about or asked for."""
     visits: list[tuple[Any, list[str]]] = []
 
     def open_report(
         summary: Any, *, width: int = 1280, spoil: Callable[[str], str] = str, **options: Any
     ) -> Visit:
-        path = write(tmp_path / f"report-{len(visits)}.html", spoil(render(summary)))
+        html = summary if isinstance(summary, str) else render(summary)
+        path = write(tmp_path / f"report-{len(visits)}.html", spoil(html))
         viewport = {"width": width, "height": 900}
         context = browser.new_context(viewport=viewport, reduced_motion="reduce", **options)
         context.set_default_timeout(10_000)
@@ -68,6 +69,25 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
     for context, troubles in visits:
         context.close()
         assert troubles == []
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """Return the script of axe-core, which finds what people with disabilities would stumble over."""
+    found = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+    return (Path(found.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+def serious(page: Any, axe: str, where: str = "html") -> list[Any]:
+    """Return what axe-core finds in a page that is serious or critical; the page must bypass its policy."""
+    page.evaluate(axe)
+    found = page.evaluate(
+        """async (where) => (await axe.run(where, {resultTypes: ["violations"]})).violations
+            .filter((each) => ["serious", "critical"].includes(each.impact))
+            .map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))])""",
+        where,
+    )
+    return list(found)
 
 
 def _note_request(request: Any, path: Path, troubles: list[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A second browser in the same process would not start: this is the only place that takes the fixture.
-from browsing import browser, visit  # noqa: F401
+from browsing import axe, browser, visit  # noqa: F401
 from spexplain.engines import Engine, resolve_engine
 
 # Modules beside the tests that assert: a failure shows the values.

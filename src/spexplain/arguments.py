@@ -1,6 +1,6 @@
 """What every function asks of its arguments, refused in the same words everywhere."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -81,3 +81,20 @@ def check_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Flo
     if not checked.any():
         raise ValueError(f"{name} is zero for all rows; some row must count.")
     return None if np.all(checked == 1.0) else checked
+
+
+def check_texts(texts: Sequence[Any], n_rows: int) -> None:
+    """Refuse texts that are not one per row.
+
+    Examples
+    --------
+    >>> from spexplain.arguments import check_texts
+    >>> check_texts(["a", "b"], 3)
+    Traceback (most recent call last):
+    ...
+    ValueError: texts has 2 entries, but there are 3 rows; pass one text per row, in their order.
+    """
+    if len(texts) != n_rows:
+        raise ValueError(
+            f"texts has {len(texts):,} entries, but there are {n_rows:,} rows; pass one text per row, in their order."
+        )

@@ -135,7 +135,7 @@ def test_files(run, files, iris, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert result.stderr.count("Wrote") == 5
     model = fitted(iris).explanation_
-    assert paths["json"].read_text() == export.to_json(model)
+    assert paths["json"].read_text() == fitted(iris).to_json()
     sql = export.to_sql(model, dialect="sqlite", table="flowers", label="reference")
     assert paths["sql"].read_text() == sql + "\n"
     assert paths["python"].read_text() == export.to_python(model, label="reference")
@@ -169,7 +169,7 @@ def test_a_file_on_standard_output(run, files, iris):
     assert labels["leaf"].to_list() == fitted(iris).labels_.tolist()
     assert "Against" in result.stderr
     quiet = run("explain", files["csv"], "-l", "species", "-m", "cart", "--json", "-", "-q")
-    assert quiet.stdout == export.to_json(fitted(iris).explanation_)
+    assert quiet.stdout == fitted(iris).to_json()
     assert quiet.stderr == ""
 
 

@@ -15,11 +15,12 @@ from spexplain.cli.write import Outputs
 # Stands in for `python -m spexplain`: the second of two files takes long to make.
 SLOW = """
 import sys, time
-from spexplain import cli, export
+from spexplain import cli
+from spexplain.explanation import fitted
 def slowly(model, **options):
     print("writing", file=sys.stderr, flush=True)
     time.sleep(30)
-export.to_json = slowly
+fitted.to_json = slowly
 sys.exit(cli.main())
 """
 

@@ -63,3 +63,56 @@ def test_wrong_usage_is_said_before_the_work(run, files, tmp_path):
     result = run("segment", files["csv"], "-l", "species", "--sql", tmp_path / "there.sql")
     assert result.exit_code == 1
     assert "--force" in result.stderr
+
+
+def test_other_commands_read_the_rules(run, files, iris, tmp_path):
+    path, labelled, page = (tmp_path / name for name in ("rules.json", "labels.csv", "rules.html"))
+    assert (
+        run(
+            "segment", files["csv"], "-l", "species", "--max-conditions", 2, "--json", path
+        ).exit_code
+        == 0
+    )
+    rules = from_json(path.read_text())
+    assert run("predict", path, files["csv"], "--output", labelled).exit_code == 0
+    expected = rules.predict(iris.drop("species"))
+    lines = labelled.read_text().splitlines()
+    assert lines[0] == "cluster"
+    assert lines[1:] == ["" if each == "-1" else each for each in expected.tolist()]
+    assert "" in lines  # rows of no rule are among them
+    assert "setosa (50 rows): petal length (cm) ≤ 2" in run("show", path).stdout
+    document = json.loads(run("show", path, "--format", "json").stdout)
+    assert document["rules"] == rules.rules(alternatives=True, output="records")
+    assert run("report", path, "-o", page, "--title", "Flowers").exit_code == 0
+    assert "<h1>Flowers</h1>" in page.read_text(encoding="utf-8")
+
+
+def test_only_columns_of_the_rules_are_needed(run, files, iris, tmp_path):
+    path, few = tmp_path / "rules.json", tmp_path / "few.csv"
+    run("segment", files["csv"], "-l", "species", "--max-conditions", 1, "--json", path)
+    asked = from_json(path.read_text()).explanation_.deciding
+    kept = [iris.columns[number] for number in asked]
+    assert len(kept) < iris.width - 1  # alternatives ask others
+    iris.select(reversed(kept)).write_csv(few)
+    result = run("predict", path, few)
+    assert result.exit_code == 0
+    assert result.stdout == run("predict", path, files["csv"]).stdout
+
+
+def test_what_needs_training_rows_says_so(run, files, tmp_path):
+    path = tmp_path / "rules.json"
+    run("segment", files["csv"], "-l", "species", "--json", path)
+    for command in (["check", path, files["csv"]], ["predict", path, files["csv"], "--check"]):
+        result = run(*command)
+        assert result.exit_code == 1
+        assert "rules per cluster" in result.stderr
+        assert "explain --json" in result.stderr
+    assert run("report", path, files["csv"]).exit_code == 2
+
+
+def test_long_rules_go_on_below_their_own_text(run, files):
+    result = run("segment", files["csv"], "-l", "species", "--max-conditions", 3)
+    lines = result.stdout.splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    starts = [line for line in lines if line and not line.startswith(" ")]
+    assert all(": " in line or "meet" in line for line in starts)

@@ -96,14 +96,50 @@ def test_models_that_were_read_say_the_same(explainer, penguins):
     model = from_json(explainer.to_json())
     known, read = explainer.segments(output="records"), model.segments(output="records")
     for one, other in zip(known, read, strict=True):
-        same = set(one) - {"telling", "typical", "sentences", "note"}
+        same = set(one) - {"typical", "note"}
         assert {key: one[key] for key in same} == {key: other[key] for key in same}
-        assert other["telling"] == other["typical"] == []
-        assert "need the training rows" in other["note"]
+        assert other["typical"] == []
+        assert "Typical rows need the training rows" in other["note"]
+    nothing = from_json(explainer.to_json(profile="none"))
+    assert all(each["telling"] == [] for each in nothing.segments(output="records"))
+    again = from_json(model.renamed({"Adelie": "A1"}).to_json())
+    assert again.segment("A1")["telling"] == explainer.segment("Adelie")["telling"]
     assert model.segments(*[None, "records"], X=penguins[0], y=penguins[1]) == known
     assert model.segment("Gentoo")["rule"] == explainer.segment("Gentoo")["rule"]
     assert model.contrast("Adelie", "Gentoo")["source"] == "tree"
     json.dumps(known, allow_nan=False)
+
+
+def test_values_that_few_rows_have_are_not_remembered():
+    """A value of a column that no test reads could name somebody."""
+    table = pd.DataFrame(
+        {"age": [*range(20), *range(60, 80)], "friend": ["Ann"] * 3 + ["none"] * 36 + ["Bob"]}
+    )
+    explainer = CART(features=["age"]).fit(table, ["young"] * 20 + ["old"] * 20)
+    told = [each["text"] for each in explainer.segment("young")["telling"]]
+    assert any("Ann" in text for text in told)
+    text = explainer.to_json()
+    assert "Ann" not in text
+    assert [each["name"] for each in from_json(text).segment("young")["telling"]] == ["age"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        3,
+        [[3]],
+        [[[0, 0, 1.0, 1.0, 1.0, 0.0, None]]],
+        [[[9, 0, 1.0, 1.0, 1.0, 0.0, None, None]]],
+        [[[0, 3, 1.0, 1.0, 1.0, 0.0, None, None]]],
+        [[[0, 0, "x", 1.0, 1.0, 0.0, None, None]]],
+        [[[0, 0, 1.0, 1.0, 1.0, 0.0, 1, None]]],
+        [[[0, 1, 1.0, 1.0, 1.0, 0.0, 1, ["x"]]]],
+    ],
+)
+def test_telling_columns_that_nobody_wrote_are_refused(explainer, told):
+    document = json.loads(explainer.to_json()) | {"told": told}
+    with pytest.raises(ValueError, match="told must hold"):
+        from_json(json.dumps(document))
 
 
 def test_other_labels_are_refused(explainer, penguins):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from browsing import serious
 from spexplain import CART
 from spexplain.studio import Session
 
@@ -495,33 +496,16 @@ def test_versions_side_by_side(studio: Callable[..., Studio], model: Any) -> Non
 # --- Looks and reach ------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def axe() -> str:
-    found = pytest.importorskip("axe_playwright_python")
-    return (Path(found.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
-def serious(page: Any, where: str = "html") -> list[Any]:
-    found = page.evaluate(
-        """async (where) => (await axe.run(where, {resultTypes: ["violations"]})).violations
-            .filter((each) => ["serious", "critical"].includes(each.impact))
-            .map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))])""",
-        where,
-    )
-    return list(found)
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_accessible_everywhere(
     studio: Callable[..., Studio], model: Any, axe: str, width: int, scheme: str
 ) -> None:
     """axe-core finds nothing serious, and nothing is wider than the window."""
     page = studio(model).visit(width=width, height=844, color_scheme=scheme, bypass_csp=True)
-    page.evaluate(axe)
     found = {}
 
     def check(what: str, where: str = "html") -> None:
-        found[what] = serious(page, where)
+        found[what] = serious(page, axe, where)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     check("tree")
@@ -562,8 +546,7 @@ def test_start_is_accessible(
     served = studio(None, name="table", labels=None)
     page = visit(served.address, width=390, bypass_csp=True)
     page.wait_for_selector(".drop")
-    page.evaluate(axe)
-    assert serious(page) == []
+    assert serious(page, axe) == []
 
 
 def test_phones_get_an_outline(studio: Callable[..., Studio], model: Any) -> None:

@@ -74,7 +74,7 @@ def check(
     if outputs.use_stdout and format == "json":
         usage_error("--format json and a file called - both write to standard output.")
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout or format == "json")
-    known = read_model(model)
+    known = read_model(model, "check")
     if labels is not None and known.leaf_reference is None:
         raise UserError(
             f"{model} knows no clusters to compare the labels with; leave out --labels."

@@ -62,6 +62,8 @@ class InputTable:
         Columns of the file that are neither in X nor labels nor weights.
     row_ids : array of str, shape (n_rows,), or None
         What the rows are called.
+    texts : list of str or None
+        What the rows say, for reports.
     """
 
     X: "pl.DataFrame"
@@ -74,6 +76,7 @@ class InputTable:
     missing: Literal["allow", "error"]
     left_out: list[str]
     row_ids: Array | None = None
+    texts: list[str] | None = None
 
 
 def read_table(
@@ -97,15 +100,14 @@ def read_table(
     table : InputTable
     """
     label, weight, row_id = clustering.labels, columns.weights, columns.id
+    beside = (label, weight, row_id, columns.texts)
     with terminal.stage(f"Reading {file.name}"):
         names = file.names()
         ignored = named_columns(columns.ignore, names, "--ignore")
-        for each in (label, weight, row_id):
+        for each in beside:
             if each is not None and each not in names:
                 raise UserError(f"{file.name} has no column {each}{closest(each, names)}")
-        frame = file.read(
-            [name for name in names if name in (label, weight, row_id) or name not in ignored]
-        )
+        frame = file.read([name for name in names if name in beside or name not in ignored])
     if not len(frame):
         raise UserError(f"{file.name} has column names but no rows.")
     for note in file.notes:
@@ -113,7 +115,7 @@ def read_table(
     _note_missing_header(file, names, terminal)
     given = None if label is None else _labels(_nameless(frame, label), label, clustering, terminal)
     weights = None if weight is None else _weights(_nameless(frame, weight), weight)
-    taken = [name for name in frame.columns if name not in (label, weight, row_id)]
+    taken = [name for name in frame.columns if name not in beside]
     wanted = named_columns(columns.features, taken, "--features")
     kept = named_columns(columns.keep, taken, "--keep")
     X = _usable(frame[taken], file, terminal)
@@ -136,6 +138,7 @@ def read_table(
         missing=columns.missing,
         left_out=[name for name in names if name not in used],
         row_ids=None if row_id is None else _row_ids(_nameless(frame, row_id)),
+        texts=None if columns.texts is None else _row_ids(_nameless(frame, columns.texts)).tolist(),
     )
 
 

@@ -368,17 +368,17 @@ def _table_of(records: list[dict[str, Any]]) -> "Table":
         "ari": ("ARI", "{:.3f}", max),
         "fidelity": ("fidelity", "{:.1%}", max),
         "balanced": ("balanced", "{:.1%}", max),
-        "price": ("price", "{:.3f}", min),
+        "price": ("cost\nratio", "{:.3f}", min),
         "leaves": ("leaves", "{}", min),
         "depth": ("depth", "{}", min),
         "cut": ("cut", "{:.3f}", min),
         "seconds": ("seconds", "{:.2f}", min),
     }
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("method", no_wrap=True)
+    table.add_column("method", no_wrap=True, vertical="bottom")
     texts = {}
     for key, (title, pattern, better) in columns.items():
-        table.add_column(title, justify="right", no_wrap=True)
+        table.add_column(title, justify="right", no_wrap=True, vertical="bottom")
         values = [each[key] for each in records]
         known = [value for value in values if value is not None]
         # Values that look alike are marked alike.

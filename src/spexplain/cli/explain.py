@@ -87,7 +87,7 @@ def explain(
         segments = estimator.segments(output="records") if answers.segments else None
         if outputs.paths:
             with terminal.stage("Writing"):
-                _write(outputs, files, estimator, table.row_ids)
+                _write(outputs, files, estimator, table)
     if format == "json":
         document = _document(data, summary, table, seconds, outputs, terminal)
         write_json(document if segments is None else document | {"segments": segments})
@@ -204,7 +204,7 @@ def _segment_names(path: Path | None) -> dict[str, str] | None:
     return names
 
 
-def _write(outputs: "Outputs", files: FileOptions, estimator: Any, row_ids: Any) -> None:
+def _write(outputs: "Outputs", files: FileOptions, estimator: Any, table: "InputTable") -> None:
     """Write the files that were asked for."""
     from spexplain import export
     from spexplain.cli.write import write_labels
@@ -213,7 +213,7 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any, row_ids: Any)
     has_clusters = model.leaf_reference is not None and files.export_label == "cluster"
     label: export.LabelKind = "reference" if has_clusters else "leaf"
     if files.report is not None:
-        outputs.write("--report", report_html(estimator, row_ids))
+        outputs.write("--report", report_html(estimator, table.row_ids, table.texts))
     if files.picture is not None:
         outputs.write("--picture", estimator._picture(files.picture.suffix))
     if files.sql is not None:
@@ -224,7 +224,7 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any, row_ids: Any)
         for place, content in dbt.items():
             outputs.write(f"--dbt {place}", content)
     if files.json is not None:
-        outputs.write("--json", export.to_json(model, profile=files.profile))
+        outputs.write("--json", estimator.to_json(profile=files.profile))
     if files.python is not None:
         outputs.write("--python", export.to_python(model, label=label))
     if files.onnx is not None:
@@ -233,12 +233,12 @@ def _write(outputs: "Outputs", files: FileOptions, estimator: Any, row_ids: Any)
         write_labels(outputs, files.output, estimator)
 
 
-def report_html(estimator: Any, row_ids: Any = None) -> str:
+def report_html(estimator: Any, row_ids: Any = None, texts: list[str] | None = None) -> str:
     """Return the report of a fitted estimator."""
     from spexplain.show.report import render
 
     try:
-        return render(estimator.summary(row_ids=row_ids))
+        return render(estimator.summary(row_ids=row_ids), texts=texts)
     except ImportError as error:
         raise UserError(f"--report cannot be written: {error}") from None
 

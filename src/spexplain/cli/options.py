@@ -174,6 +174,15 @@ class ColumnOptions:
             help="The column that says what rows are called in reports; the tree does not use it.",
         ),
     ] = None
+    texts: Annotated[
+        str | None,
+        _columns(
+            "--texts",
+            metavar="COLUMN",
+            help="The column of texts, such as comments, of which reports show three per cluster; the tree does not "
+            "use it.",
+        ),
+    ] = None
     weights: Annotated[
         str | None,
         _columns(

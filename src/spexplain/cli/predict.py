@@ -28,10 +28,15 @@ if TYPE_CHECKING:
     from spexplain.cli.scoring import ScoredFile
     from spexplain.cli.terminal import Terminal
     from spexplain.explanation import Explanation
+    from spexplain.explanation.rule_set import RuleSet
 
 ModelFile = Annotated[
     str,
-    typer.Argument(metavar="MODEL", show_default=False, help="The file that explain --json wrote."),
+    typer.Argument(
+        metavar="MODEL",
+        show_default=False,
+        help="The file that explain --json or segment --json wrote.",
+    ),
 ]
 Output = Annotated[
     Path,
@@ -79,7 +84,8 @@ def predict(
     """Label the rows of a table with a model.
 
     Writes the columns [bold]leaf[/bold] and, if the leaves stand for clusters,
-    [bold]cluster[/bold], one line per row and in the same order. Only the columns that the tree
+    [bold]cluster[/bold], one line per row and in the same order; of rules that segment wrote only
+    [bold]cluster[/bold], empty where no rule holds. Only the columns that the model
     tests need to be there, in any order; a category that training did not have counts as missing. A row
     with another value that cannot be read has no label, and is an error unless --max-unscored allows for
     it: then the column [bold]reason[/bold] says why. Texts of a CSV file that a spreadsheet would run as
@@ -91,6 +97,7 @@ def predict(
     from spexplain.cli.terminal import Terminal
     from spexplain.cli.write import Outputs, format_of_output, write_batches
     from spexplain.explanation.check import compared
+    from spexplain.explanation.rule_set import RuleSet
 
     if model == "-" and data == "-":
         usage_error("MODEL and DATA cannot both be standard input.")
@@ -99,7 +106,9 @@ def predict(
     bounds = limits.checked()
     outputs = Outputs({"--output": output}, force=force, source=data)
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout)
-    tree = read_model(model)
+    tree = read_any(model)
+    if check:
+        tree = tree_model(tree, model, "--check")
     with outputs, opened(data, reading) as file:
         for note in file.notes:
             terminal.note(note)
@@ -113,7 +122,7 @@ def predict(
                 name = "standard output" if outputs.use_stdout else str(output)
                 write_batches(labeller.batches(), labeller.written, target, written, name)
         _judge_unscored(scored, labeller.n_rows, most, max_unscored, terminal)
-        if labeller.tally is not None:
+        if labeller.tally is not None and not isinstance(tree, RuleSet):
             found = compared(tree, labeller.tally, scored.plan, bounds)
             show_check(found, terminal, is_beside=True)
             if not found.passed:
@@ -157,9 +166,26 @@ def _judge_unscored(
     raise UserError(f"{text}; {cure}.")
 
 
-def read_model(path: str) -> "Explanation":
-    """Read a model from JSON; refuse anything else in one sentence."""
-    from spexplain.explanation import read_explanation
+def read_model(path: str, task: str = "this command") -> "Explanation":
+    """Read a tree from JSON; refuse anything else in one sentence."""
+    return tree_model(read_any(path), path, task)
+
+
+def tree_model(model: "Explanation | RuleSet", path: str, task: str) -> "Explanation":
+    """Return a model that is a tree; refuse rules in one sentence."""
+    from spexplain.explanation.rule_set import RuleSet
+
+    if isinstance(model, RuleSet):
+        raise UserError(
+            f"{path} holds rules per cluster, which remember nothing of the training rows that {task} could compare "
+            "with; pass a model that explain --json wrote."
+        )
+    return model
+
+
+def read_any(path: str) -> "Explanation | RuleSet":
+    """Read a tree or rules per cluster from JSON; refuse anything else in one sentence."""
+    from spexplain.explanation import from_json
     from spexplain.export.serialize import MAX_CHARACTERS
 
     if path != "-" and Path(path).is_dir():
@@ -168,9 +194,11 @@ def read_model(path: str) -> "Explanation":
     with nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as file:
         content = file.read(MAX_CHARACTERS + 1)
     try:
-        return read_explanation(content)
+        return from_json(content).explanation_
     except ValueError as error:
-        raise UserError(f"{path} is no model that explain --json wrote: {error}") from None
+        raise UserError(
+            f"{path} is no model that explain --json or segment --json wrote: {error}"
+        ) from None
 
 
 def _kept(keep: list[str] | None, file: "TableFile", *, with_reasons: bool) -> list[str]:
@@ -197,8 +225,8 @@ class _Labeller:
     ----------
     scored : ScoredFile
         The table, and the model's columns in it.
-    model : Explanation
-        The tree and the clusters of its leaves.
+    model : Explanation or RuleSet
+        The tree and the clusters of its leaves, or the rules.
     kept : list of str
         Columns to copy.
     advance : callable
@@ -212,7 +240,7 @@ class _Labeller:
     def __init__(
         self,
         scored: "ScoredFile",
-        model: "Explanation",
+        model: "Explanation | RuleSet",
         kept: list[str],
         advance: Callable[[int], None],
         *,
@@ -222,6 +250,7 @@ class _Labeller:
         import polars as pl
 
         from spexplain.cli.write import leaf_clusters
+        from spexplain.explanation.rule_set import RuleSet
 
         self.scored, self.kept, self.advance = scored, kept, advance
         self.with_reasons, self.tally = with_reasons, scored.plan.empty() if with_check else None
@@ -229,8 +258,11 @@ class _Labeller:
         # Only the columns that are tested or copied are read.
         asked = {*kept, *scored.needed}
         self.columns = [name for name in scored.schema if name in asked]
-        self.clusters = None
-        if model.leaf_reference is not None:
+        self.clusters, self.has_leaves = None, not isinstance(model, RuleSet)
+        if isinstance(model, RuleSet):
+            clusters = leaf_clusters(model.classes)
+            self.clusters = clusters.extend(pl.Series("cluster", [None], dtype=clusters.dtype))
+        elif model.leaf_reference is not None:
             self.clusters = leaf_clusters(model.leaf_labels("reference"))
         self.written = self._labelled(pl.DataFrame(schema=scored.schema)).schema
 
@@ -257,6 +289,8 @@ class _Labeller:
         found = batch[self.kept].hstack([numbers]) if self.kept else numbers.to_frame()
         if self.clusters is not None:
             found = found.hstack([self.clusters.gather(numbers)])
+        if not self.has_leaves:
+            found = found.drop("leaf")
         if self.with_reasons:
             found = found.hstack([pl.Series("reason", reasons, dtype=pl.String)])
         return found

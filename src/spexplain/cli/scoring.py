@@ -8,6 +8,7 @@ import numpy as np
 
 from spexplain.cli.errors import UserError
 from spexplain.explanation.check import Plan, count_cells, leaves_of_cells
+from spexplain.explanation.rule_set import Decision
 from spexplain.facts.tally import ColumnTally, Tally
 from spexplain.messages import closest, counted, listed
 from spexplain.table.columns import Cells
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from spexplain.aliases import Ints
     from spexplain.cli.read import TableFile
     from spexplain.explanation import Explanation
+    from spexplain.explanation.rule_set import RuleSet
     from spexplain.tree import Column
 
 _N_EXAMPLES = 3  # values that a sentence names
@@ -33,8 +35,8 @@ class ScoredFile:
     ----------
     file : TableFile
         The table.
-    model : Explanation
-        The tree, its columns and what it saw.
+    model : Explanation or RuleSet
+        The tree or rules, the columns and what was seen of them.
     with_labels : bool
         Whether rows come with labels.
     needs_all : bool
@@ -46,7 +48,7 @@ class ScoredFile:
     def __init__(
         self,
         file: "TableFile",
-        model: "Explanation",
+        model: "Explanation | RuleSet",
         *,
         with_labels: bool = False,
         needs_all: bool = True,
@@ -183,10 +185,11 @@ class ScoredFile:
                 )
             if self.n_missing[number] and not column.has_missing and self.plan.allow_missing:
                 lack = "lacks" if self.n_missing[number] == 1 else "lack"
-                yield (
-                    f"{counted(self.n_missing[number], 'row')} {lack} a value of {name}, as no training row did; the "
-                    "larger side of each test takes such rows."
-                )
+                fate = "the larger side of each test takes such rows"
+                if isinstance(self.plan.tree, Decision):
+                    fate = "conditions on it do not hold for such rows"
+                rows = counted(self.n_missing[number], "row")
+                yield f"{rows} {lack} a value of {name}, as no training row did; {fate}."
             if seen is not None and seen.numbers_rows:
                 yield (
                     f"The tree tests {name}, which had a value of its own in every training row, as a number of rows "

@@ -1,5 +1,6 @@
 """``spexplain segment``: the best rule for every cluster of a table, or for one of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,6 +22,7 @@ from spexplain.cli.options import (
 if TYPE_CHECKING:
     from spexplain.cli.columns import InputTable
     from spexplain.cli.terminal import Terminal
+    from spexplain.explanation.rule_set import RuleSet
 
 _RULES, _FILES = "The rules", "Files to write"
 
@@ -164,8 +166,6 @@ def segment(
 
     [dim]What defines the VIPs:[/dim] spexplain segment customers.csv --labels segment --target VIP
     """
-    from rich.text import Text
-
     from spexplain.cli.columns import read_table
     from spexplain.cli.read import opened
     from spexplain.cli.terminal import Terminal, write_json
@@ -198,12 +198,11 @@ def segment(
         if json is not None:
             outputs.write("--json", estimator.to_json())
         if report is not None:
-            outputs.write("--report", _report_html(estimator))
+            outputs.write("--report", rules_html(estimator.explanation_, texts=read.texts))
     if format == "json":
         write_json(_document(data, estimator, codes, read, terminal))
     else:
-        for line in estimator.explanation_.text(codes).splitlines():
-            terminal.show(Text(line), wrap=True)
+        show_rules(estimator.explanation_, terminal, codes)
     for path in outputs.paths.values():
         if path != STDOUT:
             terminal.say(f"Wrote {path}")
@@ -239,24 +238,50 @@ def _fitted(
         raise UserError(f"--target {target} means rows of no cluster; see --noise.") from None
 
 
-def _report_html(estimator: Any) -> str:
+def show_rules(found: "RuleSet", terminal: "Terminal", codes: Sequence[int] | None = None) -> None:
+    """Print rules in words; lines that are too long go on below their own text."""
+    from rich.text import Text
+
+    from spexplain.cli.terminal import wrapped
+
+    for line in found.text(codes).splitlines():
+        text = line.lstrip()
+        indent = len(line) - len(text)
+        hang = len("also: ") if text.startswith("also: ") else 2
+        for each in wrapped(text, terminal.out.width - indent, hang):
+            terminal.show(Text(" " * indent + each), wrap=True)
+
+
+def rules_html(found: "RuleSet", title: str | None = None, texts: list[str] | None = None) -> str:
+    """Return the report of rules."""
     from spexplain.show.report.rule_cards import render_rules
 
     try:
-        return render_rules(estimator.explanation_)
+        return render_rules(found, title=title, texts=texts)
     except ImportError as error:
-        raise UserError(f"--report cannot be written: {error}") from None
+        raise UserError(f"The report cannot be written: {error}") from None
+
+
+def rules_document(found: "RuleSet", codes: Sequence[int] | None = None) -> dict[str, Any]:
+    """Return what is known of rules, for programs."""
+    from spexplain.facts.schema import plain
+
+    labels = found.labels if codes is None else [found.labels[code] for code in codes]
+    records = [record for record in found.records(alternatives=True) if record["cluster"] in labels]
+    return {
+        "measure": found.measure,
+        "macro_f1": found.macro_f1,
+        "uncovered": found.uncovered,
+        "shared": found.shared,
+        "order": [plain(found.labels[code]) for code in found.order],
+        "rules": [{key: plain(value) for key, value in record.items()} for record in records],
+    }
 
 
 def _document(
     data: str, estimator: Any, codes: list[int] | None, read: "InputTable", terminal: "Terminal"
 ) -> dict[str, Any]:
     """Return everything that is known, for programs."""
-    from spexplain.facts.schema import plain
-
-    found = estimator.explanation_
-    labels = found.labels if codes is None else [found.labels[code] for code in codes]
-    records = [record for record in found.records(alternatives=True) if record["cluster"] in labels]
     return {
         "format": "spexplain.segment",
         "version": 1,
@@ -265,10 +290,5 @@ def _document(
         "columns": read.X.columns,
         "columns_left_out": read.left_out,
         "notes": terminal.notes,
-        "measure": found.measure,
-        "macro_f1": found.macro_f1,
-        "uncovered": found.uncovered,
-        "shared": found.shared,
-        "order": [plain(label) for label in estimator.order_],
-        "rules": [{key: plain(value) for key, value in record.items()} for record in records],
+        **rules_document(estimator.explanation_, codes),
     }

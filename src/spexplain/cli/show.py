@@ -8,7 +8,7 @@ import typer
 from spexplain.cli.errors import UserError, usage_error
 from spexplain.cli.explain import show_summary
 from spexplain.cli.options import Force, Format, MessageOptions, ReadingOptions
-from spexplain.cli.predict import ModelFile, read_model
+from spexplain.cli.predict import ModelFile, read_any
 from spexplain.messages import closest
 
 if TYPE_CHECKING:
@@ -42,12 +42,22 @@ Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Head
 
 
 def show(model: ModelFile, messages: MessageOptions, format: Format = "text") -> None:
-    """Show the tree, the rules and what a model saw of the columns that it tests."""
+    """Show the tree, the rules and what a model saw of the columns that it tests; or the rules per cluster."""
+    from spexplain.cli.segment import rules_document, show_rules
     from spexplain.cli.terminal import Terminal, write_json
     from spexplain.explanation import LoadedModel
+    from spexplain.explanation.rule_set import RuleSet
 
     terminal = Terminal(quiet=messages.quiet, is_taken=format == "json")
-    known = read_model(model)
+    known = read_any(model)
+    if isinstance(known, RuleSet):
+        if format == "json":
+            write_json(
+                {"format": "spexplain.show", "version": 1, "model": model, **rules_document(known)}
+            )
+        else:
+            show_rules(known, terminal)
+        return
     summary = LoadedModel(known).outline()
     if format == "json":
         write_json(
@@ -137,9 +147,11 @@ def report(
     From what the model itself knows; with the training rows also about values; with other rows and their labels, about
     what the tree does to these.
     """
+    from spexplain.cli.segment import rules_html
     from spexplain.cli.terminal import Terminal
     from spexplain.cli.write import Outputs
     from spexplain.explanation import LoadedModel
+    from spexplain.explanation.rule_set import RuleSet
     from spexplain.facts.rows import add_profile
     from spexplain.show.report import render
 
@@ -149,7 +161,18 @@ def report(
         usage_error("--labels is about the rows of DATA, which is not given.")
     outputs = Outputs({"--output": output}, force=force, source=data or "-")
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout)
-    loaded = LoadedModel(read_model(model))
+    known = read_any(model)
+    if isinstance(known, RuleSet):
+        if data is not None:
+            usage_error(
+                f"{model} holds rules per cluster, whose report needs no rows; leave DATA out."
+            )
+        with outputs:
+            outputs.write("--output", rules_html(known, title))
+        if not outputs.use_stdout:
+            terminal.say(f"Wrote {output}")
+        return
+    loaded = LoadedModel(known)
     with outputs:
         training = loaded.explanation_.training
         if data is None and training is not None:  # the model holds its rows

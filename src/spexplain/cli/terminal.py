@@ -206,30 +206,21 @@ def verdict_lines(summary: "Summary", width: int) -> Iterator[Text]:
     styles = {"good": "green", "usable": "", "weak": "yellow", "none": "bold red"}
     validation = summary["validation"]
     more = [] if validation is None else validation["sentences"]
-    lost = lost_clusters(summary)  # stand above
-    about_lost = "\0" if lost is None else lost.plain.split(":")[0]
-    sentences = [each for each in verdict["sentences"] if not each.startswith(about_lost)]
-    for number, sentence in enumerate([*sentences, *more]):
-        for line in _wrapped(one_line(sentence), width):
+    for number, sentence in enumerate([*verdict["sentences"], *more]):
+        for line in wrapped(one_line(sentence), width):
             yield Text(line, style="dim" if number else styles[verdict["level"]])
-
-
-def lost_clusters(summary: "Summary") -> Text | None:
-    """Return which clusters no leaf stands for, if there are any."""
-    from spexplain.facts.text import lost_clusters_text
-
-    lost = lost_clusters_text(summary)
-    return None if lost is None else Text(lost, style="yellow")
 
 
 def head_lines(summary: "Summary", width: int) -> Iterator[Text]:
     """Give what is said first: clusters without a leaf, and what the tree was searched for."""
-    lost, goal = lost_clusters(summary), summary["goal"]
+    from spexplain.facts.text import lost_clusters_text
+
+    lost, goal = lost_clusters_text(summary, beside_verdict=True), summary["goal"]
     if lost is not None:
-        for line in _wrapped(lost.plain, width):
+        for line in wrapped(lost, width):
             yield Text(line, style="yellow")
     if goal is not None:
-        for line in _wrapped(f"Goal: {goal['text']}", width):
+        for line in wrapped(f"Goal: {goal['text']}", width):
             yield Text(line)
 
 
@@ -356,7 +347,7 @@ def rule_lines(leaf: "LeafFacts", columns: "Columns", width: int) -> list[str]:
             lines[-1] += f" and {text}"
         else:
             line = text if not lines else f"and {text}"
-            lines += _wrapped(line, width) if " or " in text or "{" in text else [line]
+            lines += wrapped(line, width) if " or " in text or "{" in text else [line]
     return lines
 
 
@@ -374,17 +365,17 @@ def segment_lines(summary: "Summary", segments: "list[SegmentFacts]", width: int
         name = one_line(facts["name"])
         head.append(name, style="default bold")
         told = first.removeprefix(facts["name"])
-        lines = _wrapped(f"{name}{told}", width - 2)
+        lines = wrapped(f"{name}{told}", width - 2)
         head.append(lines[0].removeprefix(name), style="default")
         yield head
         for line in lines[1:]:
             yield Text(f"  {line}")
         for sentence in others:
-            for line in _wrapped(sentence, width - 2):
+            for line in wrapped(sentence, width - 2):
                 yield Text(f"  {line}", style="dim" if sentence.startswith("Nearest") else "")
     for note in dict.fromkeys(each["note"] for each in segments if each["note"]):
         yield Text("")
-        yield from map(Text, _wrapped(note, width))
+        yield from map(Text, wrapped(note, width))
 
 
 def _conditions(facts: "ConditionFacts", column: "Column", room: int) -> list[str]:
@@ -404,13 +395,16 @@ def _conditions(facts: "ConditionFacts", column: "Column", room: int) -> list[st
     return [condition(half, column, room) for half in halves]
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """Return a text in lines of at most so many cells, broken between words where there are any."""
+def wrapped(text: str, width: int, hang: int = 2) -> list[str]:
+    """Return a text in lines of at most so many cells, broken between words where there are any.
+
+    Lines after the first begin with `hang` spaces.
+    """
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
         if lines[-1] and cell_len(longer) > width:
-            lines.append(f"  {word}")
+            lines.append(" " * hang + word)
         else:
             lines[-1] = longer
     return lines

@@ -692,8 +692,10 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         n_leaves = explanation.tree.n_leaves
         size = training.table.shape[0] * training.table.shape[1] * (n_leaves + _MORE_LEAVES)
         takes_leaves = "n_leaves" in self.get_params(deep=False)
-        if is_collection(training.labels) or size > _QUICK or not takes_leaves:
+        if is_collection(training.labels) or not takes_leaves:
             return []
+        if size > _QUICK:
+            return self._grown_a_little(explanation, training)
         shared = training.reference.memberships
         labels = training.reference.labels if shared is None else shared
         everything = np.arange(len(training.table))
@@ -705,6 +707,26 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             if larger.tree.n_leaves == n_leaves + more:
                 found.append(Alternative(n_leaves + more, larger.step.fidelity))
         return found
+
+    def _grown_a_little(self, explanation: Explanation, training: Training) -> list[Alternative]:
+        """Return the tree itself with leaves parted further, where fitting anew would take long."""
+        from spexplain.estimators.again import grown_on
+
+        assert training.table is not None
+        assert training.reference is not None
+        if training.reference.memberships is not None:
+            return []
+        n_leaves = explanation.tree.n_leaves
+        shares = grown_on(
+            training.table,
+            np.asarray(training.reference.codes),
+            np.asarray(training.labels),
+            Clusters.of(explanation).leaf_codes,
+            training.weights,
+            training.columns,
+            training.min_samples_leaf,
+        )
+        return [Alternative(n_leaves + more, share) for more, share in enumerate(shares, 1)]
 
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:

@@ -398,7 +398,8 @@ class _Search:
             for clause in each.clauses:
                 for literal in clause:
                     met += self.space.rows(((literal,),))[own]
-        return own[np.argsort(-met, kind="stable")[:_N_EXAMPLES]]
+        alike = self.space.affinity(self._task(code))[own]
+        return own[np.lexsort((-alike, -met))[:_N_EXAMPLES]]
 
     def rule(self, code: int, found: list[Found]) -> ClusterRule:
         """Return the record of rules, one of which must hold."""

@@ -13,6 +13,7 @@ import numpy as np
 from spexplain.aliases import Array, Ints
 from spexplain.arguments import check_number
 from spexplain.explanation.explanation import Explanation
+from spexplain.explanation.rule_set import Decision, RuleSet
 from spexplain.facts.drift import (
     KINDS,
     MAX_PSI,
@@ -22,6 +23,7 @@ from spexplain.facts.drift import (
     check_text,
     compare,
 )
+from spexplain.facts.profile import ColumnProfile
 from spexplain.facts.tally import ColumnTally, Tally, Watched, merged
 from spexplain.messages import closest
 from spexplain.table.columns import Cells, cells_of, column_names, is_frame, is_missing
@@ -115,28 +117,34 @@ class Plan(NamedTuple):
 
     watched: tuple[tuple[int, Watched], ...]  # by the number of the column
     tested: tuple[int, ...]
-    tree: Tree  # over the tested columns
+    tree: Tree | Decision  # over the tested columns
     names: tuple[str, ...] | None  # of all columns; None: columns are found by their place
     classes: tuple[Any, ...] | None  # labels of the clusters, if rows come with labels
     allow_missing: bool
 
     @classmethod
-    def of(cls, explanation: Explanation, *, with_labels: bool = False) -> "Plan":
-        """Return what a model wants to know of new rows."""
-        seen = explanation.seen if explanation.profile is None else explanation.profile
-        known = {} if seen is None else seen.columns
-        fields, used = explanation.fields, explanation.used
+    def of(cls, explanation: Explanation | RuleSet, *, with_labels: bool = False) -> "Plan":
+        """Return what a model wants to know of new rows; rules remember nothing of those of training."""
+        known: Mapping[int, ColumnProfile] = {}
+        tree: Tree | Decision
+        classes: Array | None
+        if isinstance(explanation, RuleSet):
+            tree, used, classes = explanation.decision, explanation.deciding, explanation.classes
+        else:
+            seen = explanation.seen if explanation.profile is None else explanation.profile
+            known = known if seen is None else seen.columns
+            tree, used, classes = explanation.tree, explanation.used, _classes(explanation)
+        fields = explanation.fields
         watched = tuple(
             (each, Watched(fields[each], known.get(each))) for each in sorted({*used, *known})
         )
         is_named = explanation.columns is not None and all(
             isinstance(each, str) for each in explanation.columns
         )
-        classes = _classes(explanation)
         return cls(
             watched,
             tuple(used),
-            explanation.tree.over(used),
+            tree.over(used),
             explanation.names if is_named else None,
             tuple(classes.tolist()) if with_labels and classes is not None else None,
             explanation.parameters.get("missing", "allow") != "error",

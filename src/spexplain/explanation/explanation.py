@@ -29,6 +29,7 @@ from spexplain.tree.surgery import leaves_below
 
 if TYPE_CHECKING:
     from spexplain.explanation.editing import Alternative, Preview, Sweep
+    from spexplain.facts.segments import Telling
     from spexplain.graphs import Graph
     from spexplain.objectives import Objective
 
@@ -181,6 +182,8 @@ class Explanation:
         What the tree was searched for, where it was more than grown: value, bound and proof.
     leaves_for_all : int, optional
         With how many leaves every cluster has one, where some have none and this is known.
+    told : tuple of tuple of Telling, optional
+        The most telling columns of every cluster, of models that do not hold the training rows.
     locked : set of int
         Nodes that later edits, and fits with ``start=``, keep; with every node those above it.
     forbidden : mapping from int to set of int
@@ -223,6 +226,7 @@ class Explanation:
     profile: Profile | None = None
     goal: GoalRecord | None = None
     leaves_for_all: int | None = None
+    told: tuple[tuple["Telling", ...], ...] | None = None
     locked: frozenset[int] = frozenset()
     forbidden: Mapping[int, frozenset[int]] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
-from spexplain.arguments import check_choice, check_weights
+from spexplain.arguments import check_choice, check_texts, check_weights
 from spexplain.explanation.check import Check, check_rows
 from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.path import PathStep
@@ -45,6 +45,7 @@ from spexplain.facts.segments import (
     contrast_in_tree,
     flat_record,
     segment_facts,
+    told_of_rows,
 )
 from spexplain.facts.text import lost_text
 from spexplain.facts.validation import renamed_validation
@@ -83,6 +84,7 @@ _NO_DATE: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
 }
 _MOST_SEGMENTS = 200_000  # clusters × nodes up to which a summary has a record of every cluster
+_MOST_TOLD = 50_000_000  # entries of a table up to which JSON holds the most telling columns
 _SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
 
 
@@ -693,7 +695,7 @@ class FittedModel(ABC):
 
     def _mixed(self, clusters: Clusters, columns: Sequence[Column]) -> list[Mixed]:
         """Return clusters that the tree mixes up, and what would tell them apart."""
-        found = []
+        found, clusters = [], clusters.marked
         for a, b, share in mixed_pairs(clusters)[:3]:
             contrast = contrast_in_tree(clusters, a, b, columns)
             parted = self._parted(a, b, quick=True)
@@ -885,7 +887,8 @@ class FittedModel(ABC):
         summary : dict
             With the same entries as `summary`, those about rows None or empty.
         """
-        return self._summarized(self._told(feature_names), None, verdict=self._verdict(quick=True))
+        explanation = self._with_telling(self._told(feature_names), most=_SMALL)
+        return self._summarized(explanation, None, verdict=self._verdict(quick=True))
 
     def _summarized(
         self, explanation: Explanation, table: Matrix | None, *, verdict: Verdict, **more: Any
@@ -1175,6 +1178,7 @@ class FittedModel(ABC):
         certificate: bool | None = None,
         segment_names: Mapping[Any, str] | None = None,
         row_ids: Any = None,
+        texts: Sequence[str] | None = None,
     ) -> Path:
         """Write the explanation as one HTML file that needs no network (extra ``report``).
 
@@ -1198,6 +1202,9 @@ class FittedModel(ABC):
         row_ids : array of shape (n_samples,), optional
             What rows are called, for example numbers of customers; by default their names in a pandas frame,
             or their numbers from 0.
+        texts : sequence of str, optional
+            A text for every row, such as the document whose words are its columns: three of every cluster are
+            shown, words of its rule and telling ones marked.
 
         Returns
         -------
@@ -1217,6 +1224,7 @@ class FittedModel(ABC):
                 runner_up=runner_up,
                 certificate=certificate,
                 row_ids=row_ids,
+                texts=texts,
             )
         self._verdict()  # with what to do next
         training = self._fitted().training
@@ -1232,7 +1240,14 @@ class FittedModel(ABC):
                 certificate=certificate,
                 row_ids=row_ids,
             )
-        return write(path, render(facts, title=title))
+        if texts is not None:
+            texts = list(texts)
+            if not facts["has_rows"]:
+                raise ValueError(
+                    "texts belong to training rows, which this model does not hold; pass these as X, too."
+                )
+            check_texts(texts, facts["n_rows"])
+        return write(path, render(facts, title=title, texts=texts))
 
     def to_sql(
         self,
@@ -1387,7 +1402,8 @@ class FittedModel(ABC):
         ----------
         profile : {"tested", "all", "rows", "none"}, default="tested"
             Columns of which the model remembers what the training rows had, for `check`: range,
-            quantiles, share of missing values, categories with their counts. Only "rows" stores the rows
+            quantiles, share of missing values, categories with their counts. Unless it is "none", also the
+            most telling columns of every cluster, for `segments`. Only "rows" stores the rows
             themselves, too, with labels and weights: then the model that is read again knows all that this one
             says about rows, and edits are counted.
 
@@ -1395,7 +1411,23 @@ class FittedModel(ABC):
         -------
         text : str
         """
-        return to_json(self._told(), profile=profile)
+        explanation = self._told()
+        if profile != "none":
+            explanation = self._with_telling(explanation)
+        return to_json(explanation, profile=profile)
+
+    def _with_telling(self, explanation: Explanation, *, most: int = _MOST_TOLD) -> Explanation:
+        """Return the explanation with the most telling columns of its clusters, where its rows are at hand."""
+        table = self._rows_if_known(None)
+        if table is None or explanation.classes is None:
+            return explanation
+        if table.shape[0] * table.shape[1] > most:
+            return explanation
+        memory = self._fitted().remembered
+        if "told" not in memory:
+            columns = self._telling_columns(explanation)
+            memory["told"] = told_of_rows(explanation, table, explanation.fields, columns)
+        return replace(explanation, told=memory["told"])
 
     def to_python(
         self, *, label: LabelKind = "leaf", feature_names: Sequence[str] | None = None

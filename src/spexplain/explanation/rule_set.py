@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from spexplain._version import __version__
-from spexplain.aliases import Array, Floats
+from spexplain.aliases import Array, Bools, Floats, Ints
+from spexplain.arguments import check_texts
 from spexplain.export.dialects import DialectName
 from spexplain.export.rules import rules_to_json, rules_to_sql, stored_rules
 from spexplain.facts.text import percent
@@ -21,7 +22,7 @@ from spexplain.table.columns import FrameKind, as_frame
 from spexplain.table.places import look_up
 from spexplain.table.read import read_rows
 from spexplain.table.reference import labels_of_codes
-from spexplain.tree import Column
+from spexplain.tree import Column, Tree
 from spexplain.tree.column import renamed
 from spexplain.tree.rule import Rule
 from spexplain.tree.words import joined_by_or
@@ -69,6 +70,31 @@ class ClusterRule(NamedTuple):
             if texts
             else "no rule"
         )
+
+
+class Decision(NamedTuple):
+    """The rules as one function of rows: the number of the cluster that is decided on, of which the last is none.
+
+    Trees send rows to leaves in the same way.
+    """
+
+    rules: tuple[
+        tuple[int, Tree, Bools], ...
+    ]  # a cluster, its rule as a tree, and leaves that meet it
+    n_leaves: int
+
+    def over(self, columns: Sequence[int]) -> "Decision":
+        """Return the same for rows of which only some columns are there, those that are asked among them."""
+        return self._replace(
+            rules=tuple((code, tree.over(columns), meets) for code, tree, meets in self.rules)
+        )
+
+    def apply(self, X: Any) -> Ints:
+        """Return the number of the cluster of every row."""
+        codes = np.full(len(X), self.n_leaves - 1, dtype=np.int64)
+        for code, tree, meets in self.rules:
+            codes[meets[tree.apply(X)]] = code
+        return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +220,21 @@ class RuleSet:
             tree, meets = Rule(()).tree(self.fields)
             found = look_up(np.zeros(1, dtype=np.bool_), rows.leaves(tree))
         return found
+
+    @property
+    def decision(self) -> Decision:
+        """The rules as one function of rows, alternatives left out."""
+        rules = [
+            (code, *rule.tree(self.fields))
+            for code in reversed(self.order)  # the first decides, so it comes last
+            for rule in self.clusters[code].rules
+        ]
+        return Decision(tuple(rules), len(self.clusters) + 1)
+
+    @property
+    def deciding(self) -> list[int]:
+        """The columns that must be known to predict, in increasing order."""
+        return sorted({column for each in self.clusters for column in each.used})
 
     def decided(self, masks: Sequence[Any]) -> Any:
         """Return the cluster of every row, -1 for none: of rules that hold, the first in order decides."""
@@ -453,10 +494,7 @@ class RulesModel(ABC):
                     "texts belong to training rows, which rules read from JSON do not know; pass texts to the report "
                     "of the fitted ClusterRules."
                 )
-            if len(texts) != found.n_rows:
-                raise ValueError(
-                    f"texts has {len(texts)} entries, but there were {found.n_rows} training rows."
-                )
+            check_texts(texts, found.n_rows)
         return write(path, render_rules(found, title=title, texts=texts))
 
     def to_json(self) -> str:

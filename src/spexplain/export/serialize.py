@@ -22,6 +22,7 @@ from spexplain.facts.profile import (
     borders_of,
 )
 from spexplain.facts.schema import plain
+from spexplain.facts.segments import TELLING_KINDS, Telling
 from spexplain.refine.scores import GOALS
 from spexplain.table.sparse import dense
 from spexplain.tree import Column, Tree
@@ -42,6 +43,7 @@ MAX_LEAVES = 100_000
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
+_FEWEST_ROWS = 5  # that have a value of a column that no test reads, for it to be named
 MAX_EDITS = 200  # that a file can undo
 # Settings that decide how long a fit takes, never what comes out: the same model is the same file.
 _NOT_STORED = ("engine", "n_jobs", "verbose")
@@ -133,6 +135,8 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
         "tree": tree.to_dict(),
         "seen": None if seen is None else _seen(seen),
     }
+    if explanation.told is not None and profile != "none":
+        document["told"] = _told(explanation, explanation.told)
     training = _training(explanation, is_named) | _search(explanation)
     if any(value is not None for value in training.values()):
         document["training"] = training
@@ -228,6 +232,72 @@ def _typed_list(values: Array | None) -> dict[str, Any] | None:
     """Return labels or names with their type; None where JSON cannot hold them."""
     found = None if values is None else plain_labels(values)
     return None if found is None else {"type": found[0], "labels": found[1]}
+
+
+def _told(
+    explanation: "Explanation", told: tuple[tuple[Telling, ...], ...]
+) -> list[list[list[Any]]]:
+    """Return the most telling columns of every cluster as JSON has them.
+
+    Values that few rows have are left out: they could name somebody.
+    """
+    tested, sizes = set(explanation.tested), explanation.node_totals[0]
+    found = []
+    for own in told:
+        kept = [
+            each
+            for each in own
+            if each.value is None or each.feature in tested or each.overall * sizes >= _FEWEST_ROWS
+        ]
+        found.append(
+            [
+                [
+                    each.feature,
+                    TELLING_KINDS.index(each.kind),
+                    *(_number(x) for x in (each.difference, each.inside, each.overall, each.least)),
+                    each.code,
+                    None
+                    if each.value is None
+                    else _category(each.value, explanation.fields[each.feature]),
+                ]
+                for each in kept
+            ]
+        )
+    return found
+
+
+def _read_told(data: Any, n_features: int) -> dict[str, Any]:
+    """Return the most telling columns of every cluster."""
+    if data is None:
+        return {}
+    is_good = isinstance(data, list) and all(isinstance(own, list) for own in data)
+    found = []
+    for own in data if is_good else ():
+        told = []
+        for entry in own:
+            is_good = is_good and isinstance(entry, list) and len(entry) == len(Telling._fields)
+            if not is_good:
+                break
+            feature, kind, *numbers, code, value = entry
+            is_good = (
+                type(feature) is int
+                and 0 <= feature < n_features
+                and type(kind) is int
+                and 0 <= kind < len(TELLING_KINDS)
+                and all(type(x) in (int, float) for x in numbers)
+                and (code is None or (type(code) is int and 0 <= code < 2**31))
+                and (value is None or type_of_plain(type(value).__name__) is not None)
+                and (TELLING_KINDS[kind] == "share") == (code is not None)
+            )
+            if not is_good:
+                break
+            difference, inside, overall, least = map(float, numbers)
+            name = TELLING_KINDS[kind]
+            told.append(Telling(feature, name, difference, inside, overall, code, value, least))
+        found.append(tuple(told))
+    if not is_good:
+        raise ValueError("told must hold a list of telling columns for every cluster")
+    return {"told": tuple(found)}
 
 
 def _seen(profile: Profile) -> dict[str, Any]:
@@ -392,7 +462,7 @@ def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
             f"it has format version {quoted(version)}, but this spexplain reads versions "
             f"{', '.join(map(str, _ADDED))} and {VERSION}"
         )
-    optional = {"training", "constraints"} | (set() if is_state else {"edits", "rows"})
+    optional = {"training", "constraints", "told"} | (set() if is_state else {"edits", "rows"})
     if set(data) - optional != _KEYS:
         odd = (set(data) - optional) ^ _KEYS
         raise refusal(f"missing or unknown entries: {quoted_list(odd)}")
@@ -410,6 +480,7 @@ def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
             "method": _string(data, "estimator"),
             "version": _string(data, "written_by"),
             **_read_constraints(data.get("constraints"), tree),
+            **_read_told(data.get("told"), tree.n_features),
             "journal": _read_journal(data.get("edits"), tree),
             "rows": _read_rows(data.get("rows"), described, tree),
         } | _read_training(data.get("training"), tree)

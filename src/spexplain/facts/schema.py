@@ -361,6 +361,7 @@ class SegmentTellingFacts(TypedDict):
 
     feature: int
     name: str
+    kind: str  # of the column
     text: str  # basket 3.1× the average
     difference: float  # from all other rows, in standard deviations of all rows
     code: int | None  # of the listed value that is spoken of; None for measured columns
@@ -438,6 +439,13 @@ class SegmentFacts(TypedDict):
     note: str | None  # what could not be said, and what would be needed
 
 
+class SentencePart(TypedDict):
+    """A part of a sentence: words, or the name of a cluster."""
+
+    text: str
+    code: int | None  # of the cluster that is named
+
+
 class ScoreFacts(TypedDict):
     """How well rules put rows into their own clusters."""
 
@@ -473,6 +481,7 @@ class ValidationFacts(TypedDict):
     # Mean adjusted Rand index of the clusters that folds find and the clusters that are explained.
     clustering_agreement: float | None
     sentences: list[str]
+    parts: list[list[SentencePart]]  # the same, cut at the names of clusters
 
 
 class TestStabilityFacts(TypedDict):
@@ -526,6 +535,7 @@ class VerdictFacts(TypedDict):
 
     level: str  # good, usable, weak or none
     sentences: list[str]
+    parts: list[list[SentencePart]]  # the same, cut at the names of clusters
     fidelity: float | None  # share of rows right, on held-out rows where the method was validated
     held_out: bool
     guessing: float | None  # share of rows right if all were put into the largest cluster

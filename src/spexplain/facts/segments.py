@@ -1,6 +1,7 @@
 """One record per cluster: its leaves as one rule, how well that fits, what its rows are like."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,14 @@ from spexplain.facts.statistics import (
     nearest_rows,
 )
 from spexplain.facts.summarize import conditions_of
-from spexplain.facts.text import brief_text, cluster_text, known_columns, percent, value_text
+from spexplain.facts.text import (
+    brief_text,
+    cluster_text,
+    known_columns,
+    name_mark,
+    percent,
+    value_text,
+)
 from spexplain.messages import counted, one_line
 from spexplain.table.host import rows_of_groups
 from spexplain.table.reference import NOISE
@@ -47,6 +55,9 @@ _WORTH = 0.01  # mean recall that a further test of a contrast must add
 _NEEDS_ROWS = (
     "Telling columns and typical rows need the training rows, which this model does not hold; ask the fitted "
     "estimator."
+)
+_NEEDS_EXAMPLES = (
+    "Typical rows need the training rows, which this model does not hold; ask the fitted estimator."
 )
 _NEEDS_COUNTS = "This model does not hold the rows of each cluster in every leaf, so only rules and leaves are known."
 
@@ -96,14 +107,67 @@ def segment_facts(
     joins = Joins(clusters.tree, columns)
     segments = [_segment(clusters, code, joins, columns) for code in range(len(clusters.labels))]
     if X is None or clusters.codes is None:
+        told = explanation.told if clusters.is_reference else None
+        if told is not None and len(told) != len(segments):
+            told = None
         for each in segments:
-            each["note"] = each["note"] or _NEEDS_ROWS
+            if told is not None:
+                each["telling"] = [telling_facts(one, columns) for one in told[each["code"] or 0]]
+            each["note"] = each["note"] or (_NEEDS_ROWS if told is None else _NEEDS_EXAMPLES)
     else:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             _add_rows(segments, clusters, X, columns, telling_columns, detail or Detail())
     for each in segments:
         each["sentences"] = _sentences(each)
     return segments
+
+
+class Telling(NamedTuple):
+    """How a cluster differs from all rows in one column: what models remember of it, in numbers."""
+
+    feature: int
+    kind: str  # mean, share (of a value) or missing
+    difference: float  # in standard deviations
+    inside: float  # the mean or share in the cluster
+    overall: float  # the same of all rows
+    code: int | None = None  # of the value whose share is meant
+    value: Any = None  # this value, of columns of categories
+    least: float = 0.0  # value of all rows; below zero, nothing is said in multiples
+
+
+TELLING_KINDS = ("mean", "share", "missing")
+
+
+def telling_facts(told: Telling, columns: Sequence[Column]) -> SegmentTellingFacts:
+    """Return the difference of a cluster in one column with a plain reading.
+
+    Examples
+    --------
+    >>> from spexplain.facts.segments import Telling, telling_facts
+    >>> from spexplain.tree import Column
+    >>> telling_facts(Telling(0, "missing", 1.2, 0.4, 0.1), [Column("age")])["text"]
+    'age missing in 40%, 10% overall'
+    """
+    column = columns[told.feature]
+    if told.kind == "missing":
+        text = f"{column.name} missing in {percent(told.inside)}, {percent(told.overall)} overall"
+    elif told.kind == "mean":
+        text = mean_reading(column, told.inside, told.overall, told.least)
+    elif told.value is not None:  # models do not know all values of columns that no test reads
+        known = replace(column, categories=(told.value,))
+        text = share_reading(known, 0, told.inside, told.overall)
+    else:
+        text = share_reading(column, told.code or 0, told.inside, told.overall)
+    return {
+        "feature": told.feature,
+        "name": column.name,
+        "kind": column.kind,
+        "text": text,
+        "difference": told.difference,
+        "code": told.code,
+        "inside": finite(told.inside),
+        "overall": finite(told.overall),
+    }
 
 
 class Clusters(NamedTuple):
@@ -188,6 +252,11 @@ class Clusters(NamedTuple):
     def label(self, code: int) -> Label:
         """Return the label of a cluster."""
         return NOISE if code == NOISE else self.labels[code]
+
+    @property
+    def marked(self) -> "Clusters":
+        """The same clusters, with marks for names: what is said of them can be cut at the names."""
+        return self._replace(names=[name_mark(code) for code in range(len(self.names))])
 
     def code_of(self, label: Any, argument: str = "cluster") -> int:
         """Return the cluster of a label or of a name; refuse others in one sentence."""
@@ -495,10 +564,46 @@ def _add_rows(
     detail: Detail,
 ) -> None:
     """Complete the records with what the training rows tell."""
+    assert clusters.leaves is not None
+    groups = _groups(clusters, X, columns)
+    allowed = np.arange(len(columns)) if telling_columns is None else telling_columns
+    for group, facts in enumerate(segments):
+        own = groups.rows[group]
+        if not len(own):
+            continue
+        facts["telling"] = [telling_facts(each, columns) for each in _told(groups, group, allowed)]
+        spoken = [each["feature"] for each in facts["telling"]]
+        spoken += [each["feature"] for part in facts["alternatives"] for each in part]
+        features = np.array(list(dict.fromkeys(spoken)), dtype=np.int64)
+        caught = np.isin(clusters.leaves[own], facts["leaves"])
+        among = own[caught] if caught.any() else own
+        facts["typical"] = _typical(groups, clusters, group, among, features, detail)
+
+
+def told_of_rows(
+    explanation: "Explanation",
+    X: Matrix,
+    columns: Sequence[Column],
+    telling_columns: Ints | None = None,
+) -> tuple[tuple[Telling, ...], ...] | None:
+    """Return the most telling columns of every cluster in numbers; None where no row is known to belong to one."""
+    clusters = Clusters.of(explanation)
+    if clusters.codes is None or not clusters.is_reference:
+        return None
+    allowed = np.arange(len(columns)) if telling_columns is None else telling_columns
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        groups = _groups(clusters, X, columns)
+        return tuple(
+            tuple(_told(groups, group, allowed)) if len(groups.rows[group]) else ()
+            for group in range(len(clusters.labels))
+        )
+
+
+def _groups(clusters: Clusters, X: Matrix, columns: Sequence[Column]) -> _Groups:
+    """Return the rows of the clusters and the moments of their columns."""
     codes = clusters.codes
     assert codes is not None
-    assert clusters.leaves is not None
-    n_clusters = len(segments)
+    n_clusters = len(clusters.labels)
     numbers = np.where(codes < 0, n_clusters, codes)  # noise is part of all rows
     rows = rows_of_groups(numbers, n_clusters + 1)
     if clusters.weights is not None:
@@ -521,22 +626,16 @@ def _add_rows(
         for group in range(n_clusters + 1):
             code = own.telling(group)
             differences[group, feature] = np.nan if code is None else own.differences[group, code]
-    groups = _Groups(X, rows, moments, moments.total(), differences, shares, columns)
-    allowed = np.arange(len(columns)) if telling_columns is None else telling_columns
-    for group, facts in enumerate(segments):
-        if not len(rows[group]):
-            continue
-        lacking = [_missing_difference(groups, group, int(feature)) for feature in allowed]
-        sizes = np.maximum(np.nan_to_num(np.abs(differences[group, allowed])), np.abs(lacking))
-        order = allowed[np.argsort(-sizes, kind="stable")]
-        told = [_telling(groups, group, int(feature)) for feature in order[: 4 * _N_TELLING]]
-        facts["telling"] = [each for each in told if each is not None][:_N_TELLING]
-        spoken = [each["feature"] for each in facts["telling"]]
-        spoken += [each["feature"] for part in facts["alternatives"] for each in part]
-        features = np.array(list(dict.fromkeys(spoken)), dtype=np.int64)
-        caught = np.isin(clusters.leaves[rows[group]], facts["leaves"])
-        among = rows[group][caught] if caught.any() else rows[group]
-        facts["typical"] = _typical(groups, clusters, among, features, detail)
+    return _Groups(X, rows, moments, moments.total(), differences, shares, columns)
+
+
+def _told(groups: _Groups, group: int, allowed: Ints) -> list[Telling]:
+    """Return the most telling columns of a cluster."""
+    lacking = [_missing_difference(groups, group, int(feature)) for feature in allowed]
+    sizes = np.maximum(np.nan_to_num(np.abs(groups.differences[group, allowed])), np.abs(lacking))
+    order = allowed[np.argsort(-sizes, kind="stable")]
+    told = [_telling(groups, group, int(feature)) for feature in order[: 4 * _N_TELLING]]
+    return [each for each in told if each is not None][:_N_TELLING]
 
 
 def _missing_difference(groups: _Groups, group: int, feature: int) -> float:
@@ -548,45 +647,31 @@ def _missing_difference(groups: _Groups, group: int, feature: int) -> float:
     return float(np.nan_to_num((own - rest) / sqrt(overall * (1 - overall))))
 
 
-def _telling(groups: _Groups, group: int, feature: int) -> SegmentTellingFacts | None:
-    """Return how a cluster differs in one column, with a plain reading."""
-    column = groups.columns[feature]
+def _telling(groups: _Groups, group: int, feature: int) -> Telling | None:
+    """Return how a cluster differs in one column."""
+    column, total = groups.columns[feature], groups.total
     difference = float(np.nan_to_num(groups.differences[group, feature]))
     lacking = _missing_difference(groups, group, feature)
-    code: int | None = None
     if abs(lacking) > abs(difference):
         inside = float(groups.moments.missing()[0][group, feature])
-        overall = 1 - float(groups.total.counts[0, feature] / groups.total.sizes[0])
-        text = f"{column.name} missing in {percent(inside)}, {percent(overall)} overall"
-        difference = lacking
-    elif not difference:
+        overall = 1 - float(total.counts[0, feature] / total.sizes[0])
+        return Telling(feature, "missing", lacking, inside, overall)
+    if not difference:
         return None
-    elif column.kind == "category":
+    if column.kind == "category":
         own = groups.shares[feature]
         code = own.telling(group)
         assert code is not None
         inside = float(own.inside[group, code])
         overall = float(own.counts[:, code].sum() / own.counts.sum())
-        text = share_reading(column, code, inside, overall)
-    else:
-        inside, overall = (
-            float(each)
-            for each in (groups.moments.means[group, feature], groups.total.means[0, feature])
-        )
-        if column.kind in ("boolean", "flag", "word") or _is_flag(groups.total, feature):
-            code = 1
-            text = share_reading(column, 1, inside, overall)
-        else:
-            text = mean_reading(column, inside, overall, float(groups.total.low[0, feature]))
-    return {
-        "feature": feature,
-        "name": column.name,
-        "text": text,
-        "difference": difference,
-        "code": code,
-        "inside": finite(inside),
-        "overall": finite(overall),
-    }
+        value = column.categories[code]
+        return Telling(feature, "share", difference, inside, overall, code, value)
+    inside = float(groups.moments.means[group, feature])
+    overall = float(total.means[0, feature])
+    if column.kind in ("boolean", "flag", "word") or _is_flag(total, feature):
+        return Telling(feature, "share", difference, inside, overall, 1)
+    least = float(total.low[0, feature])
+    return Telling(feature, "mean", difference, inside, overall, least=least)
 
 
 def _is_flag(total: Moments, feature: int) -> bool:
@@ -644,7 +729,7 @@ def _mean_text(column: Column, x: float) -> str:
 
 
 def _typical(
-    groups: _Groups, clusters: Clusters, rows: Ints, features: Ints, detail: Detail
+    groups: _Groups, clusters: Clusters, group: int, rows: Ints, features: Ints, detail: Detail
 ) -> list[TypicalFacts]:
     """Return the rows in the middle of a cluster."""
     chosen = dense(groups.X[rows][:, features])
@@ -656,7 +741,12 @@ def _typical(
     quantiles = leaf_quantiles(own, is_category, is_time, weights)
     middle = quantiles[list(QUANTILES).index("median")]
     scales = groups.total.stds[0][features]
-    near = nearest_rows(own, middle, scales, detail.n_exemplars, is_category)
+    if kinds and all(kind == "word" for kind in kinds):
+        # No document has all words, the middle one has none: those with most telling words are typical.
+        more = groups.moments.means[group][features] > groups.total.means[0][features]
+        near = np.argsort(-(own[more] > 0).sum(axis=0), kind="stable")[: detail.n_exemplars]
+    else:
+        near = nearest_rows(own, middle, scales, detail.n_exemplars, is_category)
     return [
         {
             "row": int(rows[place]),

@@ -1,13 +1,15 @@
 """Facts in words: names, numbers, rules, and a whole summary as plain text."""
 
+import re
 from collections.abc import Sequence
 
-from spexplain.facts.schema import Label, LeafFacts, PartFacts, Summary
+from spexplain.facts.schema import Label, LeafFacts, PartFacts, SentencePart, Summary
 from spexplain.messages import counted, one_line
 from spexplain.table.reference import NOISE
 from spexplain.tree import Column, about, number
 from spexplain.tree.column import as_columns
 
+_MARK = re.compile("\ue000([0-9]+)\ue001")  # what `name_mark` returns
 _N_PARTS = 4  # clusters of a leaf that are named
 _UNITS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
 
@@ -99,6 +101,36 @@ def parts_text(parts: Sequence[PartFacts], n_named: int = _N_PARTS) -> str:
     return ", ".join([*named, f"{rest:,} others"] if rest else named)
 
 
+def name_mark(code: int) -> str:
+    """Return what stands for the name of a cluster in a sentence until `named_parts` puts the name there.
+
+    It is made of signs that `one_line` lets no name have.
+    """
+    return f"\ue000{code}\ue001"
+
+
+def named_parts(text: str, names: Sequence[str]) -> list[SentencePart]:
+    """Return a sentence with marks in parts: words, and names of clusters.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import name_mark, named_parts
+    >>> [part["text"] for part in named_parts(f"merge {name_mark(1)} and {name_mark(0)}.", ["a", "b"])]
+    ['merge ', 'b', ' and ', 'a', '.']
+    """
+    found: list[SentencePart] = []
+    for place, piece in enumerate(_MARK.split(text)):
+        code = int(piece) if place % 2 else None
+        if piece:
+            found.append({"text": piece if code is None else names[code], "code": code})
+    return found
+
+
+def named_text(text: str, names: Sequence[str]) -> str:
+    """Return a sentence with the names of clusters in place of their marks."""
+    return "".join(part["text"] for part in named_parts(text, names))
+
+
 def lost_text(lost: Sequence[str], n_leaves: int | None = None) -> str:
     """Return which clusters no leaf stands for, and how many leaves would change that if it is known.
 
@@ -118,12 +150,16 @@ def lost_text(lost: Sequence[str], n_leaves: int | None = None) -> str:
     return f"{text}; with {n_leaves:,} leaves {'it has' if one else 'they have'} one."
 
 
-def lost_clusters_text(summary: Summary, labels: Sequence[str] | None = None) -> str | None:
+def lost_clusters_text(
+    summary: Summary, labels: Sequence[str] | None = None, *, beside_verdict: bool = False
+) -> str | None:
     """Return which clusters no leaf stands for, and with how many leaves they have one; None if all have one.
 
-    `labels` are what the clusters are called, by their codes.
+    `labels` are what the clusters are called, by their codes. Beside a verdict that names them, nothing is said twice.
     """
-    reference = summary["reference"]
+    reference, verdict = summary["reference"], summary["verdict"]
+    if beside_verdict and verdict is not None and verdict["lost"]:
+        return None
     lost = (
         [] if reference is None else [each for each in reference["clusters"] if not each["leaves"]]
     )

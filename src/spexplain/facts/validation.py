@@ -18,7 +18,7 @@ from spexplain.facts.schema import (
     finite,
 )
 from spexplain.facts.segments import Clusters
-from spexplain.facts.text import percent
+from spexplain.facts.text import name_mark, named_parts, named_text, percent
 from spexplain.messages import counted, one_line
 from spexplain.metrics.agreement import agreement_of_counts
 from spexplain.table.base import NodeValues
@@ -155,8 +155,9 @@ def validation_facts(
         "clusters": [_cluster(clusters, code, before, table) for code in range(n_clusters)],
         "clustering_agreement": float(np.mean(found)) if found else None,
         "sentences": [],
+        "parts": [],
     }
-    facts["sentences"] = _validation_sentences(facts)
+    _say(facts)
     return facts
 
 
@@ -168,7 +169,7 @@ def renamed_validation(facts: ValidationFacts, clusters: Clusters) -> Validation
         for each in facts["clusters"]
     ]
     found: ValidationFacts = renamed  # type: ignore[assignment]
-    found["sentences"] = _validation_sentences(found)
+    _say(found)
     return found
 
 
@@ -188,7 +189,16 @@ def _cluster(clusters: Clusters, code: int, before: Floats, after: Floats) -> He
     }
 
 
+def _say(facts: ValidationFacts) -> None:
+    """Put what was found into words."""
+    names = [each["name"] for each in facts["clusters"]]
+    sentences = _validation_sentences(facts)
+    facts["sentences"] = [named_text(each, names) for each in sentences]
+    facts["parts"] = [named_parts(each, names) for each in sentences]
+
+
 def _validation_sentences(facts: ValidationFacts) -> list[str]:
+    """Return sentences with marks for the names of clusters."""
     before, after = facts["in_sample"], facts["held_out"]
     told = [
         f"On rows that were left out ({facts['folds']} folds) {percent(after['fidelity'])} are right, "
@@ -204,8 +214,8 @@ def _validation_sentences(facts: ValidationFacts) -> list[str]:
         loss, worst = max(dropped, key=lambda pair: pair[0])
         if loss >= 0.1 and worst["recall"] is not None and worst["recall_held_out"] is not None:
             told.append(
-                f"{worst['name']} loses most: its rules catch {percent(worst['recall_held_out'])} of it on rows that "
-                f"were left out, {percent(worst['recall'])} otherwise."
+                f"{name_mark(worst['code'])} loses most: its rules catch {percent(worst['recall_held_out'])} of it "
+                f"on rows that were left out, {percent(worst['recall'])} otherwise."
             )
     found = facts["clustering_agreement"]
     if found is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from spexplain.aliases import Floats
 from spexplain.facts.schema import ValidationFacts, VerdictFacts
 from spexplain.facts.segments import Clusters
-from spexplain.facts.text import lost_text, percent
+from spexplain.facts.text import lost_text, named_parts, named_text, percent
 from spexplain.facts.validation import in_sample_confusion
 
 Level: TypeAlias = Literal["good", "usable", "weak", "none"]
@@ -80,7 +80,7 @@ class Mixed(NamedTuple):
     a: int
     b: int
     share: float  # of the rows of a
-    text: str | None  # what would tell them apart, if something does
+    text: str | None  # what would tell them apart, if something does, with marks for names
 
 
 def better_than_guessing(clusters: Clusters, n_columns: int) -> bool:
@@ -180,6 +180,7 @@ def verdict_of(
         With how many leaves every cluster has one.
     """
     table = in_sample_confusion(clusters)
+    names, clusters = clusters.names, clusters.marked
     total = float(table.sum())
     is_judged = clusters.is_reference or validation is not None
     if len(clusters.labels) < 2 or not clusters.is_counted or not total or not is_judged:
@@ -226,16 +227,17 @@ def verdict_of(
         sentences.append(f"Next step: {', or '.join(steps)}.")
     facts: VerdictFacts = {
         "level": level,
-        "sentences": sentences,
+        "sentences": [named_text(each, names) for each in sentences],
+        "parts": [named_parts(each, names) for each in sentences],
         "fidelity": fidelity,
         "held_out": held_out,
         "guessing": guessing,
         "weakest": clusters.labels[weakest],
         "lost": [clusters.labels[code] for code in lost],
         "mixed": [[clusters.labels[each.a], clusters.labels[each.b]] for each in parted],
-        "next_steps": steps,
+        "next_steps": [named_text(each, names) for each in steps],
     }
-    return Verdict(level, tuple(sentences), facts)
+    return Verdict(level, tuple(facts["sentences"]), facts)
 
 
 def _unknown(clusters: Clusters) -> Verdict:
@@ -248,6 +250,7 @@ def _unknown(clusters: Clusters) -> Verdict:
     facts: VerdictFacts = {
         "level": "weak",
         "sentences": [sentence],
+        "parts": [named_parts(sentence, [])],
         "fidelity": None,
         "held_out": False,
         "guessing": None,

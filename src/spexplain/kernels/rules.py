@@ -415,3 +415,51 @@ def sum_words(
         for entry in range(indptr[r], indptr[r + 1]):
             tp[indices[entry]] += p
             fp[indices[entry]] += n
+
+
+@jit
+def best_words(
+    tp: Floats,
+    fp: Floats,
+    start_tp: float,
+    start_fp: float,
+    sign: float,
+    allowed: Bools,
+    alone: Floats,
+    tie: float,
+    everything: float,
+    form: Floats,
+    nothing: float,
+    words: Ints,
+    values: Floats,
+) -> int:
+    """Find the words whose sums, added to a start or taken from it, do best; return how many were found.
+
+    `words` and `values` get them, the best first; `alone` breaks ties. Rules that leave nothing out, or are no
+    better than `nothing`, do not count.
+    """
+    n_best = words.shape[0]
+    n_found = 0
+    for word in range(tp.shape[0]):
+        if not allowed[word]:
+            continue
+        own_tp = start_tp + sign * tp[word]
+        own_fp = start_fp + sign * fp[word]
+        value = (form[0] * own_tp + form[1] * own_fp + form[2]) / (
+            form[3] * own_tp + form[4] * own_fp + form[5]
+        )
+        if value <= nothing or own_tp + own_fp >= everything:
+            continue
+        rank = value + tie * alone[word]
+        place = n_found
+        while place > 0 and rank > values[place - 1] + tie * alone[words[place - 1]]:
+            place -= 1
+        if place == n_best:
+            continue
+        n_found = min(n_found + 1, n_best)
+        for other in range(n_found - 1, place, -1):
+            words[other] = words[other - 1]
+            values[other] = values[other - 1]
+        words[place] = word
+        values[place] = value
+    return n_found

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from spexplain.aliases import Bools
+from spexplain.aliases import Bools, Ints
 from spexplain.rules.task import Task
 from spexplain.tree.rule import Rule
 
@@ -37,19 +37,37 @@ class Found(NamedTuple):
         return -round(self.value, 12), self.size, -self.weight, self.clauses
 
     @property
-    def key(self) -> Any:
+    def key(self) -> frozenset[frozenset[Literal]]:
         """What is equal for equal rules."""
-        return frozenset(frozenset(clause) for clause in self.clauses)
+        return clauses_key(self.clauses)
+
+
+def clauses_key(clauses: Clauses) -> frozenset[frozenset[Literal]]:
+    """Return what is equal for equal rules, in whatever order they are said."""
+    return frozenset(map(frozenset, clauses))
 
 
 class Space(ABC):
     """All rules over the columns of a table."""
 
-    @abstractmethod
     def extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
     ) -> list[Found]:
-        """Return the best rules that have one literal more, on columns that are not `without`."""
+        """Return the best rules that have one literal more, on columns that are not `without`.
+
+        Searches come back to the same rules again and again, so answers are kept with the task.
+        """
+        key = n_best, without, clauses_key(clauses)
+        if key not in task.memo:
+            task.memo[key] = self._extensions(clauses, task, n_best, without)
+        found: list[Found] = task.memo[key]
+        return found
+
+    @abstractmethod
+    def _extensions(
+        self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
+    ) -> list[Found]:
+        """Search for what `extensions` returns."""
 
     @abstractmethod
     def best_pair(
@@ -60,6 +78,10 @@ class Space(ABC):
     @abstractmethod
     def rows(self, clauses: Clauses) -> Bools:
         """Return the rows that a rule covers."""
+
+    @abstractmethod
+    def affinity(self, task: Task) -> Ints:
+        """Return how much every row looks like those of the task, to break ties between examples."""
 
     @abstractmethod
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:
@@ -111,7 +133,10 @@ def best_rule(
         ]
         kept = _best_of(found, width)
         if n_conditions > 1:
-            kept = _best_of([_exchanged(space, each, task, without) for each in kept], width)
+            # Exchanges often end at the same few rules; others are better starts for longer ones.
+            kept = _best_of(
+                [*(_exchanged(space, each, task, without) for each in kept), *kept], width
+            )
         if n_conditions == 2 and exact:
             value = max([best.value, *(each.value for each in kept)])
             pair, is_proved = space.best_pair(task, value, without)

@@ -21,6 +21,7 @@ _N_BINS = 32
 _MOST_CATEGORIES = 512  # of a column that is searched in pairs
 _MOST_WRITTEN = 256  # columns of a sparse table of numbers that are written out
 _ROWS_OF_PAIRS = 4_000_000_000  # rows that are looked at for the bounds of pairs, and beyond them
+_N_TELLING = 20  # words by which examples are chosen
 _MOST_WORDS = 2000  # first words of pairs
 _TINY = 1e-12
 _JUST = 1e-9  # below a value, so that it is found again
@@ -220,7 +221,7 @@ class Regions(Space):
             dtype=np.int64,
         )
 
-    def extensions(
+    def _extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
     ) -> list[Found]:
         """Return the best rules that have one condition more."""
@@ -314,6 +315,10 @@ class Regions(Space):
                     if each.value > best[0] + _TINY:
                         best[0], found = each.value, each
         return found, len(chosen) == len(places)
+
+    def affinity(self, task: Task) -> Ints:
+        """Return nothing that tells rows apart."""
+        return np.zeros(self.n_rows, dtype=np.int64)
 
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:
         """Return a rule with the same rows whose intervals have no end more than they need."""
@@ -500,16 +505,16 @@ class Words(Space):
         sum_words(self.indptr, self.indices, rows, task.inside, task.outside, tp, fp)
         return tp, fp
 
-    def extensions(
+    def _extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
     ) -> list[Found]:
         """Return the best rules that have one word more: beside another, demanded or ruled out."""
-        allowed = np.zeros(self.n_words, dtype=np.bool_)
-        allowed[self.numbers] = True
-        used = [word for clause in clauses for word, _ in clause]
-        allowed[[*without, *used]] = False
+        from spexplain.kernels.rules import best_words
+
+        allowed = self._allowed(without)
+        allowed[[word for clause in clauses for word, _ in clause]] = False
         held = [self._clause(clause) for clause in clauses]
-        counts = np.zeros(self.n_rows, dtype=np.int64)
+        counts = np.zeros(self.n_rows, dtype=np.int8)
         for each in held:
             counts += each
         all_rows = task.rows
@@ -520,19 +525,21 @@ class Words(Space):
         alone = self._alone(task)
         found = []
 
-        def keep(tp: Floats, fp: Floats, longer: Any) -> None:
-            values = np.where(allowed & (tp + fp < everything), task.value(tp, fp), -inf)
-            n_most = min(n_best, len(values))
+        def keep(start: tuple[float, float], sign: float, longer: Any) -> None:
             # Of words that do equally well, those that also do well alone.
-            order = np.argpartition(-(values + _TIE * alone), n_most - 1)
-            for word in order[:n_most].tolist():
-                if values[word] > task.nothing:
-                    clauses = longer(word)
-                    weight = sum(float(alone[each]) for clause in clauses for each, _ in clause)
-                    found.append(Found(float(values[word]), clauses, weight=round(weight, 9)))
+            words, values = np.empty(n_best, dtype=np.int64), np.empty(n_best)
+            n_found = best_words(
+                tp, fp, *start, sign, allowed, alone, _TIE, everything, task.form, task.nothing, words, values
+            )  # fmt: skip
+            for word, value in zip(
+                words[:n_found].tolist(), values[:n_found].tolist(), strict=True
+            ):
+                clauses = longer(word)
+                weight = sum(float(alone[each]) for clause in clauses for each, _ in clause)
+                found.append(Found(value, clauses, weight=round(weight, 9)))
 
-        keep(tp, fp, lambda word: (*clauses, ((word, True),)))
-        keep(base_tp - tp, base_fp - fp, lambda word: (*clauses, ((word, False),)))
+        keep((0.0, 0.0), 1.0, lambda word: (*clauses, ((word, True),)))
+        keep((base_tp, base_fp), -1.0, lambda word: (*clauses, ((word, False),)))
         for place, clause in enumerate(clauses):
             if not all(is_in for _, is_in in clause):
                 continue
@@ -541,11 +548,18 @@ class Words(Space):
             tp, fp = self._sums(outside, task)
             before, after = clauses[:place], clauses[place + 1 :]
             keep(
-                base_tp + tp,
-                base_fp + fp,
+                (base_tp, base_fp),
+                1.0,
                 lambda word, b=before, c=clause, a=after: (*b, (*c, (word, True)), *a),
             )
         return sorted(found, key=lambda each: each.rank)[:n_best]
+
+    def _allowed(self, without: frozenset[int]) -> Bools:
+        """Return which words rules may use."""
+        allowed = np.zeros(self.n_words, dtype=np.bool_)
+        allowed[self.numbers] = True
+        allowed[list(without)] = False
+        return allowed
 
     def best_pair(
         self, task: Task, value: float, without: frozenset[int]
@@ -559,9 +573,7 @@ class Words(Space):
         rows = task.rows
         tp, fp = self._sums(rows, task)
         total, others = task.inside[rows].sum(), task.outside[rows].sum()
-        allowed = np.zeros(self.n_words, dtype=np.bool_)
-        allowed[self.numbers] = True
-        allowed[list(without)] = False
+        allowed = self._allowed(without)
         best: Found | None = None
         tried: set[tuple[int, bool]] = set()
         while True:
@@ -584,6 +596,13 @@ class Words(Space):
                 for each in self.extensions(((first,),), task, 1, without):
                     if each.value > (best.value if best else value) + _TINY:
                         best = each
+
+    def affinity(self, task: Task) -> Ints:
+        """Return how many of the words that are best alone every document contains."""
+        found = np.zeros(self.n_rows, dtype=np.int64)
+        for word in np.argsort(-self._alone(task), kind="stable")[:_N_TELLING].tolist():
+            found += self._has(word)
+        return found
 
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:
         """Return the rule as it is."""

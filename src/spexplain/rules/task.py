@@ -43,7 +43,7 @@ class Task:
     inside: Floats
     outside: Floats
     form: Floats
-    memo: dict[str, Any] = field(default_factory=dict)  # what a space remembers of it
+    memo: dict[Any, Any] = field(default_factory=dict)  # what a space remembers of it
 
     @classmethod
     def of(

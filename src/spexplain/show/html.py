@@ -76,8 +76,7 @@ def _head(summary: Summary) -> str:
     if summary["price"] is not None:
         facts.append(f"cost ratio {summary['price']:.3g}")
     name = f"<strong>{_text(summary['method'])}</strong> " if summary["method"] else ""
-    # A verdict names them.
-    lost = lost_clusters_text(summary) if summary["verdict"] is None else None
+    lost = lost_clusters_text(summary, beside_verdict=True)
     lines = [] if lost is None else [lost]
     if summary["goal"] is not None:
         lines.append(f"Goal: {summary['goal']['text']}")

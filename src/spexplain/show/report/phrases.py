@@ -1,5 +1,6 @@
 """Names, numbers and rules of the report in words. Nothing is escaped here: the templates do that."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -13,6 +14,8 @@ from spexplain.tree.column import as_column, renamed
 NOTHING = "–"
 _LONGEST_NAME = 60  # longer ones are shortened in the middle, or rules could not be read
 _LONGEST_LABEL = 40
+_LONGEST_TEXT = 360  # characters of a document that are shown
+_BEFORE = 90  # of these before the first word of the rule
 _MARK = "\0"  # stands for a name, which never holds it: names are printable
 
 
@@ -22,6 +25,12 @@ class Piece(NamedTuple):
     before: str
     name: str
     after: str
+    is_word: bool = False  # of a document: shown as a chip, without its quotes
+
+    @property
+    def text(self) -> str:
+        """The piece as one text."""
+        return f"{self.before}{self.name}{self.after}"
 
 
 ConditionPieces: TypeAlias = list[Piece]  # any of them holds
@@ -36,7 +45,7 @@ def condition_of(region: Region, column: Column | str) -> ConditionPieces:
     >>> from spexplain.show.report.phrases import condition_of
     >>> from spexplain.tree import Region
     >>> condition_of(Region(((2.45, 4.75),)), "petal length")
-    [Piece(before='2.45 < ', name='petal length', after=' ≤ 4.75')]
+    [Piece(before='2.45 < ', name='petal length', after=' ≤ 4.75', is_word=False)]
     """
     column = as_column(column)
     (marked,) = renamed([column], [_MARK])
@@ -47,12 +56,13 @@ def condition_of(region: Region, column: Column | str) -> ConditionPieces:
         after, _, start = part.rpartition(" or ")
         pieces.append(Piece(before, column.name, after))
         before = start
-    return [*pieces, Piece(before, column.name, rest[-1])]
+    is_word = column.kind == "word" and before.endswith('"') and rest[-1].startswith('"')
+    return [*pieces, Piece(before, column.name, rest[-1], is_word)]
 
 
 def condition_text(condition: ConditionPieces) -> str:
     """Return a condition as one text, for attributes."""
-    return " or ".join("".join(piece) for piece in condition)
+    return " or ".join(piece.text for piece in condition)
 
 
 def rule_text(rule: RulePieces) -> str:
@@ -177,7 +187,7 @@ def share(x: float | None) -> str:
 
 def verdict(summary: Summary, labels: Sequence[str]) -> str:
     """Return what the report says first: how good the tree is, and which clusters it has lost."""
-    parts = [_verdict(summary), lost_clusters_text(summary, labels)]
+    parts = [_verdict(summary), lost_clusters_text(summary, labels, beside_verdict=True)]
     if summary["goal"] is not None and "; " in summary["goal"]["text"]:
         parts.insert(1, sentence(summary["goal"]["text"]))
     return " ".join(each for each in parts if each)
@@ -210,3 +220,33 @@ def caveats(summary: Summary) -> list[str]:
     if empty:
         told.append(f"{counted(empty, 'leaf', 'leaves')} without training rows.")
     return told
+
+
+def excerpt(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return a part of a document around the first of some words, in pieces: those that are words are marked.
+
+    Examples
+    --------
+    >>> from spexplain.show.report.phrases import excerpt
+    >>> excerpt("The puck slid over the ice.", ["ice", "puck"])
+    [('The ', False), ('puck', True), (' slid over the ', False), ('ice', True), ('.', False)]
+    """
+    text = one_line(text)
+    asked = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    pattern = re.compile(rf"(?<!\w)(?:{asked})(?!\w)", re.IGNORECASE) if words else None
+    first = pattern.search(text) if pattern else None
+    start = 0
+    if first is not None and first.start() > _LONGEST_TEXT - _BEFORE:
+        start = text.rfind(" ", 0, first.start() - _BEFORE) + 1
+    end = len(text)
+    if end - start > _LONGEST_TEXT:
+        end = text.rfind(" ", start + 1, start + _LONGEST_TEXT)
+        end = end if end > start else start + _LONGEST_TEXT
+    part = ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")
+    pieces: list[tuple[str, bool]] = []
+    at = 0
+    for found in pattern.finditer(part) if pattern else ():
+        pieces += [(part[at : found.start()], False), (found.group(), True)]
+        at = found.end()
+    pieces.append((part[at:], False))
+    return [piece for piece in pieces if piece[0]]

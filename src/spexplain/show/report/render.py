@@ -4,13 +4,13 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
+from spexplain.facts.schema import LeafFacts, NodeFacts, SentencePart, Summary
 from spexplain.files import write_file
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
@@ -59,7 +59,13 @@ class Tile(NamedTuple):
     hint: str
 
 
-def render(summary: Summary, *, title: str | None = None, note: str | None = None) -> str:
+def render(
+    summary: Summary,
+    *,
+    title: str | None = None,
+    note: str | None = None,
+    texts: Sequence[str] | None = None,
+) -> str:
     """Return the report as one HTML page that loads nothing.
 
     Parameters
@@ -71,6 +77,8 @@ def render(summary: Summary, *, title: str | None = None, note: str | None = Non
         Heading of the report.
     note : str, optional
         A sentence below the verdict, for example where the table comes from.
+    texts : sequence of str, optional
+        The text of every row: those of typical rows are shown with each cluster.
 
     Returns
     -------
@@ -93,7 +101,7 @@ def render(summary: Summary, *, title: str | None = None, note: str | None = Non
     (False, True)
     """
     environment()  # says what is missing before any work is done
-    context = _context(ReportFacts.of(summary), title, note)
+    context = _context(ReportFacts.of(summary), title, note, texts)
     return rendered_page("report.html", context, script="script.js")
 
 
@@ -250,15 +258,17 @@ def _hash(text: str) -> str:
     return b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[str, Any]:
+def _context(
+    source: ReportFacts, title: str | None, note: str | None, texts: Sequence[str] | None
+) -> dict[str, Any]:
     """Return everything that the templates show."""
     summary = source.summary
     return {
         "title": one_line(title or "") or _title(source),
         "note": one_line(note or ""),
         "verdict": verdict(summary, source.labels),
-        "judgement": _judgement(summary),
-        "segments": segment_views(source),
+        "judgement": _judgement(source),
+        "segments": segment_views(source, texts),
         "row_ids": any(
             row["id"] is not None for leaf in summary["leaves"] for row in leaf["exemplars"]
         ),
@@ -286,16 +296,28 @@ def _context(source: ReportFacts, title: str | None, note: str | None) -> dict[s
     }
 
 
-def _judgement(summary: Summary) -> dict[str, Any] | None:
-    """Return what is to be thought of the explanation."""
-    verdict, validation = summary["verdict"], summary["validation"]
+def _judgement(source: ReportFacts) -> dict[str, Any] | None:
+    """Return what is to be thought of the explanation: sentences in parts, of which some are names of clusters."""
+    verdict, validation = source.summary["verdict"], source.summary["validation"]
     if verdict is None:
         return None
+    told = [*verdict["parts"], *([] if validation is None else validation["parts"])]
     return {
         "level": verdict["level"],
-        "sentences": list(map(one_line, verdict["sentences"])),
-        "validation": [] if validation is None else list(map(one_line, validation["sentences"])),
+        "sentences": [[_sentence_part(source, each) for each in parts] for parts in told],
     }
+
+
+def _sentence_part(source: ReportFacts, part: SentencePart) -> tuple[str, bool]:
+    """Return a part of a sentence under the name that the report has for it, and whether it is a name."""
+    if part["code"] is not None and source.has_reference:
+        return source.labels[part["code"]], True
+    return _printable(part["text"]), False
+
+
+def _printable(text: str) -> str:
+    """Return a text with its spaces at both ends, but without signs that could break or hide it."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _title(source: ReportFacts) -> str:

@@ -1,11 +1,10 @@
 """The report of rules per cluster: one card a cluster, with example documents where texts are given."""
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spexplain.messages import counted, one_line
-from spexplain.show.report.phrases import figure, share
+from spexplain.show.report.phrases import excerpt, figure, share
 from spexplain.show.report.render import rendered_page
 from spexplain.show.report.sections import color_class
 from spexplain.tree.words import has_or
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from spexplain.tree.rule import Rule
 
 _MOST_OVERLAPS = 12  # pairs of clusters that are listed
-_LONGEST_TEXT = 360  # characters of a document that are shown
-_BEFORE = 90  # of these before the first word of the rule
 _NOT_SAID = ("feature_names", "n_jobs", "verbose")
 
 
@@ -131,33 +128,3 @@ def _conditions(rule_set: "RuleSet", rule: "Rule") -> list[tuple[str, list[str]]
 
 def _weight(weight: float) -> str:
     return f"{int(weight):,}" if float(weight).is_integer() else figure(weight)
-
-
-def excerpt(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return a part of a document around the first of some words, in pieces: those that are words are marked.
-
-    Examples
-    --------
-    >>> from spexplain.show.report.rule_cards import excerpt
-    >>> excerpt("The puck slid over the ice.", ["ice", "puck"])
-    [('The ', False), ('puck', True), (' slid over the ', False), ('ice', True), ('.', False)]
-    """
-    text = one_line(text)
-    asked = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    pattern = re.compile(rf"(?<!\w)(?:{asked})(?!\w)", re.IGNORECASE) if words else None
-    first = pattern.search(text) if pattern else None
-    start = 0
-    if first is not None and first.start() > _LONGEST_TEXT - _BEFORE:
-        start = text.rfind(" ", 0, first.start() - _BEFORE) + 1
-    end = len(text)
-    if end - start > _LONGEST_TEXT:
-        end = text.rfind(" ", start + 1, start + _LONGEST_TEXT)
-        end = end if end > start else start + _LONGEST_TEXT
-    part = ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")
-    pieces: list[tuple[str, bool]] = []
-    at = 0
-    for found in pattern.finditer(part) if pattern else ():
-        pieces += [(part[at : found.start()], False), (found.group(), True)]
-        at = found.end()
-    pieces.append((part[at:], False))
-    return [piece for piece in pieces if piece[0]]

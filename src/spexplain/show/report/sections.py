@@ -154,7 +154,7 @@ class Bar(NamedTuple):
     """A bar and what it says in words."""
 
     pieces: list[BarPiece]
-    text: str
+    parts: list[tuple[str, bool]]  # of the words; whether each is the name of a cluster
 
 
 def composition_bar(source: ReportFacts, counts: Sequence[int], noise: int) -> Bar:
@@ -163,12 +163,12 @@ def composition_bar(source: ReportFacts, counts: Sequence[int], noise: int) -> B
     if noise:
         parts.append((NOISE, noise))
     total = sum(count for _, count in parts)
-    return Bar(_bar_pieces(parts, total), _bar_text(source, parts, total))
+    return Bar(_bar_pieces(parts, total), _bar_parts(source, parts, total))
 
 
 def share_bar(part: float, text: str, color: str = "k-none") -> Bar:
     """Return a bar that is filled to a share."""
-    return Bar([BarPiece(0, round(100 * part, 2), color)], text)
+    return Bar([BarPiece(0, round(100 * part, 2), color)], [(text, False)])
 
 
 def node_bar(source: ReportFacts, node: int) -> Bar:
@@ -198,11 +198,18 @@ def _bar_pieces(parts: list[tuple[int, int]], total: int) -> list[BarPiece]:
     return pieces
 
 
-def _bar_text(source: ReportFacts, parts: list[tuple[int, int]], total: int) -> str:
+def _bar_parts(
+    source: ReportFacts, parts: list[tuple[int, int]], total: int
+) -> list[tuple[str, bool]]:
     ordered = sorted(parts, key=lambda part: (part[0] == NOISE, -part[1]))
-    named = [f"{share(count / total)} {source.label(code)}" for code, count in ordered[:_N_NAMED]]
+    told: list[tuple[str, bool]] = []
+    for code, count in ordered[:_N_NAMED]:
+        before = f"{', ' if told else ''}{share(count / total)} "
+        told += [(before, False), (source.label(code), code != NOISE)]
     rest = sum(count for _, count in ordered[_N_NAMED:])
-    return ", ".join([*named, f"{share(rest / total)} others"] if rest else named) or "no rows"
+    if rest:
+        told.append((f", {share(rest / total)} others", False))
+    return told or [("no rows", False)]
 
 
 class NodeView(NamedTuple):

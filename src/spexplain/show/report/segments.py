@@ -1,5 +1,6 @@
 """The segments of the report: a verdict, and a card for every cluster."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from spexplain.facts.schema import (
@@ -7,10 +8,18 @@ from spexplain.facts.schema import (
     FlowFacts,
     SegmentFacts,
     SegmentTellingFacts,
+    TypicalFacts,
     region_of,
 )
 from spexplain.messages import one_line
-from spexplain.show.report.phrases import RulePieces, brief, clipped, condition_of, share
+from spexplain.show.report.phrases import (
+    RulePieces,
+    brief,
+    clipped,
+    condition_of,
+    excerpt,
+    share,
+)
 from spexplain.show.report.sections import (
     Bar,
     ReportFacts,
@@ -38,6 +47,9 @@ class TellingView(NamedTuple):
     overall: float | None
     is_share: bool
     note: str  # of a scale that is not even
+    word: str = ""  # that documents contain; it stands between the texts before and after it
+    before: str = ""
+    after: str = ""
 
 
 class FlowView(NamedTuple):
@@ -82,19 +94,20 @@ class SegmentView(NamedTuple):
     telling: list[TellingView]
     typical: TableView | None
     row_names: list[str]
+    documents: list[tuple[str, list[tuple[str, bool]]]]  # names of rows, and their texts in pieces
     nearest: NearestView | None
     note: str
 
 
-def segment_views(source: ReportFacts) -> list[SegmentView]:
-    """Return the cards of the clusters, in the order of their labels."""
+def segment_views(source: ReportFacts, texts: Sequence[str] | None = None) -> list[SegmentView]:
+    """Return the cards of the clusters, in the order of their labels; with texts of the rows, examples of them."""
     segments = source.summary["segments"]
     largest = sorted(segments, key=lambda each: -(each["rows"] or 0))[:MAX_SEGMENTS]
     kept = {id(each) for each in largest}
-    return [_view(source, each) for each in segments if id(each) in kept]
+    return [_view(source, each, texts) for each in segments if id(each) in kept]
 
 
-def _view(source: ReportFacts, facts: SegmentFacts) -> SegmentView:
+def _view(source: ReportFacts, facts: SegmentFacts, texts: Sequence[str] | None) -> SegmentView:
     code = facts["code"]
     label = source.labels[code] if source.has_reference and code is not None else facts["name"]
     color = color_class(code)
@@ -122,12 +135,29 @@ def _view(source: ReportFacts, facts: SegmentFacts) -> SegmentView:
         n_missed="" if not facts["missed"] else _amount(facts["missed"]),
         telling=[_telling(source, each) for each in facts["telling"]],
         typical=_typical(source, facts),
-        row_names=[
-            str(each["row"]) if each["id"] is None else each["id"] for each in facts["typical"]
-        ],
+        row_names=[_row_name(each) for each in facts["typical"]],
+        documents=[] if texts is None else _documents(source, facts, texts),
         nearest=None if facts["nearest"] is None else _nearest(source, facts["nearest"]),
         note=facts["note"] or "",
     )
+
+
+def _row_name(facts: TypicalFacts) -> str:
+    return str(facts["row"]) if facts["id"] is None else facts["id"]
+
+
+def _documents(
+    source: ReportFacts, facts: SegmentFacts, texts: Sequence[str]
+) -> list[tuple[str, list[tuple[str, bool]]]]:
+    """Return the texts of the typical rows, with the words of the rule and the telling ones marked."""
+    asked = [(each["feature"], each["name"]) for part in facts["alternatives"] for each in part]
+    words = [name for feature, name in asked if _column(source, feature, name).kind == "word"]
+    words += [
+        each["name"]
+        for each in facts["telling"]
+        if each["kind"] == "word" and each["difference"] > 0
+    ]
+    return [(_row_name(each), excerpt(str(texts[each["row"]]), words)) for each in facts["typical"]]
 
 
 def _amount(rows: float) -> str:
@@ -172,7 +202,10 @@ def _telling(source: ReportFacts, facts: SegmentTellingFacts) -> TellingView:
     if inside is None or overall is None:
         return TellingView(text, None, None, is_share, "")
     if is_share:
-        return TellingView(text, round(100 * inside, 2), round(100 * overall, 2), True, "")
+        before, quoted, after = text.partition(f'"{shown}"')
+        is_word = bool(quoted) and facts["kind"] == "word"
+        parts = (shown, before, after) if is_word else ()
+        return TellingView(text, round(100 * inside, 2), round(100 * overall, 2), True, "", *parts)
     ends = None if feature is None else range_of(feature)
     if feature is None or ends is None:
         return TellingView(text, None, None, False, "")

@@ -1,31 +1,13 @@
 // Clusters can be renamed in the page; a copy of the page keeps the names.
-function isPlainText(node) {
-  const within = node.parentElement;
-  return within && !within.closest("script, style, .condition, .values, .fields, textarea, input");
-}
-
-// Where a name stands in a sentence: letters and digits beside it make it another word.
-function inSentences(name) {
-  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, "gu");
-}
-
+// Names stand in elements of their own, also within sentences and titles: nothing else is changed.
 function renameCluster(before, after) {
-  const words = before.length > 2 ? inSentences(before) : null;
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    const name = node.parentElement.closest(".stands bdi, [data-cluster-name]");
-    if (name) {
-      if (node.data.trim() === before) node.data = after;
-    } else if (words && isPlainText(node)) {
-      node.data = node.data.replace(words, () => after);
-    }
+  for (const each of every(".stands bdi, [data-cluster-name]")) {
+    if (each.textContent.trim() === before) each.textContent = after;
   }
-  for (const name of words ? ["aria-label", "title"] : []) {
-    for (const each of every(`[${name}]`)) {
-      each.setAttribute(name, each.getAttribute(name).replace(words, () => after));
-    }
+  for (const each of every("option[data-stands]")) {
+    if (each.dataset.stands !== before) continue;
+    each.dataset.stands = after;
+    each.textContent = `${each.dataset.text} (${after})`;
   }
   for (const each of [...data.nodes, ...data.leaves]) if (each.label === before) each.label = after;
   for (const each of every("[data-rename]")) {
