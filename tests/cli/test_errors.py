@@ -134,7 +134,7 @@ def test_usage_of_other_commands(run, files):
 def test_models(run, files, tmp_path):
     (tmp_path / "m.json").write_text('{"format": "other"}')
     said = sentence(run("predict", tmp_path / "m.json", files["csv"]))
-    assert "is no model that explain --json wrote" in said
+    assert "is no model that explain --json or segment --json wrote" in said
     assert "is a folder, not a model" in sentence(run("predict", tmp_path, files["csv"]))
     run("explain", files["csv"], "-l", "species", "-m", "cart", "--json", tmp_path / "ok.json")
     (tmp_path / "t.csv").write_text("petal len gth (cm),b\n1,2\n")

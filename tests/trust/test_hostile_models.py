@@ -342,8 +342,9 @@ def chain(n_leaves: int, *, n_features: int = 1, sets: bool = False) -> Tree:
     left[0], left[2:-1:2] = 1, np.arange(3, n_nodes, 2)
     is_inner = left > 0
     feature = np.where(is_inner, (np.cumsum(is_inner) - 1) % n_features, -1)
-    threshold = np.where(is_inner & ~sets, np.arange(n_nodes) / 3, np.nan)
-    lower = np.where(is_inner & ~sets, -np.inf, np.nan)
+    is_number = is_inner & (not sets)
+    threshold = np.where(is_number, np.arange(n_nodes) / 3, np.nan)
+    lower = np.where(is_number, -np.inf, np.nan)
     right = np.where(is_inner, left + 1, -1)
     size, nothing = np.ones(n_nodes, dtype=np.int64), np.full(n_nodes, np.nan)
     values = {int(node): (1,) for node in np.flatnonzero(is_inner)} if sets else {}

@@ -1418,7 +1418,10 @@ class FittedModel(ABC):
 
     def _with_telling(self, explanation: Explanation, *, most: int = _MOST_TOLD) -> Explanation:
         """Return the explanation with the most telling columns of its clusters, where its rows are at hand."""
-        table = self._rows_if_known(None)
+        try:
+            table = self._rows_if_known(None)
+        except ValueError:  # it has changed since the fit
+            return explanation
         if table is None or explanation.classes is None:
             return explanation
         if table.shape[0] * table.shape[1] > most:
@@ -1427,7 +1430,9 @@ class FittedModel(ABC):
         if "told" not in memory:
             columns = self._telling_columns(explanation)
             memory["told"] = told_of_rows(explanation, table, explanation.fields, columns)
-        return replace(explanation, told=memory["told"])
+        found = replace(explanation, told=memory["told"])
+        vars(found)["trees"] = explanation.trees  # not to be computed again
+        return found
 
     def to_python(
         self, *, label: LabelKind = "leaf", feature_names: Sequence[str] | None = None
