@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from data import Case, embeddings, iris, mixture
-from machine import RESULTS, describe, peak_extra_bytes, save, seconds, table
+from machine import RESULTS, best_in_turns, describe, peak_extra_bytes, save, seconds, table
 
 N_JOBS = -1
+SMALL = [(1_000, 10), (5_000, 20), (10_000, 20), (49_000, 20)]
 
 
 def methods(case: Case, graph: Any) -> dict[str, Callable[[], Any]]:
@@ -149,6 +150,78 @@ def refinement(quick: bool) -> dict[str, float]:
     return {"growth_seconds": growth, "pass_seconds": both - growth}
 
 
+def small_tables(quick: bool) -> list[dict[str, Any]]:
+    """Return the times of small tables in a process that has compiled code already, beside scikit-learn's."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    from spexplain import SpexClique
+
+    first = mixture(20_000, 20)
+    SpexClique(engine="histogram").fit(first.X, first.labels)  # compiles
+    records = []
+    for n, d in [(1_000, 10), (5_000, 20)] if quick else SMALL:
+        case = mixture(n, d)
+        X, y = case.X.astype(np.float64), case.labels
+        ours, rival = best_in_turns(
+            [
+                lambda: SpexClique(n_jobs=N_JOBS).fit(X, y),  # noqa: B023
+                lambda: DecisionTreeClassifier(max_leaf_nodes=10, random_state=0).fit(X, y),  # noqa: B023
+            ],
+            max(5, 200_000 // n),
+        )
+        records.append({"rows": n, "columns": d, "seconds": ours, "sklearn_seconds": rival})
+        print(records[-1], flush=True)
+    return records
+
+
+def shares(quick: bool) -> dict[str, float]:
+    """Return what missing values, one processor and a report cost beside a plain fit."""
+    from spexplain import SpexClique
+
+    middle = mixture(4_000, 64) if quick else mixture(20_000, 128)
+    gaps = middle.X.copy()
+    gaps[np.random.default_rng(0).random(gaps.shape) < 0.05] = np.nan
+    for X in (middle.X, gaps):
+        SpexClique(n_jobs=N_JOBS, engine="histogram").fit(X, middle.labels)
+    plain, missing = best_in_turns(
+        [
+            lambda: SpexClique(n_jobs=N_JOBS).fit(middle.X, middle.labels),
+            lambda: SpexClique(n_jobs=N_JOBS).fit(gaps, middle.labels),
+        ],
+        9,
+    )
+    large = middle if quick else mixture(60_000, 512)
+    one, all_ = best_in_turns(
+        [
+            lambda: SpexClique(n_jobs=1).fit(large.X, large.labels),
+            lambda: SpexClique(n_jobs=N_JOBS).fit(large.X, large.labels),
+        ],
+        5,
+    )
+    many = SpexClique(n_leaves=30, n_jobs=N_JOBS)
+    with tempfile.TemporaryDirectory() as folder:
+
+        def report() -> None:
+            many.report(f"{folder}/report.html")
+
+        many.fit(large.X, large.labels)
+        report()  # loads and compiles
+        fit, told = [], []
+        for _ in range(3):  # what a report computes is kept with the fit
+            fit.append(seconds(lambda: many.fit(large.X, large.labels), 1))
+            told.append(seconds(report, 1))
+        many.fit(large.X, large.labels)
+        extra = peak_extra_bytes(report) / large.X.nbytes
+    return {
+        "missing_over_plain": missing / plain,
+        "one_over_all_processors": one / all_,
+        "fit_of_30_leaves_seconds": min(fit),
+        "report_seconds": min(told),
+        "report_over_fit": min(told) / min(fit),
+        "report_extra_over_table": extra,
+    }
+
+
 _IMPORTS = "import sklearn.tree, sklearn.cluster"
 _IRIS = (
     "from spexplain import SpexClique; from sklearn.datasets import load_iris; "
@@ -158,6 +231,28 @@ _LARGE = (
     "import numpy as np; from spexplain import SpexClique; rng = np.random.default_rng(0); "
     "SpexClique(engine='histogram').fit(rng.normal(size=(5000, 50)), rng.integers(0, 5, 5000))"
 )
+
+
+_CPU = f"""
+import time
+import numpy as np
+from spexplain import SpexClique
+start = time.process_time()
+{_LARGE}
+print(time.process_time() - start)
+"""
+
+
+def cold_cpu_seconds(runs: int = 3) -> float:
+    """Return the processor time of the first compiled fit with an empty cache, the import of Numba included."""
+    times = []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as cache:
+            environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+            command = [sys.executable, "-c", _CPU]
+            told = subprocess.run(command, check=True, env=environment, capture_output=True).stdout
+        times.append(float(told))
+    return min(times)
 
 
 def latency() -> dict[str, float]:
@@ -179,7 +274,12 @@ def latency() -> dict[str, float]:
         # In turn, so that whatever slows the machine for a while slows all of them.
         rounds = [[process(code, cache) for code in codes.values()] for _ in range(9)]
     medians = dict(zip(codes, map(float, np.median(rounds, axis=0)), strict=True))
-    return medians | {"compiled_cold": cold}
+    least = dict(zip(codes, map(float, np.min(rounds, axis=0)), strict=True))
+    return medians | {
+        "compiled_cold": cold,
+        "iris_over_imports": least["iris"] - least["imports_of_sklearn"],
+        "compiled_cold_cpu": cold_cpu_seconds(),
+    }
 
 
 def plot_doubling(records: list[dict[str, Any]]) -> None:
@@ -231,10 +331,12 @@ def main() -> None:
         "command": "make bench",
         "trees": records,
         "doubling": doubling(quick),
+        "small": small_tables(quick),
+        "shares": shares(quick),
         "refinement": refinement(quick),
         "latency": latency(),
     }
-    print(json.dumps(results["refinement"] | results["latency"], indent=1))
+    print(json.dumps(results["shares"] | results["refinement"] | results["latency"], indent=1))
     if not quick:
         plot_doubling(results["doubling"])
         save("speed", results, markdown(results))
@@ -247,7 +349,16 @@ def markdown(results: dict[str, Any]) -> str:
         [each["series"], f"{each['rows']:,}", str(each["columns"]), str(each["clusters"]), f"{each['seconds']:.3f}"]
         for each in results["doubling"]
     ]  # fmt: skip
-    refined, waits = results["refinement"], results["latency"]
+    refined, waits, of_fit = results["refinement"], results["latency"], results["shares"]
+    small = [
+        [
+            f"{each['rows']:,}×{each['columns']}",
+            f"{1e3 * each['seconds']:.1f}",
+            f"{1e3 * each['sklearn_seconds']:.1f}",
+            f"{each['sklearn_seconds'] / each['seconds']:.1f}",
+        ]
+        for each in results["small"]
+    ]
     return "\n".join(
         [
             "# Speed",
@@ -263,6 +374,17 @@ def markdown(results: dict[str, Any]) -> str:
             "## Doubling (SpexClique)",
             "",
             table(["series", "rows", "columns", "clusters", "seconds"], series),
+            "",
+            "## Small tables (SpexClique, 10 leaves), milliseconds, the best of many runs in turns",
+            "",
+            table(["table", "ours", "scikit-learn", "scikit-learn / ours"], small),
+            "",
+            "## What else costs, beside a plain fit",
+            "",
+            f"Missing values in 5 % of all cells of 20,000×128: {of_fit['missing_over_plain']:.2f} × the fit without. "
+            f"One processor, 60,000×512: {of_fit['one_over_all_processors']:.2f} × all processors. "
+            f"`report()` of 60,000×512, 30 leaves: {of_fit['report_seconds']:.2f} s, {of_fit['report_over_fit']:.2f} × "
+            f"the fit, and {of_fit['report_extra_over_table']:.2f} × the table in memory.",
             "",
             "## One pass of refinement, 60,000×512, 10 leaves",
             "",

@@ -312,3 +312,14 @@ def test_sums_of_groups_with_and_without_compiled_code(monkeypatch, dtype):
     sum_groups(X, origin, filling, groups, *expected)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     assert not found[:, 4].any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_frames_keep_the_width_of_their_floats(dtype):
+    """A frame of short floats takes no more memory than it had."""
+    values = RNG.normal(size=(30, 3)).astype(dtype)
+    values[3, 1] = np.nan
+    for frame in (pl.DataFrame(values), pd.DataFrame(values)):
+        table = read_table(frame, SpexClique())
+        assert table.values.dtype == dtype
+        assert np.array_equal(table.values, values, equal_nan=True)

@@ -4,11 +4,32 @@ Import them from here, or from `spexplain` itself; the base class of a method of
 `spexplain.estimators.base.Explainer`.
 """
 
-from spexplain.estimators.best import BestTree
-from spexplain.estimators.cart import CART
-from spexplain.estimators.centers import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
-from spexplain.estimators.kernel import KernelIMM
-from spexplain.estimators.spex import NonUniformCut, SpexClique, SpexGraph, SpexKNN
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spexplain.estimators.best import BestTree
+    from spexplain.estimators.cart import CART
+    from spexplain.estimators.centers import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
+    from spexplain.estimators.kernel import KernelIMM
+    from spexplain.estimators.spex import NonUniformCut, SpexClique, SpexGraph, SpexKNN
+
+# The module of each method: who fits one does not wait for the others.
+_HOMES = {
+    "BestTree": "best",
+    "CART": "cart",
+    "EMN": "centers",
+    "ExGreedy": "centers",
+    "ExKMC": "centers",
+    "ExShallow": "centers",
+    "IMM": "centers",
+    "KernelIMM": "kernel",
+    "NonUniformCut": "spex",
+    "RandomCuts": "centers",
+    "SpexClique": "spex",
+    "SpexGraph": "spex",
+    "SpexKNN": "spex",
+}
 
 __all__ = [
     "CART",
@@ -25,3 +46,11 @@ __all__ = [
     "SpexGraph",
     "SpexKNN",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -715,6 +715,13 @@ def row_names(X: Any) -> Any:
     return names
 
 
+def is_short(X: Any) -> bool:
+    """Whether X is a data frame of nothing but floats of 32 bits."""
+    if not is_frame(X) or nw.dependencies.is_pandas_dataframe(X):
+        return False
+    return all(dtype == nw.Float32 for dtype in nw.from_native(X, eager_only=True).schema.values())
+
+
 def readable(X: Any) -> Any:
     """Return X, or a view of it whose column names this scikit-learn finds."""
     is_other = _ASKS_BY_PROTOCOL and nw.dependencies.is_into_dataframe(X)

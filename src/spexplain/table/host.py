@@ -347,8 +347,8 @@ def _sum_groups(
         n_rows = len(rows)
         entries = np.ones(n_rows), places[start : start + n_rows], np.arange(n_rows + 1)
         in_group = sparse.csc_array(entries, shape=(n_groups + 1, n_rows))
-        sums += (in_group @ rows)[:-1]
-        squares += (in_group @ (rows * rows))[:-1]
+        sums += np.asarray(in_group @ rows)[:-1]
+        squares += np.asarray(in_group @ (rows * rows))[:-1]
 
 
 def _deviation(column: Floats) -> float:

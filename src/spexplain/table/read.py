@@ -27,6 +27,7 @@ from spexplain.table.columns import (
     encoded,
     holds_numbers,
     is_frame,
+    is_short,
     kinds_of,
     large_numbers,
     readable,
@@ -383,7 +384,8 @@ def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
             estimator,
             readable(X),
             reset=reset,
-            dtype=[np.float64, np.float32],
+            # Of frames other than pandas', scikit-learn takes the first.
+            dtype=[np.float32, np.float64] if is_short(X) else [np.float64, np.float32],
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )

@@ -5,6 +5,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -157,8 +158,9 @@ def write(path: str | os.PathLike[str], html: str, *, force: bool = True) -> Pat
     return write_file(target, html, force=force)
 
 
+@cache
 def environment() -> "Environment":
-    """Return the templates, with every value escaped unless it is marked as ours."""
+    """Return the templates, with every value escaped unless it is marked as ours; they are compiled once."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
