@@ -53,20 +53,37 @@ export class Inspector {
       this.drawSegment(store.segment(store.selection.code));
       return;
     }
-    const about = await store.ask({ ask: "node", node: store.selection.node }, { quietly: true });
+    const node = store.node(store.selection.node);
+    const columns = this.drawNode(node);
+    // Ranking all columns of a large table takes a moment, which nobody has to wait for before dragging.
+    if (!this.isLeaf) await this.showColumn(node.column, { own: true });
+    if (this.wanted !== wanted) return;
+    this.listed = this.list(node, wanted);
+    if (!this.isLeaf) return;
+    await this.listed;
+    if (this.wanted === wanted) await this.showColumn(this.about?.alternatives?.[0]?.column ?? columns[0], { own: true });
+  }
+
+  async list(node, wanted) {
+    const about = await this.store.ask({ ask: "node", node: node.node }, { quietly: true });
     if (!about || this.wanted !== wanted) return;
-    await this.drawNode(store.node(store.selection.node), about);
+    this.about = about;
+    this.way.textContent = about.path ?? "";
+    replace(this.others, this.alternatives(about.alternatives ?? [], this.isLeaf));
   }
 
   // --- A node ---
 
-  drawNode(node, about) {
+  drawNode(node) {
     this.node = node;
-    this.about = about;
+    this.about = null;
+    this.draft = null;
     const { store } = this;
     const isLeaf = !has(node.yes);
     const segment = store.segment(node.segment);
     replace(this.title, isLeaf ? `Leaf ${node.leaf}` : "Test", node.locked ? icon("lock") : null);
+    this.way = name("");
+    this.others = el("section", { class: "alternatives" }, el("h3", {}, isLeaf ? "Best splits" : "Best alternatives"), el("p", { class: "muted" }, "Comparing all columns …"));
     this.live = el("p", { class: "live" });
     this.problem = el("p", { class: "problem", role: "alert" });
     this.measure = el("div", { class: "measure-panel" });
@@ -80,7 +97,7 @@ export class Inspector {
     const focused = this.body.contains(document.activeElement);
     replace(
       this.body,
-      about.path ? el("p", { class: "way" }, name(about.path)) : null,
+      el("p", { class: "way" }, this.way),
       el("div", { class: "who" }, bar(node.counts, (code) => store.color(code)), el("p", {}, plural(node.rows, "row"), segment ? [" · ", percent(node.purity), " ", el("span", { class: "swatch", "aria-hidden": "true", style: { "--k": segment.color } }), " ", name(segment.name)] : null)),
       el(
         "form",
@@ -92,7 +109,7 @@ export class Inspector {
         this.problem,
         el("div", { class: "confirm" }, this.applyButton, this.resetButton),
       ),
-      this.alternatives(about.alternatives ?? [], isLeaf),
+      this.others,
       this.doings(node, isLeaf),
     );
     this.element.hidden = false;
@@ -102,11 +119,12 @@ export class Inspector {
     this.condition.value = isLeaf ? "" : node.text;
     this.condition.placeholder = "such as age > 30";
     this.showing(false);
-    return this.showColumn(node.column ?? about.alternatives?.[0]?.column ?? columns[0], { own: true });
+    return columns;
   }
 
   alternatives(list, isLeaf) {
-    if (!list.length) return el("p", { class: "muted" }, "No other column tells these rows apart.");
+    const title = el("h3", {}, isLeaf ? "Best splits" : "Best alternatives");
+    if (!list.length) return [title, el("p", { class: "muted" }, "No other column tells these rows apart.")];
     const now = this.store.state.figures.rows_right;
     const items = list.map((each) => {
       const press = () => this.take(each);
@@ -121,7 +139,7 @@ export class Inspector {
         ),
       );
     });
-    return el("section", { class: "alternatives" }, el("h3", {}, isLeaf ? "Best splits" : "Best alternatives"), el("ol", {}, items));
+    return [title, el("ol", {}, items)];
   }
 
   doings(node, isLeaf) {
@@ -174,7 +192,7 @@ export class Inspector {
     if (draft) this.try(draft);
     else if (about.test || own) this.forget();
     else {
-      const best = this.about.alternatives?.find((each) => each.column === column);
+      const best = this.about?.alternatives?.find((each) => each.column === column);
       if (best) {
         this.condition.value = best.text;
         this.try({ test: best.text });

@@ -86,7 +86,7 @@ export function mount(root, transport, { embedded = false } = {}) {
     { group: "Tree", keys: ["o"], text: "Tree or outline", press: whenFitted(() => tree.switchLayout()) },
     { group: "Selected node", keys: ["d"], text: "Go to the threshold; arrow keys move it", press: onNode((node) => beside(node, () => inspector.element.querySelector(".handle:not([hidden]), .chip, .condition")?.focus())) },
     { group: "Selected node", keys: ["c"], text: "Type a condition", press: onNode((node) => beside(node, () => inspector.condition.select())) },
-    { group: "Selected node", keys: ["b"], text: "Go to the best alternatives", press: onNode((node) => beside(node, () => inspector.element.querySelector(".alternative")?.focus())) },
+    { group: "Selected node", keys: ["b"], text: "Go to the best alternatives", press: onNode((node) => beside(node, () => inspector.listed.then(() => inspector.element.querySelector(".alternative")?.focus()))) },
     { group: "Selected node", keys: ["p"], text: "Prune: make it a leaf", press: inner((node) => actions.prune(node.node)) },
     { group: "Selected node", keys: ["g"], text: "Grow the tree below anew", press: onNode((node) => beside(node, () => inspector.askRegrow(node))) },
     { group: "Selected node", keys: ["l"], text: "Lock or unlock", press: onNode((node) => (node.locked ? actions.unlock : actions.lock)(node.node)) },
