@@ -202,11 +202,17 @@ def curve_chart(source: ReportFacts) -> CurveChart | None:
     x = Scale(curve[0]["n_leaves"] - 0.3, curve[-1]["n_leaves"] + 0.3, PATH.left, PATH.right)
     every = -(-len(curve) // _N_LABELLED)
     is_share = goal["name"] not in LOW_GOALS
-    bounds = [(each["n_leaves"], each["bound"]) for each in curve if _says_something(each, goal)]
     values = [(each["n_leaves"], each["value"]) for each in curve]
-    heights = [y for _, y in [*values, *bounds]]
-    y = Scale.around(heights, PATH.bottom, PATH.top)
-    series = [(name, "line-a", values), ("bound", "line-b", bounds)]
+    bounds = [
+        (each["n_leaves"], each["bound"])
+        for each in curve
+        if each["bound"] is not None and _says_something(each, goal)
+    ]
+    y = Scale.around([value for _, value in [*values, *bounds]], PATH.bottom, PATH.top)
+    series: list[tuple[str, str, list[tuple[int, float]]]] = [
+        (name, "line-a", values),
+        ("bound", "line-b", bounds),
+    ]
     lines = [
         ChartLine(title, style, "M" + "L".join(f"{a} {b}" for a, b in dots), dots)
         for title, style, points in series
