@@ -60,7 +60,9 @@ from spexplain.references.spectral import SpectralReference
 BUNDLED: dict[str, Callable[[], Any]] = {"wine": load_wine, "digits": load_digits}
 SMALL = ("iris-uci", "wine", "r15", "pathbased", "ecoli", "cancer")
 MIDDLE = ("digits", "beans")
-LARGE = ("newsgroups", "caltech101", "cifar10")
+LARGE = ("newsgroups", "newsgroups-40", "caltech101", "cifar10")
+# Words of the same documents, sparse; the clusters are those of the embeddings. The number: leaves.
+WORDS = ("newsgroups-words", "newsgroups-words-40")
 
 
 class SklearnTree:
@@ -102,9 +104,15 @@ SMALL_METHODS: dict[str, Callable[..., Any]] = {
     "exgreedy": ExGreedy,
     "exshallow": ExShallow,
 }
+# Methods that need no more of a sparse table than its entries.
+WORD_METHODS = (
+    "sklearn-tree", "spex-clique", "best", "best, clusters kept", "best, balanced", "best, agreement",
+    "cart",
+)  # fmt: skip
 # What is left out where it takes minutes and says little.
 LEFT_OUT = (
-    f"{', '.join(SMALL_METHODS)} are measured on the small tables ({', '.join(SMALL)}) only; refinement "
+    f"{', '.join(SMALL_METHODS)} are measured on the small tables ({', '.join(SMALL)}) only, "
+    f"on words ({', '.join(WORDS)}) those that need no zeros, unrefined. Refinement "
     f"for the objective is left out on {', '.join(LARGE)}, and so is any of exkmc, which with one leaf per "
     "cluster is the tree of imm."
 )
@@ -131,7 +139,6 @@ DEPTHS = [
 ]
 LIMIT = 60.0  # seconds of the solvers
 HELD_OUT = ("wine", "cancer", "digits", "beans", "newsgroups words")
-N_WORDS = 3_000  # the commonest
 
 
 class Row(NamedTuple):
@@ -167,12 +174,28 @@ def references(name: str, data: Any) -> Iterator[tuple[str, np.ndarray]]:
     yield "kmeans", KMeans(n_classes, n_init=10, random_state=0).fit_predict(X)
 
 
+def loaded(name: str) -> tuple[Any, int]:
+    """Return a dataset, and how many leaves its trees have: one a class, or what the name ends with."""
+    table, _, number = name.rpartition("-")
+    is_number = number.isdigit()
+    table = table if is_number else name
+    if table in BUNDLED:
+        data: Any = BUNDLED[table]()
+    elif table in WORDS:
+        data = datasets.load("newsgroups")
+        data.data = words()
+    else:
+        data = datasets.load(table)
+    return data, int(number) if is_number else len(data.target_names)
+
+
 def measure(name: str, *, n_jobs: int) -> Iterator[Row]:
     """Give the rows of one dataset."""
-    data = BUNDLED[name]() if name in BUNDLED else datasets.load(name)
+    data, n_leaves = loaded(name)
     for reference, labels in references(name, data):
         for method, make, refine in trees(name):
-            explainer = make(len(data.target_names), refine=refine, n_jobs=n_jobs)
+            options = {"n_leaves": n_leaves, "refine": refine, "n_jobs": n_jobs}
+            explainer = make(**options)
             begin = time.perf_counter()
             explainer.fit(data.data, labels)
             seconds = time.perf_counter() - begin
@@ -271,7 +294,10 @@ def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
     }
     for name in HELD_OUT[:3] if quick else HELD_OUT:
         try:
-            X, labels = _words() if name == "newsgroups words" else _clustered(name)
+            if name == "newsgroups words":  # and the k-means clusters of the embeddings
+                X, labels = words(), datasets.load("newsgroups").kmeans
+            else:
+                X, labels = _clustered(name)
         except OSError as error:
             print(f"{name}: left out. {error}")
             continue
@@ -311,20 +337,22 @@ def _clustered(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X, KMeans(n_clusters, n_init=10, random_state=0).fit_predict(scaled)
 
 
-def _words() -> tuple[np.ndarray, np.ndarray]:
-    """Return the commonest words of Newsgroups, and the k-means clusters of the embeddings."""
+def words() -> Any:
+    """Return the word counts of Newsgroups, sparse."""
     folder = Path(os.environ.get("SPEXPLAIN_DATA", "."))
     stored = np.load(folder / "newsgroups_words.npz")
-    X = sparse.csr_matrix((stored["data"], stored["indices"], stored["indptr"]), stored["shape"])
-    often = np.argsort(-X.getnnz(axis=0), kind="stable")[:N_WORDS]
-    labels = np.load(folder / "newsgroups_mpnet.npz")["kmeans"]
-    return X[:, np.sort(often)].toarray().astype(np.float32), labels
+    parts = stored["data"].astype(np.float32), stored["indices"], stored["indptr"]
+    return sparse.csr_matrix(parts, stored["shape"])
 
 
 def trees(name: str) -> Iterator[tuple[str, Callable[..., Any], str | None]]:
     """Give the methods that are measured on a dataset, and how their trees are refined."""
     for method, make in (METHODS | (SMALL_METHODS if name in SMALL else {})).items():
+        if name in WORDS and method not in WORD_METHODS:
+            continue
         yield method, make, None
+        if name in WORDS:
+            continue
         if method.startswith(("sklearn-tree", "best")):  # not ours to refine; refines by itself
             continue
         if method == "exkmc" and name in LARGE:
@@ -359,7 +387,8 @@ def to_markdown(found: dict[str, Any]) -> str:
 def _of_pairs(rows: list[Row]) -> list[str]:
     parts = [
         "## scikit-learn's tree, SpexClique and BestTree on the same labels",
-        "scikit-learn's tree is `DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)`; one leaf per class. "
+        "scikit-learn's tree is `DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)`; one leaf per "
+        "class, or as many as the name says. "
         '`BestTree(keep_clusters=False)` has its default goal in the first table, `goal="agreement"` in the '
         "second. The best of three is set in bold, at the decimals shown.",
     ]
@@ -446,7 +475,9 @@ def _of_held_out(records: list[dict[str, Any]]) -> list[str]:
 
 
 def _of_methods(rows: list[Row]) -> list[str]:
-    absent = [name for name in SMALL + MIDDLE + LARGE if name not in {row.dataset for row in rows}]
+    absent = [
+        name for name in SMALL + MIDDLE + LARGE + WORDS if name not in {row.dataset for row in rows}
+    ]
     missing = f" Datasets that were not measured: {', '.join(absent)}." if absent else ""
     parts = [
         "## All methods",
@@ -507,12 +538,17 @@ def _joined(names: list[str]) -> dict[str, Any]:
         f"{len(runs)} runs side by side, whose seconds are those of busy cores, joined by "
         f"python benchmarks/fidelity.py --join {' '.join(names)}"
     )
-    return found | {"machine": runs[0]["machine"], "command": command}
+    machines = [run["machine"] for run in runs]
+    about = {
+        key: " / ".join(dict.fromkeys(str(each.get(key, "?")) for each in machines))
+        for key in machines[0]
+    }
+    return found | {"machine": about, "command": command}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    everything = SMALL + MIDDLE + LARGE
+    everything = SMALL + MIDDLE + LARGE + WORDS
     parser.add_argument("--datasets", nargs="+", choices=everything, default=everything)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--quick", action="store_true", help="only what takes minutes in all")

@@ -7,8 +7,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from spexplain import (
@@ -27,7 +30,7 @@ from spexplain import (
 )
 from spexplain.exceptions import LeafCountWarning, LostClusterWarning
 from spexplain.references.spectral import SpectralReference
-from spexplain.refine.scores import GOALS, LOW_GOALS
+from spexplain.refine.scores import COUNTING_GOALS, GOALS, LOW_GOALS
 
 needs_data = pytest.mark.skipif("SPEXPLAIN_DATA" not in os.environ, reason="no data folder")
 
@@ -459,3 +462,55 @@ def test_progress_shows_value_and_bound(caplog):
         f"best {right} of 120 rows right, no tree beyond {right} of 120 rows right"
     )
     assert any("spex" in each and each.endswith("rows right") for each in caplog.messages)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@given(seed=st.integers(0, 10_000), n_leaves=st.integers(2, 6), keep=st.booleans())
+@settings(max_examples=12, deadline=None)
+def test_whole_weights_are_repeated_rows(goal, seed, n_leaves, keep):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 5, (40, 3)).astype(float)  # many ties
+    labels = (X[:, 0] + random.integers(0, 2, 40)).astype(int) % 4
+    weights = random.integers(1, 4, 40)
+    model = BestTree(n_leaves=n_leaves, goal=goal, keep_clusters=keep)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        weighted = clone(model).fit(X, labels, sample_weight=weights)
+        repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(labels, weights))
+    assert weighted.value_ == pytest.approx(repeated.value_, rel=1e-9)
+    if goal in COUNTING_GOALS:
+        assert weighted.value_ == repeated.value_
+        assert weighted.tree_.feature.tolist() == repeated.tree_.feature.tolist()
+        assert np.array_equal(weighted.tree_.threshold, repeated.tree_.threshold, equal_nan=True)
+
+
+@pytest.mark.parametrize("goal", LOW_GOALS)
+def test_a_perfect_tree_costs_nothing_not_minus_nothing(goal):
+    X = np.array([[0.0], [0.0], [5.0], [5.0]])
+    best = BestTree(goal=goal, n_leaves=2).fit(X, [0, 0, 1, 1])
+    assert best.value_ == 0
+    assert not np.signbit(best.value_)
+    assert not np.signbit(best.bound_)
+
+
+def test_leaves_are_exchanged_for_the_cost():
+    X, labels = blobs(600, 9, seed=3)
+    searched = BestTree(goal="cost", n_leaves=9, starts=["cart"]).fit(X, labels)
+    alone = BestTree(goal="cost", n_leaves=9, starts=["cart"], exchange="none").fit(X, labels)
+    assert searched.value_ < alone.value_
+
+
+@needs_data
+def test_conductance_of_ecoli_is_proved():
+    ecoli = datasets.load("ecoli")
+    best = BestTree(goal="conductance", keep_clusters=False, time_budget=120)
+    best.fit(ecoli.data, spectral_of(ecoli.data, 5))
+    assert best.optimal_
+    assert best.value_ == pytest.approx(0.5108, abs=1e-4)
+
+
+@needs_data
+def test_digits_reach_the_figure_of_other_solvers():
+    X = load_digits().data
+    labels = KMeans(6, n_init=10, random_state=0).fit_predict(StandardScaler().fit_transform(X))
+    assert BestTree(n_leaves=6, keep_clusters=False).fit(X, labels).value_ >= 0.773

@@ -1078,6 +1078,18 @@ class FittedModel(ABC):
 
         return plot_path(self.outline(), ax)
 
+    def plot_curve(self, ax: Any = None) -> Any:
+        """Draw what the best trees of several sizes come to, of ``BestTree(n_leaves="auto")``; returns the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        """
+        from spexplain.show.plots import plot_curve
+
+        return plot_curve(self.outline(), ax)
+
     def plot_profiles(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
         """Draw how the features of each leaf differ from the other rows; returns the Axes.
 

@@ -8,6 +8,15 @@ from spexplain.messages import counted
 from spexplain.refine.scores import LOW_GOALS, GoalName
 from spexplain.tree import about
 
+# What goals measure, as axes and columns of tables are titled.
+MEASURES: dict[str, str] = {
+    "fidelity": "rows right",
+    "balanced": "mean recall",
+    "agreement": "agreement (ARI)",
+    "cost": "k-means cost",
+    "conductance": "sum of conductances",
+}
+
 
 class SizeStep(NamedTuple):
     """The best tree found of one size."""

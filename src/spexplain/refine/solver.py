@@ -6,6 +6,7 @@ are searched by first cuts whose sides are solved in turn. First cuts whose neig
 not be looked at where the rows between cannot make up for what is missing.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
@@ -22,6 +23,7 @@ from spexplain.tree import Test
 
 _LOOK_WORK = 1e5  # what a look at a first cut takes beside, where sides are solved one by one
 _STEP_WORK = 2e6  # places that are visited between two looks at the clock
+_N_REMEMBERED = 500_000  # nodes whose solutions are kept
 _N_RECORDED = 4096  # first cuts whose values are kept, to begin larger trees with
 _N_CLIMBED = 4  # orders whose best first cut is moved back and forth
 _N_TRIED = 24  # of them are tried before bounds decide what is looked at
@@ -95,6 +97,7 @@ class Solver:
     ) -> None:
         self.orders, self.score, self.least = orders, score, min_samples_leaf
         self.budget = Budget() if budget is None else budget
+        self._solved: dict[tuple[bytes, int, int], Solved] = {}
 
     def solve(self, node: NodeOrders, n_leaves: int, depth: int, known: float = -np.inf) -> Solved:
         """Return the best tree of a node.
@@ -118,9 +121,18 @@ class Solver:
             return self._leaf(node)
         if n_leaves == 2:
             return self._two(node)
+        # The same rows are left by the same cuts in another order.
+        key = hashlib.blake2b(node.rows.tobytes(), digest_size=16).digest(), n_leaves, depth
+        before = self._solved.get(key)
+        if before is not None and (before.is_optimal or before.bound <= known):
+            return before
         if n_leaves == 3 or (n_leaves == 4 and depth == 2):
-            return self._few(node, n_leaves, known)[0]
-        return self._many(node, n_leaves, depth, known)
+            found = self._few(node, n_leaves, known)[0]
+        else:
+            found = self._many(node, n_leaves, depth, known)
+        if len(self._solved) < _N_REMEMBERED:
+            self._solved[key] = found
+        return found
 
     def _leaf(self, node: NodeOrders) -> Solved:
         if len(node.rows) < self.least:

@@ -32,7 +32,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.text import Text
 
-from spexplain import CART, SpexKNN
+from spexplain import CART, BestTree, SpexKNN, from_json
 from spexplain.facts import summarize
 from spexplain.show.plots import plot_cuts, plot_path, plot_profiles, plot_tree
 from spexplain.show.plots.cuts import segments
@@ -108,6 +108,22 @@ def test_path():
     assert ax.get_ylabel() == "objective"
     with pytest.raises(ValueError, match="has no path"):
         plot_path(summarize(knn.explanation_))
+
+
+@pytest.mark.parametrize("goal", ["fidelity", "cost"])
+def test_curve(goal):
+    explainer, X, _ = iris_explainer()
+    best = BestTree(n_leaves="auto", goal=goal).fit(X, explainer.reference_labels_)
+    ax = drawn(best.plot_curve())
+    line = ax.lines[0]
+    assert line.get_xdata().tolist() == [step.n_leaves for step in best.curve_]
+    assert line.get_ydata().tolist() == [step.value for step in best.curve_]
+    star = ax.lines[-1]
+    assert (star.get_xdata()[0], star.get_ydata()[0]) == (best.n_leaves_, best.value_)
+    again = drawn(from_json(best.to_json()).plot_curve())
+    assert again.lines[0].get_ydata().tolist() == line.get_ydata().tolist()
+    with pytest.raises(ValueError, match="has no curve"):
+        explainer.plot_curve()
 
 
 def test_profiles():

@@ -4,6 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 from show.report.summaries import (
     DEGENERATE,
@@ -16,10 +17,10 @@ from show.report.summaries import (
     twins,
     without_reference,
 )
-from spexplain import SpexClique
+from spexplain import BestTree, SpexClique
 from spexplain.explanation import Explanation
 from spexplain.facts import summarize
-from spexplain.show.report.charts import Scale, cuts_chart, path_chart
+from spexplain.show.report.charts import Scale, curve_chart, cuts_chart, path_chart
 from spexplain.show.report.phrases import caveats, clipped, condition_of, rule_text, verdict
 from spexplain.show.report.sections import ReportFacts, cards, confusion, tree_events
 from spexplain.table.reference import Reference
@@ -188,3 +189,18 @@ def test_logarithmic_scales():
     assert [tick.text for tick in scale.ticks()] == ["1", "10", "100", "1000"]
     assert Scale.steep([1.0, 2.0], 0, 100).is_log is False
     assert [tick.text for tick in Scale.steep([1.0, 9.0], 0, 1).ticks()] == ["1", "2", "5"]
+
+
+@pytest.mark.parametrize("goal", ["fidelity", "agreement", "conductance"])
+def test_curve_of_searched_sizes(goal, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    best = BestTree(n_leaves="auto", goal=goal).fit(X, y)
+    chart = curve_chart(ReportFacts.of(best.summary()))
+    assert [row.n_leaves for row in chart.rows] == [step.n_leaves for step in best.curve_]
+    assert [row.is_proved for row in chart.rows] == [step.optimal for step in best.curve_]
+    assert len(chart.panels[0].lines[0].dots) == len(best.curve_)
+    page = best.report(tmp_path / "report.html").read_text()
+    assert 'id="curve"' in page
+    one = BestTree(n_leaves=3, goal=goal).fit(X, y)
+    assert curve_chart(ReportFacts.of(one.summary())) is None
+    assert 'id="curve"' not in one.report(tmp_path / "one.html").read_text()

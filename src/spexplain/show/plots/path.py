@@ -1,8 +1,10 @@
-"""How faithful trees of other sizes would be, and what they would cost."""
+"""How faithful trees of other sizes would be, and what they would cost; the best trees of several sizes."""
 
 from typing import TYPE_CHECKING, Any
 
+from spexplain.facts.goal import MEASURES
 from spexplain.facts.schema import StepFacts, Summary
+from spexplain.refine.scores import LOW_GOALS
 from spexplain.show.palette import colors
 from spexplain.show.plots.style import axes_or_new
 
@@ -55,7 +57,65 @@ def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
         handles = _line(ax, steps, "objective", "objective", {"color": first, "marker": "o"})
         ax.set_ylabel("objective")
     handles += _own_mark(ax, summary)
-    _finish(ax, steps, handles)
+    _finish(ax, [step["n_leaves"] for step in steps], handles)
+    return ax
+
+
+def plot_curve(summary: Summary, ax: "Axes | None" = None) -> "Axes":
+    """Draw what the best trees of all sizes come to that a search looked at; the tree's own size is marked.
+
+    Parameters
+    ----------
+    summary : dict
+        From `spexplain.facts.summarize`, of a `BestTree` with ``n_leaves="auto"``.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    ax : Axes
+        The line is the goal's own measure; a second one, where something is proved, is what no tree of
+        that size can exceed, or be below if low values are good. Filled dots are proved to be the best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain import BestTree
+    >>> from spexplain.show.plots import plot_curve
+    >>> X = np.array([[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]])
+    >>> best = BestTree(n_leaves="auto").fit(X, [0, 0, 1, 1, 0, 0])
+    >>> ax = plot_curve(best.outline())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('leaves', 'rows right')
+    """
+    goal = summary["goal"]
+    if goal is None or not goal["curve"]:
+        raise ValueError('summary has no curve; fit BestTree(n_leaves="auto"), which makes one.')
+    curve = goal["curve"]
+    ax = axes_or_new(ax, (6.4, 4.0), layout="constrained")
+    first, second = colors(6)[0], colors(6)[5]
+    name = MEASURES[goal["name"]]
+    sizes, values = [each["n_leaves"] for each in curve], [each["value"] for each in curve]
+    handles = list(ax.plot(sizes, values, color=first, lw=1.4, label=name))
+    for each in curve:
+        filling = first if each["optimal"] else "white"
+        ax.plot(each["n_leaves"], each["value"], "o", ms=5, color=first, mfc=filling)
+    trivial = 0.0 if goal["name"] in LOW_GOALS else 1.0
+    known = [
+        (each["n_leaves"], each["bound"])
+        for each in curve
+        if each["bound"] is not None and (each["optimal"] or each["bound"] != trivial)
+    ]
+    if known:
+        style: dict[str, Any] = {"color": second, "lw": 1.2, "ls": "--", "marker": "_"}
+        handles += ax.plot(*zip(*known, strict=True), label="bound: no tree is better", **style)
+    if goal["name"] in ("fidelity", "balanced"):
+        ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.set_ylabel(name)
+    ax.axvline(summary["n_leaves"], color="black", lw=1, ls=":", zorder=0)
+    own: dict[str, Any] = {"marker": "*", "ms": 13, "color": "black", "ls": "none", "zorder": 5}
+    handles += ax.plot([summary["n_leaves"]], [goal["value"]], label="this tree", **own)
+    _finish(ax, sizes, handles)
     return ax
 
 
@@ -77,13 +137,12 @@ def _own_mark(ax: "Axes", summary: Summary) -> list[Any]:
     return list(ax.plot([summary["n_leaves"]], [height], label="this tree", **style))
 
 
-def _finish(ax: "Axes", steps: list[StepFacts], handles: list[Any]) -> None:
+def _finish(ax: "Axes", sizes: list[int], handles: list[Any]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.set_xlabel("leaves")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    last = steps[-1]["n_leaves"]
-    ax.set_xlim(0.5, last + 0.5)
+    ax.set_xlim(min(sizes) - 0.5, max(sizes) + 0.5)
     # Above the axes nothing hides a line.
     ax.legend(
         handles=handles,

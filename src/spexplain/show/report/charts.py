@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, isfinite, log1p, log10
 from typing import Literal, NamedTuple, Self, TypeAlias
 
-from spexplain.facts.schema import PointsFacts, StepFacts, test_of
+from spexplain.facts.goal import MEASURES
+from spexplain.facts.schema import GoalFacts, PointsFacts, SizeFacts, StepFacts, test_of
+from spexplain.refine.scores import LOW_GOALS
 from spexplain.show.axes import N_TICKS, Axis, AxisTick, short, steps, thinned
 from spexplain.show.report.phrases import clipped, condition_text, figure, share
 from spexplain.show.report.sections import ReportFacts, bend_of, color_class
@@ -168,6 +170,83 @@ def path_chart(source: ReportFacts) -> PathChart | None:
         round(step, 3),
         [_path_row(each) for each in path],
         is_own,
+    )
+
+
+class CurveRow(NamedTuple):
+    """A row of the table beside the curve."""
+
+    n_leaves: int
+    value: str
+    bound: str
+    is_proved: bool
+    n_lost: int
+
+
+class CurveChart(NamedTuple):
+    """The best trees of all sizes that were searched, as a chart and as a table."""
+
+    panels: list[Panel]
+    x_ticks: list[Tick]
+    x_first: float
+    x_step: float
+    rows: list[CurveRow]
+
+
+def curve_chart(source: ReportFacts) -> CurveChart | None:
+    """Return the chart of the sizes that were searched, or None where one was given."""
+    goal = source.summary["goal"]
+    if goal is None or len(goal["curve"]) < 2:
+        return None
+    curve, name = goal["curve"], MEASURES[goal["name"]]
+    x = Scale(curve[0]["n_leaves"] - 0.3, curve[-1]["n_leaves"] + 0.3, PATH.left, PATH.right)
+    every = -(-len(curve) // _N_LABELLED)
+    is_share = goal["name"] not in LOW_GOALS
+    values = [(each["n_leaves"], each["value"]) for each in curve]
+    bounds = [
+        (each["n_leaves"], each["bound"])
+        for each in curve
+        if each["bound"] is not None and _says_something(each, goal)
+    ]
+    y = Scale.around([value for _, value in [*values, *bounds]], PATH.bottom, PATH.top)
+    series: list[tuple[str, str, list[tuple[int, float]]]] = [
+        (name, "line-a", values),
+        ("bound", "line-b", bounds),
+    ]
+    lines = [
+        ChartLine(title, style, "M" + "L".join(f"{a} {b}" for a, b in dots), dots)
+        for title, style, points in series
+        if (dots := [(x(n), y(value)) for n, value in points])
+    ]
+    show = share if is_share and goal["name"] != "agreement" else figure
+    ends = (f"{show(value)} with {n}" for n, value in (values[0], values[-1]))
+    panel = Panel(name, lines, y.ticks(), None, f"{name} from {' to '.join(ends)} leaves.")
+    step = (PATH.right - PATH.left) / (x.high - x.low)
+    first = curve[0]["n_leaves"]
+    return CurveChart(
+        [panel],
+        [Tick(x(each["n_leaves"]), str(each["n_leaves"])) for each in curve[::every]],
+        round(x(first) - step * (first - 1), 3),
+        round(step, 3),
+        [
+            CurveRow(
+                each["n_leaves"],
+                show(each["value"]),
+                show(each["bound"]) if _says_something(each, goal) else "–",
+                each["optimal"],
+                each["n_lost"],
+            )
+            for each in curve
+        ],
+    )
+
+
+def _says_something(step: SizeFacts, goal: GoalFacts) -> bool:
+    """Whether the bound of a size is more than what holds for all trees."""
+    if step["bound"] is None:
+        return False
+    return step["optimal"] or (
+        step["bound"] > 0 if goal["name"] in LOW_GOALS else step["bound"] < 1
     )
 
 

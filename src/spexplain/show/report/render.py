@@ -15,7 +15,7 @@ from spexplain.facts.schema import LeafFacts, NodeFacts, SentencePart, Summary
 from spexplain.files import write_file
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
-from spexplain.show.report.charts import PATH, cuts_chart, path_chart
+from spexplain.show.report.charts import PATH, curve_chart, cuts_chart, path_chart
 from spexplain.show.report.phrases import caveats, figure, needs_brackets, rule_text, share, verdict
 from spexplain.show.report.sections import (
     MAX_CARDS,
@@ -285,6 +285,7 @@ def _context(
         "fields": form_fields(source),
         "cuts": cuts_chart(source),
         "path": path_chart(source),
+        "curve": curve_chart(source),
         "path_layout": PATH,
         "confusion": confusion(source),
         "cards": cards(source),
