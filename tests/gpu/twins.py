@@ -5,7 +5,7 @@ With them the search runs where there is no GPU, and on a GPU each kernel is com
 
 import numpy as np
 
-from spexplain.kernels.cuda.kernels import EdgeTypes
+from spexplain.kernels.cuda.kernels import EdgeTypes, MetTests
 from spexplain.kernels.cuda.records import (
     CELLS,
     JOB,
@@ -18,6 +18,7 @@ from spexplain.kernels.cuda.records import (
 )
 from spexplain.objectives.bounds import capped_side, optimistic_side
 from spexplain.records import Side
+from spexplain.table.host import node_values
 
 
 class TwinKernels:
@@ -84,6 +85,10 @@ class TwinKernels:
 
     def route_rows(self, table, tree, leaf_id):
         return tree.apply(table)
+
+    def meet_tests(self, table, tree, leaf_id):
+        found = node_values(table, tree)
+        return MetTests(np.array(found[:4]), found.n_missing, found.leaves)
 
     def choose_edges(self, table, sample, n_bins):
         keys = np.sort(table[sample], axis=0)

@@ -191,6 +191,11 @@ class Table(Rows):
         """Return the weights of the rows; None where all are one."""
         return check_weights(on_host(sample_weight), len(self))
 
+    def leaf_sizes(self, leaves: Any, n_leaves: int) -> Ints:
+        """Return the number of rows of every leaf, from leaf ids as `fetch` gives them."""
+        counted: Ints = on_host(np.bincount(leaves, minlength=n_leaves))
+        return counted.astype(np.int64)
+
     @abstractmethod
     def fetch(self, leaves: Any) -> Any:
         """Return leaf ids as a fit keeps them: on the host, or lazy."""
@@ -298,7 +303,7 @@ class Table(Rows):
                 for axis in (1, 0)
             )
             return Margins(counts, by_leaf, by_cluster, self.origin)
-        counts = np.bincount(pairs[pairs >= 0], minlength=n_pairs).reshape(shape)
+        counts = on_host(np.bincount(pairs[pairs >= 0], minlength=n_pairs)).reshape(shape)
         by_leaf = self.sums(np.where(codes < 0, -1, leaves), n_leaves)
         return Margins(counts, by_leaf, self.sums(codes, n_clusters), self.origin)
 

@@ -174,6 +174,78 @@ extern "C" __global__ void route_rows(const REAL* table, i64 row_step, i64 colum
   out[row] = leaf_id[node];
 }
 
+// The same, and beside it what the values at the tests are. Ends: (4, nodes), keys of the greatest value that is not
+// above the threshold and of the least that is, and the same around the lower bound; they start at 0 and ~0. Shared
+// memory: as many keys, and a count of missing values a node, if `in_shared`.
+extern "C" __global__ void meet_tests(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
+                                      const i64* feature, const double* threshold,
+                                      const double* lower, const bool* missing, const i64* left,
+                                      const i64* right, const i64* leaf_id, i64 n_nodes,
+                                      i64 in_shared, u64* ends, u64* n_missing, i64* out) {
+  extern __shared__ u64 keys[];
+  u64 *own = in_shared ? keys : ends, *gaps = in_shared ? keys + 4 * n_nodes : n_missing;
+  if (in_shared)
+    for (i64 i = threadIdx.x; i < 5 * n_nodes; i += blockDim.x)
+      keys[i] = i < 4 * n_nodes && (i / n_nodes) % 2 ? ~0ull : 0;
+  __syncthreads();
+  auto meet = [&](i64 node, i64 which, double x, double limit) {
+    u64 key = key_of(x + 0.0);  // one zero
+    if (x <= limit) {
+      u64* end = own + which * n_nodes + node;
+      if (key > *(volatile u64*)end) atomicMax(end, key);
+    } else {
+      u64* end = own + (which + 1) * n_nodes + node;
+      if (key < *(volatile u64*)end) atomicMin(end, key);
+    }
+  };
+  for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_rows;
+       row += (i64)gridDim.x * blockDim.x) {
+    i64 node = 0;
+    while (feature[node] >= 0) {
+      double x = (double)table[row * row_step + feature[node] * column_step];
+      bool goes_left = missing[node];
+      if (isnan(x)) {
+        atomicAdd(&gaps[node], 1ull);
+      } else {
+        goes_left = lower[node] < x && x <= threshold[node];
+        meet(node, 0, x, threshold[node]);
+        if (lower[node] > -INF) meet(node, 2, x, lower[node]);
+      }
+      node = goes_left ? left[node] : right[node];
+    }
+    out[row] = leaf_id[node];
+  }
+  if (!in_shared) return;
+  __syncthreads();
+  for (i64 i = threadIdx.x; i < 5 * n_nodes; i += blockDim.x) {
+    if (i >= 4 * n_nodes) {
+      if (keys[i]) atomicAdd(&n_missing[i - 4 * n_nodes], keys[i]);
+    } else if ((i / n_nodes) % 2) {
+      atomicMin(&ends[i], keys[i]);
+    } else {
+      atomicMax(&ends[i], keys[i]);
+    }
+  }
+}
+
+// The sum of the bits of all values, each times an odd number of its place; warps take rows.
+extern "C" __global__ void sum_bits(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
+                                    i64 n_columns, u64* total) {
+  u64 sum = 0;
+  bool by_row = column_step <= row_step;  // neighbours in memory go to neighbouring threads
+  i64 n_lines = by_row ? n_rows : n_columns, n_each = by_row ? n_columns : n_rows;
+  i64 line_step = by_row ? row_step : column_step, step = by_row ? column_step : row_step;
+  int lane = threadIdx.x & 31;
+  i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5;
+  for (i64 line = first; line < n_lines; line += ((i64)gridDim.x * blockDim.x) >> 5)
+    for (i64 i = lane; i < n_each; i += 32) {
+      double value = (double)table[line * line_step + i * step];
+      sum += (u64)__double_as_longlong(value) * (2 * (u64)(line * n_each + i) + 1);
+    }
+  for (int step = 16; step > 0; step >>= 1) sum += __shfl_xor_sync(FULL, sum, step);
+  if (lane == 0) atomicAdd(total, sum);
+}
+
 // Sums of rows less an origin, and of the squares, over groups of rows; blocks: (groups, columns / 32) of
 // 256 threads. Rows come group by group; starts: (groups + 1). Squares: (columns / 32, groups).
 extern "C" __global__ void sum_groups(const REAL* table, i64 row_step, i64 column_step,
