@@ -342,6 +342,26 @@ def test_values_at_tests(dtype, n_leaves):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_groups_and_deviations(dtype):
+    from spexplain.table.device import DeviceTable
+    from spexplain.table.host import HostTable
+
+    rng = np.random.default_rng(0)
+    for n, n_groups in ((7, 3), (5000, 2), (40_000, 5), (3000, 400)):
+        X = (rng.normal(size=(n, 37)) * 5 + 1000).astype(dtype)
+        X[:, 2] = 1.1
+        X[:, 3] = rng.integers(0, 2, size=n)
+        groups = rng.integers(-1, n_groups, size=n)
+        groups[groups == 1] = 0  # one is empty
+        host, device = HostTable(X), DeviceTable(cupy.asarray(X))
+        for one, other in zip(host.sums(groups, n_groups), device.sums(groups, n_groups), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-6)
+        features = np.array([5, 2, 3, 2, 36])
+        np.testing.assert_allclose(host.scales(features), device.scales(features), rtol=1e-5)
+        assert device.scales(features)[2] == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_checksums_notice_changes(dtype):
     from spexplain.table.device import _checksum
 

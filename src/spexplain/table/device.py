@@ -203,10 +203,14 @@ class DeviceTable(Table):
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""
         scales = np.full(self.shape[1], np.nan)
-        for feature in np.unique(features).tolist():
+        chosen = np.unique(features).astype(np.int64)
+        has_missing = np.array([self.columns[each].has_missing for each in chosen], dtype=np.bool_)
+        if not has_missing.all():
+            whole = chosen[~has_missing]
+            scales[whole] = self._kernels.deviations(self.values, whole)
+        for feature in chosen[has_missing].tolist():
             column = self.values[:, feature].astype(np.float64)
-            if self.columns[feature].has_missing:
-                column = column[~np.isnan(column)]
+            column = column[~np.isnan(column)]
             is_one = not len(column) or bool((column == column[0]).all())
             scales[feature] = 0.0 if is_one else float(column.std())
         return scales

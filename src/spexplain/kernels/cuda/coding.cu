@@ -246,17 +246,21 @@ extern "C" __global__ void sum_bits(const REAL* table, i64 row_step, i64 column_
   if (lane == 0) atomicAdd(total, sum);
 }
 
-// Sums of rows less an origin, and of the squares, over groups of rows; blocks: (groups, columns / 32) of
-// 256 threads. Rows come group by group; starts: (groups + 1). Squares: (columns / 32, groups).
+// Sums of rows less an origin, and of the squares, over groups of rows; blocks: (groups, columns / 32, parts of
+// the groups) of 256 threads. Rows come group by group; starts: (groups + 1). Sums: (parts, groups, columns);
+// squares: (parts, columns / 32, groups).
 extern "C" __global__ void sum_groups(const REAL* table, i64 row_step, i64 column_step,
                                       i64 n_columns, const double* origin, const i64* rows,
                                       const i64* starts, double* sums, double* squares) {
   __shared__ double room[2][8][33];
   i64 j = (i64)blockIdx.y * 32 + (threadIdx.x & 31), group = blockIdx.x;
   int part = threadIdx.x >> 5;
+  i64 n = starts[group + 1] - starts[group], each = (n + gridDim.z - 1) / gridDim.z;
+  i64 start = starts[group] + min(n, each * blockIdx.z), stop = min(starts[group + 1], start + each);
   double total = 0, square = 0;
   if (j < n_columns)
-    for (i64 i = starts[group] + part; i < starts[group + 1]; i += 8) {
+#pragma unroll 4
+    for (i64 i = start + part; i < stop; i += 8) {
       double x = (double)table[rows[i] * row_step + j * column_step] - origin[j];
       total += x;
       square += x * x;
@@ -269,7 +273,34 @@ extern "C" __global__ void sum_groups(const REAL* table, i64 row_step, i64 colum
     total += room[0][other][threadIdx.x];
     square += room[1][other][threadIdx.x];
   }
-  if (j < n_columns) sums[group * n_columns + j] = total;
+  if (j < n_columns) sums[((i64)blockIdx.z * gridDim.x + group) * n_columns + j] = total;
   for (int step = 16; step > 0; step >>= 1) square += __shfl_xor_sync(FULL, square, step);
-  if (threadIdx.x == 0) squares[(i64)blockIdx.y * gridDim.x + group] = square;
+  if (threadIdx.x == 0)
+    squares[((i64)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + group] = square;
+}
+
+// Sums of some columns less an origin, and of the squares, part by part; blocks: (parts, columns). Out: (parts,
+// columns, 2).
+extern "C" __global__ void sum_columns(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
+                                       const i64* columns, const double* origin, double* out) {
+  __shared__ double room[2][8];
+  i64 column = columns[blockIdx.y];
+  double total = 0, square = 0, from = origin[blockIdx.y];
+  for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_rows;
+       row += (i64)gridDim.x * blockDim.x) {
+    double x = (double)table[row * row_step + column * column_step] - from;
+    total += x;
+    square += x * x;
+  }
+  for (int step = 16; step > 0; step >>= 1) {
+    total += __shfl_xor_sync(FULL, total, step);
+    square += __shfl_xor_sync(FULL, square, step);
+  }
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  if (lane == 0) { room[0][warp] = total; room[1][warp] = square; }
+  __syncthreads();
+  if (threadIdx.x > 1) return;
+  total = 0;
+  for (int w = 0; w < (int)blockDim.x >> 5; ++w) total += room[threadIdx.x][w];
+  out[((i64)blockIdx.x * gridDim.y + blockIdx.y) * 2 + threadIdx.x] = total;
 }

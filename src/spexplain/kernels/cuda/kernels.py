@@ -161,12 +161,32 @@ class CudaKernels:
 
     def sum_groups(self, table: Any, origin: Any, rows: Any, starts: Any) -> tuple[Any, Any]:
         """Return the sums of rows less an origin, and of their squared lengths, group by group."""
-        n_groups, d = len(starts) - 1, table.shape[1]
-        sums = self.xp.empty((n_groups, d))
-        squares = self.xp.empty((-(-d // 32), n_groups))
+        (n, d), n_groups, n_chunks = table.shape, len(starts) - 1, -(-table.shape[1] // 32)
+        # Large groups are shared between blocks; sums of parts are added in one order.
+        n_parts = max(1, min(16, n // (256 * max(n_groups, 1))))
+        sums = self.xp.empty((n_parts, n_groups, d))
+        squares = self.xp.empty((n_parts * n_chunks, n_groups))
         args = (*steps_of(table), d, origin, rows, starts, sums, squares)
-        self.run("sum_groups", (n_groups, -(-d // 32)), 256, args)
-        return sums, squares.sum(axis=0)
+        self.run("sum_groups", (n_groups, n_chunks, n_parts), 256, args)
+        return sums.sum(axis=0), squares.sum(axis=0)
+
+    def deviations(self, table: Any, columns: Ints) -> Floats:
+        """Return the standard deviations of some columns without missing values."""
+        xp, n = self.xp, len(table)
+        chosen = xp.asarray(columns)
+        n_parts = max(1, min(2 * self.n_processors, -(-n // 2048)))
+        out = xp.empty((n_parts, len(columns), 2))
+
+        def sums(origin: Floats) -> Floats:
+            args = (*steps_of(table), n, chosen, xp.asarray(origin), out)
+            self.run("sum_columns", (n_parts, len(columns)), 256, args)
+            return np.asarray(out.get().sum(axis=0).T / n)
+
+        first = table[0, chosen].get().astype(np.float64)
+        gaps, squares = sums(first)
+        means = first + gaps
+        left, around = sums(means)
+        return np.where(squares > 0, np.sqrt(np.maximum(around - left**2, 0)), 0.0)
 
     # Sums at the borders of all bins.
 
