@@ -354,7 +354,9 @@ def test_sums_of_groups_and_deviations(dtype):
         groups = rng.integers(-1, n_groups, size=n)
         groups[groups == 1] = 0  # one is empty
         host, device = HostTable(X), DeviceTable(cupy.asarray(X))
-        for one, other in zip(host.sums(groups, n_groups), device.sums(groups, n_groups), strict=True):
+        for one, other in zip(
+            host.sums(groups, n_groups), device.sums(groups, n_groups), strict=True
+        ):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-6)
         features = np.array([5, 2, 3, 2, 36])
         np.testing.assert_allclose(host.scales(features), device.scales(features), rtol=1e-5)

@@ -56,7 +56,9 @@ def test_whole_numbers_are_coded_without_sorting(y, least, noise):
         y = y + y.dtype.type(least)
     with warnings.catch_warnings():  # labels of other types are said to be noise
         warnings.simplefilter("ignore", NoiseWarning)
-        slow = Reference.from_labels(y.astype(object), n_samples=len(y), noise=noise, must_occur=False)
+        slow = Reference.from_labels(
+            y.astype(object), n_samples=len(y), noise=noise, must_occur=False
+        )
     fast = Reference.from_labels(y, n_samples=len(y), noise=noise, must_occur=False)
     assert fast.codes.tolist() == slow.codes.tolist()
     assert fast.classes.tolist() == slow.classes.tolist()

@@ -105,8 +105,8 @@ class DeviceTable(Table):
         """Return the sums by leaf and by cluster of the rows that have a cluster; see `Table.margins`."""
         import cupy
 
-        near = (cupy.asarray(known_copy(each)).astype(np.int64) for each in (leaves, codes))
-        return super().margins(*near, shape)
+        own, other = (cupy.asarray(known_copy(each)).astype(np.int64) for each in (leaves, codes))
+        return super().margins(own, other, shape)
 
     def select(self, columns: Sequence[int]) -> Self:
         """Return the table of some columns only."""

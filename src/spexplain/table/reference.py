@@ -19,7 +19,9 @@ from spexplain.table.places import (
 
 NOISE = -1
 _LONG_TEXT = 256  # characters
-_FEW_INTEGERS = 1 << 16  # between the least and the greatest label, so that a table tells their codes
+_FEW_INTEGERS = (
+    1 << 16
+)  # between the least and the greatest label, so that a table tells their codes
 
 
 @dataclass(frozen=True, eq=False)
