@@ -143,6 +143,13 @@ def test_kernels_equal_their_twins(dtype):
             solid = kernels.spread_bins(table, codes, bins.is_discrete).get()
             twin_solid = twins.spread_bins(X, twin_codes, expected.is_discrete)
             assert np.all(solid <= twin_solid)  # zeros of both signs count as two values
+            assert kernels.sum_bits(table) == twins.sum_bits(np.asarray(X, order=order))
+            columns = np.arange(21)
+            found, known = (
+                each.deviations(rows, columns) for each, rows in ((kernels, table), (twins, X))
+            )
+            np.testing.assert_allclose(found, known, rtol=1e-9)
+            assert np.array_equal(found == 0, known == 0)
 
 
 def test_weights_that_need_64_bits():

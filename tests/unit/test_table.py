@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from gpu.twins import TwinKernels
 from spexplain import SpexClique
 from spexplain.kernels.groups import sum_groups
 from spexplain.table import checks, device, host
@@ -200,6 +201,12 @@ StandIn.__module__ = "cupy"
 
 def on_device(values):
     return np.array(values).view(StandIn)
+
+
+@pytest.fixture(autouse=True)
+def twins(monkeypatch):
+    """Where there is no GPU, kernels that do the same in NumPy."""
+    monkeypatch.setattr(device, "_kernels_for", lambda X: TwinKernels())
 
 
 def test_device_tables_are_checked_where_they_are():

@@ -71,15 +71,9 @@ class DeviceTable(Table):
         copied: Matrix = self.values.get()
         return copied
 
-    @property
-    def _kernels(self) -> Any:
-        from spexplain.kernels.cuda.kernels import CudaKernels
-
-        return CudaKernels(self.values.dtype)
-
     def leaves(self, tree: Tree) -> Any:
         """Return the leaf id of every row, on the device."""
-        return self._kernels.route_rows(self.values, tree, _leaf_ids(tree))
+        return _kernels_for(self.values).route_rows(self.values, tree, _leaf_ids(tree))
 
     def fetch(self, leaves: Any) -> Ints:
         """Return leaf ids on the host; where they lie on the device is remembered."""
@@ -95,7 +89,8 @@ class DeviceTable(Table):
 
     def reference(self, y: Any, noise: NoisePolicy = "ignore") -> Reference:
         """Return the labels of the rows as a clustering to explain; whole numbers are coded on the device."""
-        if not (isinstance(y, np.ndarray) and y.dtype.kind in "iu" and y.ndim == 1):
+        is_here = isinstance(y, np.ndarray) and not is_on_device(y)
+        if not (is_here and y.dtype.kind in "iu" and y.ndim == 1):
             return super().reference(y, noise)
         import cupy
 
@@ -165,7 +160,7 @@ class DeviceTable(Table):
 
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree, and the leaves of the rows."""
-        met = self._kernels.meet_tests(self.values, tree, _leaf_ids(tree))
+        met = _kernels_for(self.values).meet_tests(self.values, tree, _leaf_ids(tree))
         below, above, lower_below, lower_above = met.ends
         leaves = self.fetch(met.leaves)
         return NodeValues(below, above, lower_below, lower_above, met.n_missing, {}, leaves)
@@ -182,7 +177,7 @@ class DeviceTable(Table):
 
     def sums(self, groups: Any, n_groups: int) -> GroupSums:
         """Return rows, sums and squared lengths of every group. Always added in the same order."""
-        kernels = self._kernels
+        kernels = _kernels_for(self.values)
         xp = kernels.xp
         # Group -1 comes first; short keys are sorted fast.
         keys = (xp.asarray(groups) + 1).astype(np.min_scalar_type(n_groups + 1))
@@ -207,7 +202,7 @@ class DeviceTable(Table):
         has_missing = np.array([self.columns[each].has_missing for each in chosen], dtype=np.bool_)
         if not has_missing.all():
             whole = chosen[~has_missing]
-            scales[whole] = self._kernels.deviations(self.values, whole)
+            scales[whole] = _kernels_for(self.values).deviations(self.values, whole)
         for feature in chosen[has_missing].tolist():
             column = self.values[:, feature].astype(np.float64)
             column = column[~np.isnan(column)]
@@ -227,6 +222,13 @@ class DeviceTable(Table):
         return self._on_host().nearest(centers, cost)
 
 
+def _kernels_for(X: Any) -> Any:
+    """Return the kernels for a table; tests put twins in their place."""
+    from spexplain.kernels.cuda.kernels import CudaKernels
+
+    return CudaKernels(X.dtype)
+
+
 def _leaf_ids(tree: Tree) -> Ints:
     """Return the leaf id of every node that is a leaf."""
     assert not tree.values  # whoever reads the rows has refused sets of categories
@@ -237,6 +239,4 @@ def _leaf_ids(tree: Tree) -> Ints:
 
 def _checksum(X: Any) -> tuple[int, ...]:
     """Return a sum of the bits of all values, each times a number of its place."""
-    from spexplain.kernels.cuda.kernels import CudaKernels
-
-    return (CudaKernels(X.dtype).sum_bits(X),)
+    return (_kernels_for(X).sum_bits(X),)
