@@ -1,5 +1,8 @@
 """Tables: columns and their kinds, what they sum up, and what later edits of the caller's array do to them."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -207,6 +210,7 @@ def on_device(values):
 def twins(monkeypatch):
     """Where there is no GPU, kernels that do the same in NumPy."""
     monkeypatch.setattr(device, "_kernels_for", lambda X: TwinKernels())
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(asarray=on_device))
 
 
 def test_device_tables_are_checked_where_they_are():
