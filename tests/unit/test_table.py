@@ -210,10 +210,10 @@ def on_device(values):
 def twins(monkeypatch):
     """Where there is no GPU, kernels that do the same in NumPy."""
     monkeypatch.setattr(device, "_kernels_for", lambda X: TwinKernels())
+
+
+def test_device_tables_are_checked_where_they_are(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(asarray=on_device))
-
-
-def test_device_tables_are_checked_where_they_are():
     table = read_table(on_device(X), estimator())
     assert isinstance(table, DeviceTable)
     assert (table.engine, table.shape, table.size) == ("cupy", (60, 3), 180)
