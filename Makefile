@@ -132,7 +132,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
 bench-sparse: $(VENV)/.test
-	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/sparse_tables.py
 
 bench-rules: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet "wittgenstein>=0.3"

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from itertools import pairwise
@@ -13,6 +14,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from cloudpickle import register_pickle_by_value
 
 from partitioned import expected, mixture
 from spexplain import SpexClique
@@ -20,11 +22,14 @@ from spexplain.engines.dask import DaskEngine
 from spexplain.graphs import CliqueGraph
 from spexplain.grow import grow
 from spexplain.objectives import spex
+from spexplain.table import partitioned as partitioned_table
 from spexplain.table import workers
 from spexplain.table.host import HostTable
 from spexplain.table.rounding import settled
 
 distributed = pytest.importorskip("distributed")
+# Workers cannot import this file: some installed packages bring a folder of tests of their own.
+register_pickle_by_value(sys.modules[__name__])
 pytestmark = [
     # Processes that end leave sockets and pipes to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -74,7 +79,9 @@ def lazily(X, make, chunks):
     ends = np.cumsum([0, *chunks])
     blocks = [
         da.from_delayed(
-            dask.delayed(make)(number, X[start:stop]), (stop - start, X.shape[1]), dtype=X.dtype
+            dask.delayed(lambda *given: make(*given))(number, X[start:stop]),  # noqa: PLW0108
+            (stop - start, X.shape[1]),
+            dtype=X.dtype,
         )
         for number, (start, stop) in enumerate(pairwise(ends))
     ]
@@ -132,6 +139,50 @@ def test_number_types_differ(client, case):
         [dask.delayed(each) for each in frames], meta=frames[1], verify_meta=False
     )
     assert grown(mixed, labels) == tree
+
+
+def test_frames_of_delayed_parts_define_no_task_twice(client, case):
+    """Dask may stop, or find a cycle, if two requests give one task different contents."""
+    X, labels, _ = case
+    frames = [
+        pd.DataFrame(X[start : start + 1000], columns=list("abc")).assign(
+            label=labels[start : start + 1000]
+        )
+        for start in range(0, 3000, 1000)
+    ]
+    parts = [dask.delayed(lambda each: each.copy())(each) for each in frames]
+    rows = dd.from_delayed(parts, meta=frames[0])
+    for columns in (list("abc"), list("ab"), list("abc")):
+        found = SpexClique(n_leaves=8).fit(rows[columns], rows["label"])
+        known = SpexClique(n_leaves=8).fit(pd.concat(frames)[columns], labels)
+        assert found.tree_ == known.tree_
+        logs = [text for _, text in client.get_scheduler_logs()]
+        assert not [text for text in logs if "different `run_spec`" in text]
+
+
+def test_partitions_on_disk_give_the_same_tree(client, case, monkeypatch):
+    """Bins and values that do not fit into memory lie in files of the workers, and go with the fit."""
+    X, labels, tree = case
+    monkeypatch.setattr(partitioned_table, "_CODED_SHARE", 0.0)
+    rows = dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=5)
+    y = dd.from_pandas(pd.Series(labels), npartitions=5)
+    found = SpexClique(n_leaves=8).fit(rows, y)
+
+    def files(dask_worker):
+        return len(list(Path(dask_worker.local_directory).glob("spexplain-*.part")))
+
+    assert sum(client.run(files).values()) == 5
+    assert found.tree_ == settled(tree, HostTable(X))
+    known = SpexClique(n_leaves=8).fit(pd.DataFrame(X, columns=list("abc")), labels)
+    for one, other in zip(found.path_, known.path_, strict=True):
+        assert one._replace(price=0) == other._replace(price=0)
+        assert one.price == pytest.approx(other.price, rel=1e-9)
+    assert np.allclose(found.explanation_.scales, known.explanation_.scales, equal_nan=True)
+    del found
+    end = time.monotonic() + 30
+    while sum(client.run(files).values()) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not sum(client.run(files).values())
 
 
 def test_partition_that_fails_once(client, case, tmp_path):

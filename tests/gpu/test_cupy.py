@@ -1,5 +1,7 @@
 """The CuPy engine on a GPU: the same trees as all engines, and each kernel the same as its twin."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,13 @@ def test_kernels_equal_their_twins(dtype):
             solid = kernels.spread_bins(table, codes, bins.is_discrete).get()
             twin_solid = twins.spread_bins(X, twin_codes, expected.is_discrete)
             assert np.all(solid <= twin_solid)  # zeros of both signs count as two values
+            assert kernels.sum_bits(table) == twins.sum_bits(np.asarray(X, order=order))
+            columns = np.arange(21)
+            found, known = (
+                each.deviations(rows, columns) for each, rows in ((kernels, table), (twins, X))
+            )
+            np.testing.assert_allclose(found, known, rtol=1e-9)
+            assert np.array_equal(found == 0, known == 0)
 
 
 def test_weights_that_need_64_bits():
@@ -304,6 +313,103 @@ def test_routes_of_missing_values():
         rows = X.astype(dtype)
         found = CudaKernels(dtype).route_rows(cupy.asarray(rows), tree, leaf_id)
         assert found.get().tolist() == tree.apply(rows).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_leaves", [5, 900])
+def test_values_at_tests(dtype, n_leaves):
+    from spexplain.table.device import DeviceTable
+    from spexplain.table.host import node_values
+
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(3000, 4)) * 20
+        X = np.round(X) * rng.choice([1.0, 0.5], size=4)
+        X[rng.random(X.shape) < 0.05] = np.nan
+        X[rng.random(X.shape) < 0.02] = -0.0
+        X = np.asarray(X.astype(dtype), order="CF"[seed % 2])
+        tree = Tree.root(n_features=4, size=3000)
+        for _ in range(n_leaves - 1):
+            limits = np.sort(rng.normal(size=2) * 20)
+            lower = limits[0] if rng.random() < 0.3 else -np.inf
+            leaf = int(rng.choice(tree.leaves))
+            missing = bool(rng.random() < 0.5)
+            tree = tree.split(
+                leaf,
+                feature=int(rng.integers(4)),
+                threshold=limits[1],
+                lower=lower,
+                missing=missing,
+            )
+        found = DeviceTable(cupy.asarray(X)).node_values(tree)
+        expected = node_values(X, tree)
+        for one, other in zip(found[:5], expected[:5], strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert found.leaves.tolist() == expected.leaves.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_groups_and_deviations(dtype):
+    from spexplain.table.device import DeviceTable
+    from spexplain.table.host import HostTable
+
+    rng = np.random.default_rng(0)
+    for n, n_groups in ((7, 3), (5000, 2), (40_000, 5), (3000, 400)):
+        X = (rng.normal(size=(n, 37)) * 5 + 1000).astype(dtype)
+        X[:, 2] = 1.1
+        X[:, 3] = rng.integers(0, 2, size=n)
+        groups = rng.integers(-1, n_groups, size=n)
+        groups[groups == 1] = 0  # one is empty
+        host, device = HostTable(X), DeviceTable(cupy.asarray(X))
+        for one, other in zip(
+            host.sums(groups, n_groups), device.sums(groups, n_groups), strict=True
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-6)
+        features = np.array([5, 2, 3, 2, 36])
+        np.testing.assert_allclose(host.scales(features), device.scales(features), rtol=1e-5)
+        assert device.scales(features)[2] == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_checksums_notice_changes(dtype):
+    from spexplain.table.device import _checksum
+
+    rng = np.random.default_rng(0)
+    for order in "CF":
+        X = cupy.asarray(rng.normal(size=(300, 41)).astype(dtype), order=order)
+        known = _checksum(X)
+        assert known == _checksum(X)
+        changed = X.copy()
+        changed[rng.integers(300), rng.integers(41)] += 1
+        assert _checksum(changed) != known
+        assert _checksum(X[::-1]) != known
+        assert _checksum(X[:, ::-1]) != known
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.float64])
+@pytest.mark.parametrize("noise", ["ignore", "cluster", 3])
+def test_labels_are_coded_where_they_lie(dtype, noise):
+    from spexplain.table.device import DeviceTable
+    from spexplain.table.places import known_copy
+    from spexplain.table.reference import Reference
+
+    rng = np.random.default_rng(0)
+    table = DeviceTable(cupy.asarray(rng.normal(size=(500, 2))))
+    for values in ([0, 1, 2, 3], [3, 5, 90, 100], [-1, 0, 3], [-100, 3, 100]):
+        y = rng.choice(np.array(values).astype(dtype), size=500)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = Reference.from_labels(y.astype(object), n_samples=500, noise=noise)
+            for given in (y, cupy.asarray(y)):
+                found = table.reference(given, noise)
+                assert isinstance(found.codes, np.ndarray)
+                assert found.codes.tolist() == expected.codes.tolist()
+                assert found.classes.tolist() == expected.classes.tolist()
+                assert found.labels.tolist() == y.tolist()
+                assert found.has_noise == expected.has_noise
+                if y.dtype.kind in "iu" and np.ptp(y.astype(np.int64)) < 2000:
+                    assert isinstance(known_copy(found.codes), cupy.ndarray)
+                    assert known_copy(found.codes).tolist() == found.codes.tolist()
 
 
 def test_reference_labels_stay_on_the_device_if_they_are_numbers():

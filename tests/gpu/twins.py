@@ -5,7 +5,7 @@ With them the search runs where there is no GPU, and on a GPU each kernel is com
 
 import numpy as np
 
-from spexplain.kernels.cuda.kernels import EdgeTypes
+from spexplain.kernels.cuda.kernels import EdgeTypes, MetTests
 from spexplain.kernels.cuda.records import (
     CELLS,
     JOB,
@@ -18,6 +18,7 @@ from spexplain.kernels.cuda.records import (
 )
 from spexplain.objectives.bounds import capped_side, optimistic_side
 from spexplain.records import Side
+from spexplain.table.host import node_values
 
 
 class TwinKernels:
@@ -84,6 +85,21 @@ class TwinKernels:
 
     def route_rows(self, table, tree, leaf_id):
         return tree.apply(table)
+
+    def meet_tests(self, table, tree, leaf_id):
+        found = node_values(table, tree)
+        return MetTests(np.array(found[:4]), found.n_missing, found.leaves)
+
+    def deviations(self, table, columns):
+        X = np.asarray(table)[:, columns].astype(np.float64)
+        return np.where((X[0] == X).all(axis=0), 0.0, X.std(axis=0))
+
+    def sum_bits(self, table):
+        by_row = table.strides[1] <= table.strides[0]
+        lines = np.asarray(table if by_row else table.T).astype(np.float64)
+        bits = np.ascontiguousarray(lines).view(np.uint64).ravel()
+        places = 2 * np.arange(len(bits), dtype=np.uint64) + np.uint64(1)
+        return int((bits * places).sum(dtype=np.uint64))
 
     def choose_edges(self, table, sample, n_bins):
         keys = np.sort(table[sample], axis=0)

@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from spexplain.exceptions import NoiseWarning
 from spexplain.explanation.explanation import majority_codes
@@ -34,6 +38,34 @@ def test_minus_one_is_noise(dtype):
     kept = Reference.from_labels(labels, n_samples=4, noise="cluster")
     assert kept.codes.tolist() == [1, 0, 2, 1]
     assert kept.classes.tolist() == [-1, 5, 7]
+
+
+@given(
+    y=hnp.arrays(
+        st.sampled_from([np.int8, np.int64, np.uint8, np.uint64]),
+        st.integers(1, 40),
+        elements=st.integers(0, 9) | st.integers(0, 120),
+        fill=st.nothing(),
+    ),
+    least=st.sampled_from([0, -3, -100, 2**40]),
+    noise=st.sampled_from(["ignore", "cluster", [0, 5]]),
+)
+@settings(deadline=None)
+def test_whole_numbers_are_coded_without_sorting(y, least, noise):
+    if np.iinfo(y.dtype).min <= least <= np.iinfo(y.dtype).max - 120:
+        y = y + y.dtype.type(least)
+    with warnings.catch_warnings():  # labels of other types are said to be noise
+        warnings.simplefilter("ignore", NoiseWarning)
+        slow = Reference.from_labels(
+            y.astype(object), n_samples=len(y), noise=noise, must_occur=False
+        )
+    fast = Reference.from_labels(y, n_samples=len(y), noise=noise, must_occur=False)
+    assert fast.codes.tolist() == slow.codes.tolist()
+    assert fast.classes.tolist() == slow.classes.tolist()
+    assert fast.classes.dtype == y.dtype
+    assert fast.has_noise == slow.has_noise
+    assert fast.labels is y
+    assert not np.shares_memory(fast.codes, y)
 
 
 @pytest.mark.parametrize("labels", [[-2, 0, 1], [False, True, True], ["a", "b", "none"]])

@@ -1,10 +1,14 @@
 """Tables: columns and their kinds, what they sum up, and what later edits of the caller's array do to them."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+from gpu.twins import TwinKernels
 from spexplain import SpexClique
 from spexplain.kernels.groups import sum_groups
 from spexplain.table import checks, device, host
@@ -202,7 +206,14 @@ def on_device(values):
     return np.array(values).view(StandIn)
 
 
-def test_device_tables_are_checked_where_they_are():
+@pytest.fixture(autouse=True)
+def twins(monkeypatch):
+    """Where there is no GPU, kernels that do the same in NumPy."""
+    monkeypatch.setattr(device, "_kernels_for", lambda X: TwinKernels())
+
+
+def test_device_tables_are_checked_where_they_are(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(asarray=on_device))
     table = read_table(on_device(X), estimator())
     assert isinstance(table, DeviceTable)
     assert (table.engine, table.shape, table.size) == ("cupy", (60, 3), 180)

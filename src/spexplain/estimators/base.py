@@ -47,6 +47,7 @@ from spexplain.refine.scores import AIMS, AimName
 from spexplain.show.html import html_repr
 from spexplain.table.base import Table
 from spexplain.table.columns import row_names
+from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse
 from spexplain.table.reference import NOISE, Reference
@@ -840,7 +841,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         """Return the leaves of the first larger tree in which every cluster has one."""
         training = explanation.training
         table = None if training is None else training.table
-        if training is None or not isinstance(table, HostTable) or training.objective is None:
+        is_here = isinstance(table, HostTable | DeviceTable)
+        if training is None or not is_here or table is None or training.objective is None:
             return None
         if table.values.size > _GROWN_ON or training.columns is None or explanation.classes is None:
             return None

@@ -314,7 +314,7 @@ class Explanation:
         )
         if not is_collection(labels):
             # Rows of weight 0 are routed, too, but growth has not seen them.
-            sizes = tree.totals(_sizes(labels, tree.n_leaves))
+            sizes = tree.totals(table.leaf_sizes(labels, tree.n_leaves))
             tree = replace(tree, size=sizes)
         row_totals = _row_totals(reference, weights)
         if row_totals is not None:

@@ -8,6 +8,7 @@ import numpy as np
 from spexplain.aliases import Floats, Ints
 from spexplain.graphs.base import to_fixed_point
 from spexplain.memory import check_memory
+from spexplain.table.places import known_copy, on_host
 
 CliqueWeights: TypeAlias = Literal["unit", "inverse_size"]
 
@@ -56,7 +57,9 @@ class CliqueGraph:
             sizes = _count_lazily(labels)
         else:
             labels = np.asarray(labels, dtype=np.int64)
-            sizes = np.bincount(labels[labels >= 0]).astype(np.int64)
+            # Counted where they lie; the first number is that of samples in no clique.
+            counts = on_host(np.bincount(known_copy(labels) + 1))
+            sizes = counts[1:].astype(np.int64)
         return cls(labels, sizes, *_edge_weights(sizes, weights, float(len(labels))))
 
     @property

@@ -39,6 +39,17 @@ class Margins(NamedTuple):
     clusters: GroupSums
     origin: Floats  # what rows are measured from
 
+    @classmethod
+    def of_pairs(cls, found: GroupSums, shape: tuple[int, int], origin: Floats) -> Self:
+        """Return the sums by leaf and by cluster, from those by pairs of both."""
+        counts, squares = found.counts.reshape(shape), found.squares.reshape(shape)
+        sums = found.sums.reshape(*shape, found.sums.shape[1])
+        by_leaf, by_cluster = (
+            GroupSums(counts.sum(axis=axis), sums.sum(axis=axis), squares.sum(axis=axis))
+            for axis in (1, 0)
+        )
+        return cls(counts, by_leaf, by_cluster, origin)
+
 
 class ColumnOrder(NamedTuple):
     """The rows of a table in the order of one column."""
@@ -191,6 +202,11 @@ class Table(Rows):
         """Return the weights of the rows; None where all are one."""
         return check_weights(on_host(sample_weight), len(self))
 
+    def leaf_sizes(self, leaves: Any, n_leaves: int) -> Ints:
+        """Return the number of rows of every leaf, from leaf ids as `fetch` gives them."""
+        counted: Ints = on_host(np.bincount(leaves, minlength=n_leaves))
+        return counted.astype(np.int64)
+
     @abstractmethod
     def fetch(self, leaves: Any) -> Any:
         """Return leaf ids as a fit keeps them: on the host, or lazy."""
@@ -290,15 +306,8 @@ class Table(Rows):
         n_pairs = n_leaves * n_clusters
         pairs = joined(leaves, codes, n_clusters)
         if self.holds(n_pairs):
-            counts, sums, squares = self.sums(pairs, n_pairs)
-            counts, squares = counts.reshape(shape), squares.reshape(shape)
-            sums = sums.reshape(*shape, sums.shape[1])
-            by_leaf, by_cluster = (
-                GroupSums(counts.sum(axis=axis), sums.sum(axis=axis), squares.sum(axis=axis))
-                for axis in (1, 0)
-            )
-            return Margins(counts, by_leaf, by_cluster, self.origin)
-        counts = np.bincount(pairs[pairs >= 0], minlength=n_pairs).reshape(shape)
+            return Margins.of_pairs(self.sums(pairs, n_pairs), shape, self.origin)
+        counts = on_host(np.bincount(pairs[pairs >= 0], minlength=n_pairs)).reshape(shape)
         by_leaf = self.sums(np.where(codes < 0, -1, leaves), n_leaves)
         return Margins(counts, by_leaf, self.sums(codes, n_clusters), self.origin)
 

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from spexplain.aliases import EngineName, Floats, Ints, Matrix
-from spexplain.table.base import GroupSums, NodeValues, Table
+from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
+from spexplain.table.base import GroupSums, Margins, NodeValues, Table
 from spexplain.table.columns import settled_columns
 from spexplain.table.distances import CostName
-from spexplain.table.host import HostTable, group_sizes, node_values
-from spexplain.table.places import on_host
+from spexplain.table.host import HostTable
+from spexplain.table.places import is_on_device, known_copy, on_host, remember_copy
+from spexplain.table.reference import Reference
 from spexplain.table.views import View, beyond
 from spexplain.tree import LEAF, Column, Kind, Tree
 
@@ -72,17 +73,35 @@ class DeviceTable(Table):
 
     def leaves(self, tree: Tree) -> Any:
         """Return the leaf id of every row, on the device."""
-        from spexplain.kernels.cuda.kernels import CudaKernels
-
-        assert not tree.values  # whoever reads the rows has refused sets of categories
-        leaf_id = np.full(tree.n_nodes, LEAF, dtype=np.int64)
-        leaf_id[tree.leaves] = np.arange(tree.n_leaves)
-        return CudaKernels(self.values.dtype).route_rows(self.values, tree, leaf_id)
+        return _kernels_for(self.values).route_rows(self.values, tree, _leaf_ids(tree))
 
     def fetch(self, leaves: Any) -> Ints:
-        """Return leaf ids on the host."""
+        """Return leaf ids on the host; where they lie on the device is remembered."""
         fetched: Ints = on_host(leaves)
+        if is_on_device(leaves) and len(leaves):
+            n_leaves = int(leaves.max()) + 1
+            remember_copy(fetched, leaves.astype(np.min_scalar_type(n_leaves)))
         return fetched
+
+    def leaf_sizes(self, leaves: Any, n_leaves: int) -> Ints:
+        """Return the number of rows of every leaf, counted where they lie."""
+        return super().leaf_sizes(known_copy(leaves), n_leaves)
+
+    def reference(self, y: Any, noise: NoisePolicy = "ignore") -> Reference:
+        """Return the labels of the rows as a clustering to explain; whole numbers are coded on the device."""
+        is_here = isinstance(y, np.ndarray) and not is_on_device(y)
+        if not (is_here and y.dtype.kind in "iu" and y.ndim == 1):
+            return super().reference(y, noise)
+        import cupy
+
+        return replace(super().reference(cupy.asarray(y), noise), labels=y)
+
+    def margins(self, leaves: Any, codes: Any, shape: tuple[int, int]) -> Margins:
+        """Return the sums by leaf and by cluster of the rows that have a cluster; see `Table.margins`."""
+        import cupy
+
+        own, other = (cupy.asarray(known_copy(each)).astype(np.int64) for each in (leaves, codes))
+        return super().margins(own, other, shape)
 
     def select(self, columns: Sequence[int]) -> Self:
         """Return the table of some columns only."""
@@ -118,8 +137,10 @@ class DeviceTable(Table):
         """Return what the columns hold, for those that are used as their values tell."""
         found = list(self.columns)
         for each in used:
-            column = on_host(self.values[:, [each]])
-            found[each] = settled_columns([found[each]], column, [0])[0]
+            # Of floats without gaps nothing more is told.
+            if found[each].kind != "number" or found[each].has_missing:
+                column = on_host(self.values[:, [each]])
+                found[each] = settled_columns([found[each]], column, [0])[0]
         return tuple(found)
 
     def as_points(self) -> "DeviceTable":
@@ -138,8 +159,11 @@ class DeviceTable(Table):
         return DeviceTable(values)
 
     def node_values(self, tree: Tree) -> NodeValues:
-        """Return which training values meet the tests of a tree."""
-        return node_values(self.values, tree)
+        """Return which training values meet the tests of a tree, and the leaves of the rows."""
+        met = _kernels_for(self.values).meet_tests(self.values, tree, _leaf_ids(tree))
+        below, above, lower_below, lower_above = met.ends
+        leaves = self.fetch(met.leaves)
+        return NodeValues(below, above, lower_below, lower_above, met.n_missing, {}, leaves)
 
     def take(self, rows: Ints) -> Self:
         """Return the table of some rows only."""
@@ -151,17 +175,17 @@ class DeviceTable(Table):
         first: Floats = self.values[0].get().astype(np.float64)
         return first
 
-    def sums(self, groups: Ints, n_groups: int) -> GroupSums:
+    def sums(self, groups: Any, n_groups: int) -> GroupSums:
         """Return rows, sums and squared lengths of every group. Always added in the same order."""
-        from spexplain.kernels.cuda.kernels import CudaKernels
-
-        kernels = CudaKernels(self.values.dtype)
+        kernels = _kernels_for(self.values)
         xp = kernels.xp
-        on_device = xp.asarray(groups)
-        rows = xp.argsort(on_device)
-        starts = xp.searchsorted(on_device[rows], xp.arange(n_groups + 1)).astype(np.int64)
+        # Group -1 comes first; short keys are sorted fast.
+        keys = (xp.asarray(groups) + 1).astype(np.min_scalar_type(n_groups + 1))
+        rows = xp.argsort(keys)
+        edges = xp.arange(1, n_groups + 2).astype(keys.dtype)
+        starts = xp.searchsorted(keys[rows], edges).astype(np.int64)
         sums, squares = kernels.sum_groups(self.values, xp.asarray(self.origin), rows, starts)
-        return GroupSums(group_sizes(groups, n_groups), sums.get(), squares.get())
+        return GroupSums(np.diff(starts.get()), sums.get(), squares.get())
 
     def _block_sums(self, rows: slice, shares: Any) -> tuple[Floats, Floats]:
         """Return the shared sums, and those of squared lengths, of some rows."""
@@ -174,7 +198,12 @@ class DeviceTable(Table):
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""
         scales = np.full(self.shape[1], np.nan)
-        for feature in np.unique(features).tolist():
+        chosen = np.unique(features).astype(np.int64)
+        has_missing = np.array([self.columns[each].has_missing for each in chosen], dtype=np.bool_)
+        if not has_missing.all():
+            whole = chosen[~has_missing]
+            scales[whole] = _kernels_for(self.values).deviations(self.values, whole)
+        for feature in chosen[has_missing].tolist():
             column = self.values[:, feature].astype(np.float64)
             column = column[~np.isnan(column)]
             is_one = not len(column) or bool((column == column[0]).all())
@@ -193,9 +222,21 @@ class DeviceTable(Table):
         return self._on_host().nearest(centers, cost)
 
 
+def _kernels_for(X: Any) -> Any:
+    """Return the kernels for a table; tests put twins in their place."""
+    from spexplain.kernels.cuda.kernels import CudaKernels
+
+    return CudaKernels(X.dtype)
+
+
+def _leaf_ids(tree: Tree) -> Ints:
+    """Return the leaf id of every node that is a leaf."""
+    assert not tree.values  # whoever reads the rows has refused sets of categories
+    leaf_id = np.full(tree.n_nodes, LEAF, dtype=np.int64)
+    leaf_id[tree.leaves] = np.arange(tree.n_leaves)
+    return leaf_id
+
+
 def _checksum(X: Any) -> tuple[int, ...]:
-    """Return sums of the bits of all columns and, by their places, of all rows."""
-    bits = X.view(f"u{X.dtype.itemsize}")
-    rows, columns = (bits.sum(axis=axis, dtype=np.uint64) for axis in (1, 0))
-    places = 2 * np.arange(len(X), dtype=np.uint64) + 1
-    return (*columns.get().tolist(), int((rows.get() * places).sum()))
+    """Return a sum of the bits of all values, each times a number of its place."""
+    return (_kernels_for(X).sum_bits(X),)

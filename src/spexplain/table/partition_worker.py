@@ -1,21 +1,26 @@
 """What a worker does with its partition of a table: its bins, leaves, sums, and labels.
 
-These functions run on the workers. They keep nothing: a partition can be computed anew wherever its
+These functions run on the workers. What they keep is theirs alone: a partition can be computed anew wherever its
 worker was lost. Sums of floats are taken in exact integers where a tree depends on them.
 """
 
+import os
+import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple, Self
+from weakref import finalize
 
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.coding import spread_of_bins
 from spexplain.messages import listed
-from spexplain.table.base import GroupSums, NodeValues
+from spexplain.table.base import GroupSums, NodeValues, joined
 from spexplain.table.checks import check_finite, first_flaw
 from spexplain.table.coding import N_CODES, Binning, code
 from spexplain.table.columns import (
@@ -29,18 +34,112 @@ from spexplain.table.columns import (
 from spexplain.table.distances import CostName, service_costs
 from spexplain.table.host import group_sizes, node_values
 from spexplain.table.reference import NOISE, Reference, missing_labels, mixed_labels
+from spexplain.table.workers import add_tuples
 from spexplain.tree import Column, Kind, Test, Tree
 
 LIMB = 34  # bits of either half of a number: with 2**28 rows a partition, sums fit 63 bits
 
 
-class Part(NamedTuple):
-    """A partition in bins, with the least and the greatest value of each bin of discrete features."""
+class Part:
+    """A partition in bins, with its values: in memory, or in a file on the worker's own disk.
 
-    codes: Array  # uint8, shape (n_features, n_rows)
-    low: Floats  # shape (n_discrete, 256)
-    high: Floats
-    flaw: tuple[int, int] | None  # the first row and column that hold no finite number
+    Parameters
+    ----------
+    codes : array of uint8, shape (n_features, n_rows)
+        The bins.
+    values : array of float, shape (n_features, n_rows)
+        The values.
+    low, high : array of shape (n_discrete, 256)
+        The least and the greatest value of each bin of discrete features.
+    flaw : tuple of int or None
+        The first row and column that hold no finite number.
+    """
+
+    def __init__(
+        self,
+        codes: Array,
+        values: Array,
+        low: Floats,
+        high: Floats,
+        flaw: tuple[int, int] | None = None,
+    ) -> None:
+        self._codes, self._values, self.low, self.high, self.flaw = codes, values, low, high, flaw
+        self.shape: tuple[int, int] = codes.shape
+        self.owned = 0  # bytes of memory that nobody else holds
+        self._path: str | None = None
+
+    @property
+    def codes(self) -> Array:
+        """The bins. A file is mapped as long as they are looked at, and does not count as memory after that."""
+        return self._codes if self._path is None else self._mapped(np.uint8, 0)
+
+    @property
+    def values(self) -> Array:
+        """The values, column by column."""
+        if self._path is None:
+            return self._values
+        return self._mapped(self._type, _aligned(self.shape[0] * self.shape[1]))
+
+    def _mapped(self, dtype: Any, offset: int) -> Array:
+        assert self._path is not None
+        # Compiled loops know plain arrays that can be written; nothing is.
+        return np.asarray(np.memmap(self._path, dtype, "c", offset, self.shape))
+
+    def stored(self) -> Self:
+        """Move bins and values to a file of this worker; where there is no room for it, they stay in memory."""
+        codes, values = self._codes, self._values
+        if not codes.size:
+            return self
+        number, path = tempfile.mkstemp(prefix="spexplain-", suffix=".part", dir=_own_folder())
+        keeper = finalize(self, _remove, path)
+        try:
+            with os.fdopen(number, "wb") as file:
+                codes.tofile(file)
+                file.write(bytes(_aligned(codes.size) - codes.size))
+                for column in values:
+                    np.ascontiguousarray(column).tofile(file)
+        except OSError:
+            keeper()
+            return self
+        self._path, self._type = path, values.dtype
+        self._codes = self._values = np.empty(0)
+        self.owned = 0
+        return self
+
+    def __sizeof__(self) -> int:
+        return 200 + self.owned + self.low.nbytes + self.high.nbytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another worker may not see this one's disk: it gets the content.
+        whole = np.ascontiguousarray(self.codes), np.ascontiguousarray(self.values)
+        return _received, (*whole, self.low, self.high, self.flaw, self._path is not None)
+
+
+def _received(codes: Array, values: Array, *about: Any) -> Part:
+    """Return a partition that another worker has made."""
+    *rest, is_stored = about
+    part = Part(codes, values, *rest)
+    part.owned = codes.nbytes + values.nbytes
+    return part.stored() if is_stored else part
+
+
+def _aligned(n_bytes: int) -> int:
+    """Return where values can begin after so many bytes."""
+    return -(-n_bytes // 64) * 64
+
+
+def _own_folder() -> str | None:
+    """Return the folder of this worker, which goes with it; None for that of temporary files."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return None if distributed is None else str(distributed.get_worker().local_directory)
+    except ValueError:
+        return None
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.remove(path)
 
 
 class Promise(NamedTuple):
@@ -102,7 +201,9 @@ _NOUNS = {"i": "numbers", "m": "durations", "M": "dates", "O": "texts or other o
 
 
 def as_matrix(block: Any) -> Matrix:
-    """Return a block of rows, an array or a data frame, as floats."""
+    """Return a block of rows, an array, a data frame or a partition in bins, as floats."""
+    if isinstance(block, Part):
+        return block.values.T
     values = block.to_numpy() if hasattr(block, "to_numpy") else np.asarray(block)
     if values.ndim != 2:
         raise ValueError(f"X must be a table, but a partition has the shape {values.shape}.")
@@ -308,8 +409,20 @@ def merge_samples(found: list[tuple[list[Matrix], list[int]]]) -> tuple[list[Mat
     return list(chain.from_iterable(rows)), list(chain.from_iterable(sizes))
 
 
-def code_part(block: Any, binning: Binning) -> Part:
-    """Return a partition in bins."""
+def code_part(block: Any, binning: Binning, room: float, *, is_held: bool) -> Part:
+    """Return a partition in bins.
+
+    Parameters
+    ----------
+    block : array or data frame
+        The rows.
+    binning : Binning
+        How values become bins.
+    room : float
+        Bytes of memory that it may take; else it goes to the worker's disk.
+    is_held : bool
+        Whether Dask holds the rows in memory anyway.
+    """
     X = as_matrix(block)
     n_features = X.shape[1]
     if n_features != len(binning.edges):
@@ -325,12 +438,14 @@ def code_part(block: Any, binning: Binning) -> Part:
     for place, feature in enumerate(binning.discrete.tolist()):
         if flaw is None:
             spread_of_bins(X, feature, np.nan, codes, feature, low[place], high[place])
-    return Part(codes, low, high, flaw)
+    part = Part(codes, X.T, low, high, flaw)
+    part.owned = codes.nbytes + (0 if is_held and X is block else X.nbytes)
+    return part if part.owned <= room else part.stored()
 
 
 def summary_of(part: Part) -> tuple[Any, ...]:
     """Return what the client must know of a partition: rows, first flaw, extremes of its bins."""
-    return [part.codes.shape[1]], [part.flaw], part.low, part.high
+    return [part.shape[1]], [part.flaw], part.low, part.high
 
 
 def merge_summaries(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -378,10 +493,22 @@ def leaf_series(block: Any, tested: Tested, promise: Promise) -> Any:
     return Series(leaf_of_tested(block, tested), index=block.index)
 
 
-def values_at_tests(block: Any, columns: list[int], tree: Tree) -> NodeValues:
-    """Return which values of a block meet the tests of a tree over some of its columns."""
-    found = node_values(as_matrix(block)[:, columns], tree)
-    return found._replace(leaves=None)  # leaves stay with the workers, and only sums travel
+def values_at_tests(
+    block: Any, request: tuple[Tree, list[int], Floats]
+) -> tuple[NodeValues, tuple[Any, ...]]:
+    """Return which values of a block meet the tests of a tree over some of its columns, and their moments."""
+    tree, columns, origin = request
+    X = as_matrix(block)[:, columns]
+    # Leaves stay with the workers, and only sums travel.
+    return node_values(X, tree)._replace(leaves=None), moments_of(X, (range(len(columns)), origin))
+
+
+def merge_values_and_moments(
+    parts: list[tuple[NodeValues, tuple[Any, ...]]],
+) -> tuple[NodeValues, tuple[Any, ...]]:
+    """Return the same for several blocks."""
+    values, moments = zip(*parts, strict=True)
+    return merge_values(list(values)), add_tuples(list(moments))
 
 
 def merge_values(parts: list[NodeValues]) -> NodeValues:
@@ -424,9 +551,18 @@ def sums_of_groups(block: Any, groups: Array, request: tuple[int, Floats]) -> Gr
     return GroupSums(group_sizes(groups, n_groups), sums, squares.sum(axis=1))
 
 
-def moments_of(block: Any, columns: list[int], origin: Floats) -> tuple[Any, ...]:
+def margins_of(part: Part, codes: Array, request: tuple[Any, ...]) -> GroupSums:
+    """Return the sums over pairs of leaf and cluster, of the rows that have a cluster."""
+    tree, columns, (n_leaves, n_clusters), origin = request
+    leaves = leaf_of_rows(part, tree, columns)
+    pairs = joined(leaves, codes, n_clusters)
+    return sums_of_groups(part, pairs, (n_leaves * n_clusters, origin))
+
+
+def moments_of(block: Any, request: tuple[Sequence[int], Floats]) -> tuple[Any, ...]:
     """Return the number of values, and the sums and squares of some columns, measured from an origin."""
-    X = as_matrix(block)[:, columns] - origin
+    columns, origin = request
+    X = as_matrix(block)[:, list(columns)] - origin
     n_known = np.count_nonzero(~np.isnan(X), axis=0).astype(np.float64)
     return n_known, np.nansum(X, axis=0), np.nansum(X * X, axis=0)
 
@@ -466,30 +602,37 @@ def exact_sums(block: Any, codes: Array, n_clusters: int, exponents: Ints) -> tu
 
 
 def classes_of(block: Any) -> list[Array]:
-    """Return the distinct labels of a block, and how many are missing."""
+    """Return the distinct labels of a block, how many are missing, and how many there are."""
     labels = np.asarray(block)
     is_missing = missing_labels(labels)
     known = Reference.from_labels(
         labels[~is_missing], n_samples=int(np.count_nonzero(~is_missing)), noise="cluster"
     )
-    return [known.classes, np.array([np.count_nonzero(is_missing)])]
+    return [known.classes, np.array([np.count_nonzero(is_missing)]), np.array([len(labels)])]
 
 
 def merge_classes(parts: list[list[Array]]) -> list[Array]:
-    """Return the distinct labels of several blocks, and how many are missing."""
-    found = [classes for classes, _ in parts if len(classes)]
-    n_missing = np.sum([missing for _, missing in parts], axis=0)
+    """Return the distinct labels of several blocks, how many are missing, and the lengths of the blocks."""
+    found = [classes for classes, *_ in parts if len(classes)]
+    n_missing = np.sum([missing for _, missing, _ in parts], axis=0)
+    lengths = np.concatenate([each for *_, each in parts])
     if not found:
-        return [parts[0][0], n_missing]
+        return [parts[0][0], n_missing, lengths]
     try:
-        return [np.unique(np.concatenate(found)), n_missing]
+        return [np.unique(np.concatenate(found)), n_missing, lengths]
     except TypeError:
         raise mixed_labels() from None
 
 
+def code_type(n_classes: int) -> Any:
+    """Return the smallest type of codes of so many classes, of noise, and of one more."""
+    return np.min_scalar_type(-(n_classes + 2))
+
+
 def encode(block: Array, classes: Array) -> Array:
     """Return labels as places among the classes; -1 for those that are none of them: noise."""
-    codes = np.full(len(block), NOISE, dtype=np.int32)
+    block = np.asarray(block)
+    codes = np.full(len(block), NOISE, dtype=code_type(len(classes)))
     known = np.flatnonzero(~missing_labels(block))
     if len(classes):
         places = np.minimum(np.searchsorted(classes, block[known]), len(classes) - 1)

@@ -1,17 +1,26 @@
 """Tables whose rows lie in partitions: Dask collections, and their bins, which stay with the workers."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeAlias
+from uuid import uuid4
 
 import dask
 import numpy as np
 
 from spexplain.aliases import Array, Bools, EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.table import partition_worker as worker
-from spexplain.table.base import _FOR_TRAINING_ROWS, GroupSums, NodeValues, Rows, Table
+from spexplain.table.base import (
+    _FOR_TRAINING_ROWS,
+    GroupSums,
+    Margins,
+    NodeValues,
+    Rows,
+    Table,
+)
 from spexplain.table.checks import refuse_flaw
 from spexplain.table.coding import MAX_BINS, Binning, binning_of, code, limits_of
 from spexplain.table.columns import default_names, holds_numbers, kinds_of
@@ -25,12 +34,13 @@ from spexplain.table.reference import (
     warn_of_noise,
 )
 from spexplain.table.views import CategoryColumn, View, beyond, indicators
-from spexplain.table.workers import Workers, add_tuples, current_client
+from spexplain.table.workers import Workers, add_tuples, current_client, memory_of_workers
 from spexplain.tree import Column, Kind, Tree
 
 ROWS_PER_PARTITION = 1_000_000  # of tables that lie in the memory of this process
 _N_SAMPLED = 32  # partitions that the borders of bins are taken from
 _N_SAMPLE = 1 << 14  # rows of all of them
+_CODED_SHARE = 0.25  # of the workers' memory, that bins and values may take; else they lie on disk
 
 
 class Source:
@@ -40,6 +50,7 @@ class Source:
         self.collection: Any = X
         self.names: list[Any] | None = None
         self.holds_numbers = True  # as NumPy knows them, by their types
+        self.is_held = _is_held(X)
         self._columns: dict[tuple[int, ...], list[Any]] = {}
         if hasattr(X, "to_delayed") and hasattr(X, "columns"):
             self.names = list(X.columns)
@@ -69,9 +80,12 @@ class Source:
         if chosen not in self._columns:
             picked = self.collection[[self.names[column] for column in chosen]]
             promise = worker.Promise.of(picked)
-            keep = dask.delayed(worker.kept, pure=True, traverse=False)
+            name = f"spexplain-rows-{uuid4().hex[:12]}"
             self._columns[chosen] = [
-                keep(block, promise, number) for number, block in enumerate(picked.to_delayed())
+                dask.delayed(worker.kept, name=f"{name}-{number}", traverse=False)(
+                    block, promise, number
+                )
+                for number, block in enumerate(_parts_of(picked))
             ]
         return self._columns[chosen], {column: i for i, column in enumerate(chosen)}
 
@@ -101,6 +115,7 @@ class DerivedSource:
         self.source, self.workers, self.recipes, self.names = source, workers, recipes, names
         self.collection: Any = source.collection
         self.n_features = len(recipes)
+        self.is_held = False
         self._columns: dict[tuple[int, ...], list[Any]] = {}
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
@@ -117,6 +132,28 @@ class DerivedSource:
 
 
 AnySource: TypeAlias = Source | DerivedSource
+
+
+def _parts_of(frame: Any) -> list[Any]:
+    """Return the partitions of a Dask data frame or series, of which only what is needed is read.
+
+    Dask would also join tasks, and give those of one name other contents in every frame that is made of the
+    same rows. Two requests that define a task twice can stop a cluster for good.
+    """
+    return list(frame.optimize(fuse=False).to_delayed(optimize_graph=False))
+
+
+def _blocks_of(values: Any) -> list[Any]:
+    """Return the blocks of a Dask array, whose tasks keep their contents, too."""
+    return list(values.to_delayed(optimize_graph=False).reshape(-1))
+
+
+def _is_held(X: Any) -> bool:
+    """Whether the rows lie in memory, that of this process or of the workers, as they are."""
+    if not hasattr(X, "to_delayed"):
+        return True
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and bool(distributed.futures_of(X))
 
 
 def _held(blocks: list[Matrix]) -> list[Any]:
@@ -255,6 +292,11 @@ class PartitionedTable(Table):
         return sum(self.lengths), len(self.used)
 
     @property
+    def n_features(self) -> int:
+        """Number of columns that can be read, used or not."""
+        return self.source.n_features
+
+    @property
     def names(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """Names of the columns, if all are strings."""
         names = self.source.names
@@ -309,13 +351,22 @@ class PartitionedTable(Table):
     def part_of_rows(self, values: Any, dtype: Any) -> list[Any]:
         """Return what every row has (an array, or a Dask array of any chunks) partition by partition."""
         if hasattr(values, "to_delayed"):
-            return list(self._aligned(values).to_delayed().reshape(-1))
+            return _blocks_of(self._aligned(values))
         ends = np.cumsum(self.lengths)
         pieces = [
             np.ascontiguousarray(values[end - size : end], dtype=dtype)
             for size, end in zip(self.lengths, ends, strict=True)
         ]
         return [self.workers.hold(piece, "values") for piece in pieces]
+
+    def kept_rows(self, values: Any, dtype: Any) -> list[Any]:
+        """Return the same, kept by the workers; a Dask array is read once."""
+        name = getattr(values, "name", None)
+        if name is None or not is_collection(values):
+            return self.workers.keep(self.part_of_rows(values, dtype))
+        if name not in self.workers.kept:
+            self.workers.kept[name] = self.workers.keep(self.part_of_rows(values, dtype))
+        return self.workers.kept[name]
 
     def _aligned(self, values: Any) -> Any:
         """Return a Dask array with the chunks of the table's partitions."""
@@ -337,28 +388,24 @@ class PartitionedTable(Table):
         blocks: list[Any] | None = None,
     ) -> Any:
         """Return a function of every block of rows as one lazy Dask array, of `width` columns if any."""
-        import dask.array as da
-
         held = [self.workers.hold(argument) for argument in arguments]
         blocks = self.read_all() if blocks is None else blocks
         tasks = self.workers.tasks("rows", function, [(block, *held) for block in blocks])
-        more = () if width is None else (width,)
-        meta = np.empty((0,) * (1 + len(more)), dtype)
-        arrays = [
-            da.from_delayed(task, (length, *more), dtype=dtype, meta=meta)
-            for task, length in zip(tasks, self.lengths, strict=True)
-        ]
-        return da.concatenate(arrays)
+        return self._joined(tasks, dtype, width)
 
     def leaves(self, tree: Tree) -> Any:
-        """Return the leaf id of every row as a Dask array."""
-        blocks, compact, columns = self._tested(tree)
-        return self.map_rows(worker.leaf_of_rows, (compact, columns), blocks=blocks)
+        """Return the leaf id of every row as a Dask array, from the rows that the user gave."""
+        blocks, compact, columns = self._tested(tree, self.source)
+        leaves = self.map_rows(worker.leaf_of_rows, (compact, columns), blocks=blocks)
+        self.workers.routes[leaves.name] = tree
+        return leaves
 
-    def _tested(self, tree: Tree) -> tuple[list[Any], Tree, list[int]]:
+    def _tested(
+        self, tree: Tree, source: "AnySource | PartitionedTable"
+    ) -> tuple[list[Any], Tree, list[int]]:
         """Return partitions with the columns that a tree tests, the tree over them, and where they stand."""
         tested = sorted({test.feature for test in tree.tests.values()})
-        blocks, places = self.read(tested or [0])
+        blocks, places = source.read(tested or [0])
         return blocks, tree.over(tested), [places[column] for column in tested or [0]]
 
     def weights(self, sample_weight: Any) -> Floats | None:
@@ -397,19 +444,37 @@ class PartitionedTable(Table):
         return GroupSums(*self.workers.ask("leaves", worker.sums_of_groups, arguments, add_tuples))
 
     def node_values(self, tree: Tree) -> NodeValues:
-        """Return which training values meet the tests of a tree."""
-        blocks, compact, columns = self._tested(tree)
-        held = self.workers.hold(compact)
-        arguments = [(block, columns, held) for block in blocks]
-        return NodeValues(
-            *self.workers.ask("tests", worker.values_at_tests, arguments, worker.merge_values)
+        """Return which training values meet the tests of a tree; of their columns more is learnt on the way."""
+        blocks, compact, columns = self._tested(tree, self)
+        tested = sorted({test.feature for test in tree.tests.values()}) or [0]
+        held = self.workers.hold((compact, columns, self.origin[tested]))
+        found, moments = self.workers.ask(
+            "tests",
+            worker.values_at_tests,
+            [(block, held) for block in blocks],
+            worker.merge_values_and_moments,
+            beside=self.beside,
         )
+        for place, column in enumerate(tested):
+            self._moments[column] = tuple(float(each[place]) for each in moments)
+        return NodeValues(*found)
+
+    @cached_property
+    def _moments(self) -> dict[int, tuple[float, ...]]:
+        """Number, sum and squares of the values of columns that were asked about, measured from `origin`."""
+        return {}
+
+    @property
+    def beside(self) -> list[Any]:
+        """What the workers keep of every partition; nothing if they read it anew."""
+        return []
 
     def ask_columns(self, columns: Sequence[int], function: Callable[[Matrix], Any]) -> list[Any]:
         """Return what a function says of the values of some columns, once for every partition."""
         blocks, places = self.read(list(columns) or [0])
         request = self.workers.hold((function, [places[column] for column in columns]))
         arguments = [(block, request) for block in blocks]
+        # Not `beside` the partitions: answers come in their order.
         found = self.workers.ask("columns", worker.told_of_columns, arguments, worker.in_one_list)
         return list(found)
 
@@ -419,10 +484,17 @@ class PartitionedTable(Table):
         chosen = np.unique(features).tolist()
         if not chosen:
             return scales
-        blocks, places = self.read(chosen)
-        columns = [places[column] for column in chosen]
-        arguments = [(block, columns, self.origin[chosen]) for block in blocks]
-        size, sums, squares = self.workers.ask("scales", worker.moments_of, arguments, add_tuples)
+        known = [self._moments[column] for column in chosen if column in self._moments]
+        if len(known) == len(chosen):
+            size, sums, squares = np.array(known).T
+        else:
+            blocks, places = self.read(chosen)
+            columns = [places[column] for column in chosen]
+            held = self.workers.hold((columns, self.origin[chosen]))
+            arguments = [(block, held) for block in blocks]
+            size, sums, squares = self.workers.ask(
+                "scales", worker.moments_of, arguments, add_tuples, beside=self.beside
+            )
         size = np.maximum(size, 1.0)
         scales[chosen] = np.sqrt(np.maximum(squares / size - (sums / size) ** 2, 0.0))
         return scales
@@ -434,7 +506,7 @@ class PartitionedTable(Table):
                 'objective="kmedians" needs the medians of all clusters; pass them as centers, since X is a Dask '
                 "collection."
             )
-        return exact_means(self, self.source, codes, n_clusters)
+        return exact_means(self, self, codes, n_clusters)
 
     # Tables that hold more than numbers.
 
@@ -536,7 +608,10 @@ class PartitionedTable(Table):
         if whole:
             blocks, places = self.read(whole)
             at = [places[column] for column in whole]
-            others = self.workers.ask("flags", worker.are_flags, [(each, at) for each in blocks])
+            held = self.workers.hold(at)
+            others = self.workers.ask(
+                "flags", worker.are_flags, [(each, held) for each in blocks], beside=self.beside
+            )
             for column, n_others in zip(whole, others.tolist(), strict=True):
                 if not n_others:
                     found[column] = replace(found[column], kind="flag")
@@ -546,27 +621,55 @@ class PartitionedTable(Table):
         """Return the labels of the rows as a clustering to explain; lazy if the labels are."""
         if not is_collection(y):
             return super().reference(y, noise)
-        values = y
+        values, parts = y, None
         if hasattr(y, "to_dask_array"):
             is_plain = isinstance(getattr(y, "dtype", np.dtype(object)), np.dtype)
-            values = (y if is_plain else y.astype(object)).to_dask_array()
+            series = y if is_plain else y.astype(object)
+            values, parts = series.to_dask_array(), _parts_of(series)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
             raise ValueError(f"y must hold one label per row of X, got {values.ndim} dimensions.")
-        labels = self._aligned(values)
-        blocks = [(block,) for block in labels.to_delayed().reshape(-1)]
-        classes, missing = self.workers.ask(
-            "classes", worker.classes_of, blocks, worker.merge_classes
-        )
-        has_missing = bool(missing[0])
+        labels, blocks, classes, n_missing = self._classes(values, parts)
+        has_missing = bool(n_missing)
         if has_missing:
             check_missing(noise)
-            warn_of_noise(classes[:0], int(missing[0]))
+            warn_of_noise(classes[:0], n_missing)
         is_noise = noise_rows(classes, noise, counts_rows=False)
-        kept, nothing = classes[~is_noise], np.empty(0, np.int32)
-        codes = labels.map_blocks(worker.encode, kept, dtype=np.int32, meta=nothing)
+        kept, dtype = classes[~is_noise], worker.code_type(len(classes))
+        encode = partial(worker.encode, classes=kept)
+        tasks = self.workers.tasks("labels", encode, [(each,) for each in blocks])
+        pieces = self.workers.keep(tasks)
+        codes = self._joined(pieces, dtype)
+        self.workers.kept[codes.name] = pieces
         return Reference(labels, codes, kept, has_noise=has_missing or bool(is_noise.any()))
+
+    def _classes(
+        self, values: Any, parts: list[Any] | None = None
+    ) -> tuple[Any, list[Any], Array, int]:
+        """Return labels with the chunks of the partitions, their blocks, the classes, and how many are missing."""
+        if parts is None or len(parts) != len(self.lengths):
+            values = self._aligned(values)
+            parts = _blocks_of(values)
+        classes, n_missing, lengths = self.workers.ask(
+            "classes", worker.classes_of, [(part,) for part in parts], worker.merge_classes
+        )
+        if tuple(lengths.tolist()) != self.lengths:  # those of parts that nobody knew
+            return self._classes(values)
+        values._chunks = (self.lengths,)
+        return values, parts, classes, int(n_missing[0])
+
+    def _joined(self, pieces: list[Any], dtype: Any, width: int | None = None) -> Any:
+        """Return what every block of rows has as one Dask array, of `width` columns if any."""
+        import dask.array as da
+
+        more = () if width is None else (width,)
+        meta = np.empty((0,) * (1 + len(more)), dtype)
+        arrays = [
+            da.from_delayed(dask.delayed(piece), (length, *more), dtype=dtype, meta=meta)
+            for piece, length in zip(pieces, self.lengths, strict=True)
+        ]
+        return da.concatenate(arrays)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -613,15 +716,42 @@ class CodedTable(PartitionedTable):
         bins: dict[str, Any] = {"sample": sample, "binning": binning}
         if is_flawed and stop_early:
             return cls(**about, **bins, lengths=(), parts=[], low=sample, high=sample), [(0, 0)]
-        held = workers.hold(binning, "bins")
-        coded = workers.tasks("codes", worker.code_part, [(block, held) for block in blocks])
-        coded = workers.keep(coded)
+        held, room = workers.hold(binning, "bins"), _CODED_SHARE * memory_of_workers()
+        code_part = partial(worker.code_part, is_held=source.is_held)
+        each = [(block, held, room / max(1, len(blocks))) for block in blocks]
+        coded = workers.keep(workers.tasks("codes", code_part, each))
         low, high = limits_of(binning)  # while the workers are busy
         sizes, flaws, *spread = workers.ask(
             "summary", worker.summary_of, [(part,) for part in coded], worker.merge_summaries
         )
         low[binning.discrete], high[binning.discrete] = spread
         return cls(**about, **bins, lengths=tuple(sizes), parts=coded, low=low, high=high), flaws
+
+    def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
+        """Return the partitions as the workers keep them, with all columns."""
+        return self.parts, {column: column for column in columns}
+
+    @property
+    def beside(self) -> list[Any]:
+        """The partitions themselves."""
+        return self.parts
+
+    def margins(self, leaves: Any, codes: Any, shape: tuple[int, int]) -> Margins:
+        """Return the sums by leaf and by cluster of the rows that have a cluster; see `Table.margins`."""
+        tree = self.workers.routes.get(getattr(leaves, "name", ""))
+        if tree is None:
+            return super().margins(leaves, codes, shape)
+        _, compact, columns = self._tested(tree, self)
+        held = self.workers.hold((compact, columns, shape, self.origin))
+        pieces = self.kept_rows(codes, worker.code_type(shape[1]))
+        counts, sums, squares = self.workers.ask(
+            "leaves",
+            worker.margins_of,
+            [(part, piece, held) for part, piece in zip(self.parts, pieces, strict=True)],
+            add_tuples,
+            beside=self.parts,
+        )
+        return Margins.of_pairs(GroupSums(counts, sums, squares), shape, self.origin)
 
     @property
     def differs(self) -> bool:
@@ -720,7 +850,9 @@ def _with_all_categories(
     return tuple(columns)
 
 
-def exact_means(table: PartitionedTable, source: AnySource, codes: Any, n_clusters: int) -> Floats:
+def exact_means(
+    table: PartitionedTable, source: AnySource | PartitionedTable, codes: Any, n_clusters: int
+) -> Floats:
     """Return the means of every cluster over known values, shape (n_clusters, n_columns), rounded once."""
     workers = table.workers
     blocks, _ = source.read(range(source.n_features))

@@ -1,6 +1,7 @@
 """Where values lie: in this process, on a GPU (CuPy), or in partitions (Dask). Asked by their type; loads nothing."""
 
 from typing import Any
+from weakref import ref
 
 from scipy import sparse
 
@@ -40,6 +41,30 @@ def engine_of(X: Any) -> EngineName | None:
 def on_host(array: Any) -> Any:
     """Return an array, or anything else, with CuPy arrays copied to NumPy."""
     return array.get() if is_on_device(array) else array
+
+
+_COPIES: dict[int, tuple[Any, Any]] = {}  # by the host array's id: a weak reference to it, the copy
+
+
+def remember_copy(array: Array, copy: Any) -> None:
+    """Remember where the values of an array of the host lie on a device too, as long as the array lives."""
+    key = id(array)
+    _COPIES[key] = ref(array, lambda _: _COPIES.pop(key, None)), copy
+
+
+def known_copy(array: Any, kind: Any = None) -> Any:
+    """Return the copy of an array on a device, if one is remembered; else the array itself.
+
+    Parameters
+    ----------
+    array : array
+        An array of the host.
+    kind : type, optional
+        The type that a copy must have.
+    """
+    owner, copy = _COPIES.get(id(array), (None, None))
+    is_known = owner is not None and owner() is array
+    return copy if is_known and (kind is None or isinstance(copy, kind)) else array
 
 
 def look_up(values: Array, codes: Any) -> Any:

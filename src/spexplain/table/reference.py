@@ -9,10 +9,19 @@ import numpy as np
 from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
 from spexplain.exceptions import NoiseWarning, quoted, quoted_list, warn_caller
 from spexplain.table.columns import is_missing
-from spexplain.table.places import is_collection, on_host
+from spexplain.table.places import (
+    is_collection,
+    is_on_device,
+    look_up,
+    on_host,
+    remember_copy,
+)
 
 NOISE = -1
 _LONG_TEXT = 256  # characters
+_FEW_INTEGERS = (
+    1 << 16
+)  # between the least and the greatest label, so that a table tells their codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +64,9 @@ class Reference:
 
         Labels that are named as noise must occur, unless these are other rows than those of a fit.
         """
+        coded = _coded_integers(y, n_samples, noise, must_occur=must_occur)
+        if coded is not None:
+            return cls(*coded)
         labels = _as_array(on_host(y))
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
@@ -157,6 +169,36 @@ class Reference:
         cells = leaf_ids[known] * self.n_clusters + self.codes[known]
         flat = np.bincount(cells, minlength=n_leaves * self.n_clusters)
         return flat.reshape(n_leaves, self.n_clusters).astype(np.int64)
+
+
+def _coded_integers(
+    y: Any, n_samples: int, noise: NoisePolicy, *, must_occur: bool
+) -> tuple[Any, ...] | None:
+    """Return labels, codes, classes, no centres, and whether there is noise; None for other labels.
+
+    Labels that are whole numbers in a small range are counted and looked up, not sorted: where they lie.
+    """
+    if not (isinstance(y, np.ndarray) or is_on_device(y)):
+        return None
+    if y.shape != (n_samples,) or y.dtype.kind not in "iu" or not n_samples:
+        return None
+    least, most = int(y.min()), int(y.max())
+    if most - least >= min(_FEW_INTEGERS, 4 * n_samples) or most >= 2**63:
+        return None
+    places = y.astype(np.int64) - least
+    present = (least + np.flatnonzero(on_host(np.bincount(places)))).astype(y.dtype)
+    is_noise = noise_rows(present, noise, must_occur=must_occur, counts_rows=False)
+    classes = present[~is_noise]
+    code_of = np.full(most - least + 1, NOISE, dtype=np.int64)
+    code_of[classes.astype(np.int64) - least] = np.arange(len(classes))
+    found = look_up(code_of, places)
+    codes: Ints = on_host(found)
+    labels: Any = y
+    if is_on_device(y):
+        remember_copy(codes, found.astype(np.int16 if len(classes) < 2**15 else np.int32))
+        is_same = np.array_equal(code_of[present.astype(np.int64) - least], present)
+        labels = codes if is_same and y.dtype == codes.dtype else on_host(y)
+    return labels, codes, classes, None, bool(is_noise.any())
 
 
 def labels_of_codes(classes: Array, codes: Ints) -> Array:

@@ -3,7 +3,6 @@
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ import dask
 import numpy as np
 
 from spexplain.exceptions import warn_caller
+from spexplain.memory import available_memory
 from spexplain.threads import count_threads
 
 _PATIENCE = 10.0  # seconds without a result after which workers are looked at
@@ -58,6 +58,17 @@ class Traffic:
         self.log.append((kind, answer))
 
 
+class Held(NamedTuple):
+    """A value of this process that tasks take."""
+
+    value: Any
+    key: str
+
+    def lazy(self) -> Any:
+        """Return the value as a task of its own, so that it is sent along once, not once a task."""
+        return dask.delayed(self.value, name=self.key, traverse=False)
+
+
 class Weighed(NamedTuple):
     """An answer, and the bytes of the answers that it was summed from."""
 
@@ -83,6 +94,27 @@ def _merged(merge: Callable[[list[Any]], Any], *parts: Weighed) -> Weighed:
     return Weighed(merge([part.answer for part in parts]), moved)
 
 
+def _answered(
+    function: Callable[..., Any],
+    merge: Callable[[list[Any]], Any],
+    request: dict[int, Any],
+    *columns: Sequence[Any],
+) -> Weighed:
+    """Return the merged answers for several partitions of one worker.
+
+    Arguments that all of them share, by place, stand in `request`; of the others, each has a column.
+    """
+    waiting: list[Weighed] = []
+    for each in zip(*columns, strict=True):
+        arguments = list(each)
+        for place, value in sorted(request.items()):
+            arguments.insert(place, value)
+        waiting.append(Weighed(function(*arguments), 0))
+        if len(waiting) == _FAN_IN:
+            waiting = [_merged(merge, *waiting)]
+    return _merged(merge, *waiting)
+
+
 def add_up(parts: list[Any]) -> Any:
     """Return the sum of arrays."""
     total = parts[0].copy()
@@ -96,13 +128,11 @@ def add_tuples(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     return tuple(add_up(list(each)) for each in zip(*parts, strict=True))
 
 
-def _task(key: str, function: Callable[..., Any], arguments: Sequence[Any], home: str = "") -> Any:
-    """Return a lazy call; on a worker, if any is named. Dask is slow with lists and dicts of lazy values."""
-    # Elsewhere if Dask must: a worker may be lost, or have too much to do.
-    where = dask.annotate(workers=home, allow_other_workers=True) if home else nullcontext()
-    with where:
-        call = dask.delayed(function, name=f"call-{key}", pure=False, traverse=False)
-        return call(*arguments, dask_key_name=key)
+def _task(key: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Return a lazy call. Dask is slow with lists and dicts of lazy values."""
+    arguments = [each.lazy() if isinstance(each, Held) else each for each in arguments]
+    call = dask.delayed(function, name=f"call-{key}", pure=False, traverse=False)
+    return call(*arguments, dask_key_name=key)
 
 
 class Workers:
@@ -113,17 +143,21 @@ class Workers:
         self._token = uuid4().hex[:8]
         self._numbers = count()
         self._homes: dict[str, str] = {}
+        self._threads: dict[str, int] = {}
+        # What the workers hold of Dask arrays, and which tree lazy leaf ids come from, by their names.
+        self.kept: dict[str, list[Any]] = {}
+        self.routes: dict[str, Any] = {}
         self._options = {} if n_jobs is None else {"num_workers": count_threads(n_jobs)}
 
     def _name(self, kind: str) -> str:
         # Dask's dashboard shows what stands before the token.
         return f"spexplain-{kind}-{self._token}{next(self._numbers):x}"
 
-    def hold(self, value: Any, kind: str = "request") -> Any:
+    def hold(self, value: Any, kind: str = "request") -> Held:
         """Return a value that tasks take; it is sent along once, not once a task."""
         name, sent = self._name(kind), self.traffic.sent
         sent[kind] = sent.get(kind, 0) + size_of(value)
-        return dask.delayed(value, name=name, traverse=False)
+        return Held(value, name)
 
     def tasks(
         self, kind: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
@@ -132,17 +166,18 @@ class Workers:
         name = self._name(kind)
         return [_task(f"{name}-{i}", function, each) for i, each in enumerate(arguments)]
 
-    def keep(self, tasks: list[Any]) -> list[Any]:
+    def keep(self, tasks: Sequence[Any]) -> list[Any]:
         """Start tasks whose results stay with the workers. Dask computes again what a lost worker held."""
+        tasks = [each.lazy() if isinstance(each, Held) else each for each in tasks]
         if not tasks:
             return []
         client = current_client()
         if client is None:
-            return list(dask.persist(*tasks, **self._options))
+            return list(dask.persist(*tasks, optimize_graph=False, **self._options))
         with warnings.catch_warnings():
             # Labels that lie in this process must go to the workers, in the graph: there they survive them.
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return list(client.persist(tasks, retries=_RETRIES))
+            return list(client.compute(tasks, retries=_RETRIES, optimize_graph=False))
 
     def ask(
         self,
@@ -156,31 +191,78 @@ class Workers:
         """Return the answers of all partitions, merged in a tree in the order of the partitions.
 
         With `beside`, one kept task for each partition, answers are made and merged where these lie,
-        and every worker sends a single one: the merge must not depend on the order then.
+        and every worker sends a single one: the merge must not depend on the order then. All arguments
+        must be kept or held.
         """
         name = self._name(kind)
+        if homes := self._homes_of(beside):
+            return self._ask_at(homes, name, function, arguments, merge)
         stem, numbers = f"spexplain-{kind}-sum-{name.rpartition('-')[2]}", count()
 
-        def merged(parts: list[tuple[Any, str]]) -> tuple[Any, str]:
+        def merged(parts: list[Any]) -> Any:
             while True:
                 groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
-                parts = []
-                for group in groups:
-                    home, answers = group[0][1], [answer for answer, _ in group]
-                    key = f"{stem}-{next(numbers)}"
-                    parts.append((_task(key, _merged, (merge, *answers), home), home))
+                parts = [
+                    _task(f"{stem}-{next(numbers)}", _merged, (merge, *group)) for group in groups
+                ]
                 if len(parts) == 1:
                     return parts[0]
 
-        homes = self._homes_of(beside) or [""] * len(arguments)
-        by_home: dict[str, list[Any]] = {}
-        for place, (home, each) in enumerate(zip(homes, arguments, strict=True)):
-            answer = _task(f"{name}-{place}", _weighed, (function, *each), home)
-            by_home.setdefault(home, []).append((answer, home))
-        parts = [merged(each) for each in by_home.values()]
-        whole, _ = parts[0] if len(parts) == 1 else merged(parts)
-        (found,) = self._fetch([whole])
+        parts = [
+            _task(f"{name}-{place}", _weighed, (function, *each))
+            for place, each in enumerate(arguments)
+        ]
+        (found,) = self._fetch([merged(parts)])
         self.traffic.add(kind, size_of(found.answer), found.moved)
+        return found.answer
+
+    def _ask_at(
+        self,
+        homes: list[str],
+        name: str,
+        function: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        merge: Callable[[list[Any]], Any],
+    ) -> Any:
+        """Return the merged answers: one task for each thread of the workers that hold the partitions.
+
+        A task for each partition would cost more than its work, where that is small.
+        """
+        client = current_client()
+        by_home: dict[str, list[tuple[Any, ...]]] = {}
+        for home, each in zip(homes, arguments, strict=True):
+            by_home.setdefault(home, []).append(each)
+        threads = self._threads
+        shared = {
+            place: each.value
+            for place, each in enumerate(arguments[0])
+            if isinstance(each, Held) and all(other[place] is each for other in arguments)
+        }
+        futures: list[Any] = []
+        for home, own in by_home.items():
+            # Elsewhere if Dask must: a worker may be lost, or have too much to do.
+            where = {"workers": [home], "allow_other_workers": True, "retries": _RETRIES}
+            n_tasks = min(len(own), threads.get(home, 1))
+            for number in range(n_tasks):
+                columns = zip(*own[number::n_tasks], strict=True)
+                kept = [
+                    [each.value if isinstance(each, Held) else each for each in column]
+                    for place, column in enumerate(columns)
+                    if place not in shared
+                ]
+                head = (_answered, function, merge, shared, *kept)
+                key = f"{name}-{len(futures)}"
+                futures.append(client.submit(*head, key=key, pure=False, **where))
+        if len(futures) > 1:
+            stem, _, token = name.rpartition("-")
+            head = (_merged, merge, *futures)
+            futures = [
+                client.submit(*head, key=f"{stem}-sum-{token}", pure=False, retries=_RETRIES)
+            ]
+        (found,) = self._results(client, futures)
+        self.traffic.add(
+            name.split("-", 1)[1].rpartition("-")[0], size_of(found.answer), found.moved
+        )
         return found.answer
 
     def _homes_of(self, tasks: Sequence[Any]) -> list[str]:
@@ -189,6 +271,7 @@ class Workers:
         if client is None or not tasks:
             return []
         if unknown := [task for task in tasks if task.key not in self._homes]:
+            self._threads = client.nthreads()
             holders = client.who_has(unknown)
             shares: dict[str, int] = {}
             for task in unknown:
@@ -205,8 +288,11 @@ class Workers:
         """Return the results of tasks."""
         client = current_client()
         if client is None:
-            return list(dask.compute(*tasks, **self._options))
-        futures = client.compute(tasks, retries=_RETRIES)
+            return list(dask.compute(*tasks, optimize_graph=False, **self._options))
+        return self._results(client, client.compute(tasks, retries=_RETRIES, optimize_graph=False))
+
+    def _results(self, client: Any, futures: list[Any]) -> list[Any]:
+        """Return the results of tasks that were started."""
         try:
             _await(client, futures)
             return list(client.gather(futures))
@@ -214,6 +300,15 @@ class Workers:
             # An interrupted fit leaves no work behind.
             if unfinished := [each for each in futures if not each.done()]:
                 client.cancel(unfinished)
+
+
+def memory_of_workers() -> float:
+    """Return the bytes of memory that all workers may take together; infinity where there is no limit."""
+    client = current_client()
+    if client is None:
+        return available_memory()
+    limits = [each.get("memory_limit") or float("inf") for each in _workers_of(client)]
+    return float(sum(limits)) if limits else float("inf")
 
 
 def _await(client: Any, futures: list[Any]) -> None:
@@ -241,14 +336,19 @@ def _stalled(client: Any) -> str | None:
     """Return why no worker is working; None if one is."""
     if not client.nthreads():
         return "the Dask cluster has no workers"
+    workers = _workers_of(client)
+    if workers and all(each.get("status") == "paused" for each in workers):
+        return "all Dask workers are paused, for too little memory"
+    return None
+
+
+def _workers_of(client: Any) -> list[dict[str, Any]]:
+    """Return what the scheduler knows of its workers."""
     try:
         known = client.sync(client.scheduler.identity, n_workers=-1)
     except TypeError:  # older versions tell of all workers unasked
         known = client.sync(client.scheduler.identity)
-    workers = known["workers"].values()
-    if workers and all(each.get("status") == "paused" for each in workers):
-        return "all Dask workers are paused, for too little memory"
-    return None
+    return list(known["workers"].values())
 
 
 def current_client() -> Any:

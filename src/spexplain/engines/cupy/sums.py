@@ -22,6 +22,7 @@ from spexplain.kernels.cuda.records import (
 from spexplain.ledgers import LabelLedger, StarLedger
 from spexplain.ledgers.labels import WeightedLabelLedger
 from spexplain.records import Side
+from spexplain.table.places import known_copy
 
 _MOST_LABELS = 40_000  # whose counters fit shared memory
 _SUMS: WeakKeyDictionary[SparseGraph, tuple[int, int]] = WeakKeyDictionary()
@@ -44,7 +45,8 @@ class DeviceLabels:
             )
         self.kernels, self.n_labels, self.n_borders = kernels, n_labels, n_borders
         # Samples of no cluster, -1, become one more cluster whose edges weigh nothing.
-        on_device = kernels.xp.asarray(labels.astype(np.uint16, copy=False))
+        near = known_copy(labels, kernels.xp.ndarray)
+        on_device = kernels.xp.asarray(near.astype(np.uint16, copy=False))
         self.labels = kernels.xp.where(on_device == 2**16 - 1, np.uint16(n_labels - 1), on_device)
         self.kept = kept
 

@@ -39,9 +39,7 @@ from spexplain.table.views import CategoryColumn
 
 _MOST_CELLS = 1 << 22  # numbers in the histograms of one node, beyond which bins are joined
 _MOST_ASKED = 1 << 21  # numbers in the answer to one closer look at a node
-_FEW = (
-    1 / 8
-)  # bytes of rows, per byte of the node's histograms, that are sent without a look at finer bins
+_FEW = 1.0  # bytes of rows, per byte of a node's histograms, that are sent without a look at finer bins
 
 
 class NodeSearch:
@@ -237,7 +235,15 @@ class DaskSearch:
         return codes.astype(np.int64) >> self.geometry.shift
 
     def root(self) -> Node:
-        node = Node((), self._totals([()])[0], np.arange(len(self.geometry.points)))
+        centers = np.arange(len(self.geometry.points))
+        if self.edges is not None:
+            node = Node((), self._totals([()])[0], centers)
+        else:
+            # Any feature has all rows in its bins; the histograms are needed anyway.
+            node = Node((), np.zeros(self.tally.width, dtype=np.int64), centers)
+            self._count([node])
+            assert node.histograms is not None
+            node.totals = node.histograms[0].sum(axis=0, dtype=np.int64)
         self.sums.record(node)
         return node
 

@@ -104,7 +104,7 @@ def _label_tally(n_labels: int, n_samples: int) -> LabelTally:
 
 
 def _label_marks(table: CodedTable, labels: Any, n_labels: int) -> list[Any]:
-    pieces = table.part_of_rows(labels, np.int64)
+    pieces = table.kept_rows(labels, np.int64)
     tasks = table.workers.tasks("labels", _mark_labels, [(each, n_labels) for each in pieces])
     return table.workers.keep(tasks)
 

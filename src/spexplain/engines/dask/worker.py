@@ -174,7 +174,7 @@ def totals_of(
     tally, paths = request
     found = np.zeros((len(paths), tally.width), dtype=np.int64)
     for place, path in enumerate(paths):
-        rows = rows_of(part.codes.shape[1], path, sides)
+        rows = rows_of(part.shape[1], path, sides)
         found[place] = tally.cells(np.zeros(len(rows), dtype=np.int64), rows, marks, 1)[0]
     return found
 
@@ -262,7 +262,7 @@ def look_closely(
     )
     intervals, values, listed_marks = [], [], []
     used = {group.node for group in look.groups} | {node for node, *_ in look.borders}
-    rows_in = {node: rows_of(part.codes.shape[1], look.paths[node], sides) for node in used}
+    rows_in = {node: rows_of(part.shape[1], look.paths[node], sides) for node in used}
     for group in look.groups:
         column = X[:, look.columns[group.feature]]
         rows, places, found = _placed(group, part, column, rows_in[group.node])
@@ -399,7 +399,7 @@ def concatenated(*pieces: Array) -> Array:
 
 def node_numbers(part: Part, sides: Mapping[int, Array], paths: Sequence[Path]) -> Array:
     """Return which of the nodes each row of a partition lies in; -1 for none."""
-    numbers = np.full(part.codes.shape[1], -1, dtype=np.int16)
+    numbers = np.full(part.shape[1], -1, dtype=np.int16)
     for number, path in enumerate(paths):
         numbers[rows_of(len(numbers), path, sides)] = number
     return numbers
@@ -439,7 +439,7 @@ def _inside(edges: EdgePart, nodes: Array) -> tuple[Array, Bools]:
 def places_of(part: Part, block: Any, sides: Mapping[int, Array], look: Look) -> Array:
     """Return where every row lies on the feature of each group: bin, then stretch; -1 outside the node."""
     X = as_matrix(block)
-    n_rows = part.codes.shape[1]
+    n_rows = part.shape[1]
     found = np.full((len(look.groups), n_rows), -1, dtype=np.int32)
     rows_in = [rows_of(n_rows, path, sides) for path in look.paths]
     for place, group in enumerate(look.groups):

@@ -174,17 +174,93 @@ extern "C" __global__ void route_rows(const REAL* table, i64 row_step, i64 colum
   out[row] = leaf_id[node];
 }
 
-// Sums of rows less an origin, and of the squares, over groups of rows; blocks: (groups, columns / 32) of
-// 256 threads. Rows come group by group; starts: (groups + 1). Squares: (columns / 32, groups).
+// The same, and beside it what the values at the tests are. Ends: (4, nodes), keys of the greatest value that is not
+// above the threshold and of the least that is, and the same around the lower bound; they start at 0 and ~0. Shared
+// memory: as many keys, and a count of missing values a node, if `in_shared`.
+extern "C" __global__ void meet_tests(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
+                                      const i64* feature, const double* threshold,
+                                      const double* lower, const bool* missing, const i64* left,
+                                      const i64* right, const i64* leaf_id, i64 n_nodes,
+                                      i64 in_shared, u64* ends, u64* n_missing, i64* out) {
+  extern __shared__ u64 keys[];
+  u64 *own = in_shared ? keys : ends, *gaps = in_shared ? keys + 4 * n_nodes : n_missing;
+  if (in_shared)
+    for (i64 i = threadIdx.x; i < 5 * n_nodes; i += blockDim.x)
+      keys[i] = i < 4 * n_nodes && (i / n_nodes) % 2 ? ~0ull : 0;
+  __syncthreads();
+  auto meet = [&](i64 node, i64 which, double x, double limit) {
+    u64 key = key_of(x + 0.0);  // one zero
+    if (x <= limit) {
+      u64* end = own + which * n_nodes + node;
+      if (key > *(volatile u64*)end) atomicMax(end, key);
+    } else {
+      u64* end = own + (which + 1) * n_nodes + node;
+      if (key < *(volatile u64*)end) atomicMin(end, key);
+    }
+  };
+  for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_rows;
+       row += (i64)gridDim.x * blockDim.x) {
+    i64 node = 0;
+    while (feature[node] >= 0) {
+      double x = (double)table[row * row_step + feature[node] * column_step];
+      bool goes_left = missing[node];
+      if (isnan(x)) {
+        atomicAdd(&gaps[node], 1ull);
+      } else {
+        goes_left = lower[node] < x && x <= threshold[node];
+        meet(node, 0, x, threshold[node]);
+        if (lower[node] > -INF) meet(node, 2, x, lower[node]);
+      }
+      node = goes_left ? left[node] : right[node];
+    }
+    out[row] = leaf_id[node];
+  }
+  if (!in_shared) return;
+  __syncthreads();
+  for (i64 i = threadIdx.x; i < 5 * n_nodes; i += blockDim.x) {
+    if (i >= 4 * n_nodes) {
+      if (keys[i]) atomicAdd(&n_missing[i - 4 * n_nodes], keys[i]);
+    } else if ((i / n_nodes) % 2) {
+      atomicMin(&ends[i], keys[i]);
+    } else {
+      atomicMax(&ends[i], keys[i]);
+    }
+  }
+}
+
+// The sum of the bits of all values, each times an odd number of its place; warps take rows.
+extern "C" __global__ void sum_bits(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
+                                    i64 n_columns, u64* total) {
+  u64 sum = 0;
+  bool by_row = column_step <= row_step;  // neighbours in memory go to neighbouring threads
+  i64 n_lines = by_row ? n_rows : n_columns, n_each = by_row ? n_columns : n_rows;
+  i64 line_step = by_row ? row_step : column_step, step = by_row ? column_step : row_step;
+  int lane = threadIdx.x & 31;
+  i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5;
+  for (i64 line = first; line < n_lines; line += ((i64)gridDim.x * blockDim.x) >> 5)
+    for (i64 i = lane; i < n_each; i += 32) {
+      double value = (double)table[line * line_step + i * step];
+      sum += (u64)__double_as_longlong(value) * (2 * (u64)(line * n_each + i) + 1);
+    }
+  for (int step = 16; step > 0; step >>= 1) sum += __shfl_xor_sync(FULL, sum, step);
+  if (lane == 0) atomicAdd(total, sum);
+}
+
+// Sums of rows less an origin, and of the squares, over groups of rows; blocks: (groups, columns / 32, parts of
+// the groups) of 256 threads. Rows come group by group; starts: (groups + 1). Sums: (parts, groups, columns);
+// squares: (parts, columns / 32, groups).
 extern "C" __global__ void sum_groups(const REAL* table, i64 row_step, i64 column_step,
                                       i64 n_columns, const double* origin, const i64* rows,
                                       const i64* starts, double* sums, double* squares) {
   __shared__ double room[2][8][33];
   i64 j = (i64)blockIdx.y * 32 + (threadIdx.x & 31), group = blockIdx.x;
   int part = threadIdx.x >> 5;
+  i64 n = starts[group + 1] - starts[group], each = (n + gridDim.z - 1) / gridDim.z;
+  i64 start = starts[group] + min(n, each * blockIdx.z), stop = min(starts[group + 1], start + each);
   double total = 0, square = 0;
   if (j < n_columns)
-    for (i64 i = starts[group] + part; i < starts[group + 1]; i += 8) {
+#pragma unroll 4
+    for (i64 i = start + part; i < stop; i += 8) {
       double x = (double)table[rows[i] * row_step + j * column_step] - origin[j];
       total += x;
       square += x * x;
@@ -197,7 +273,34 @@ extern "C" __global__ void sum_groups(const REAL* table, i64 row_step, i64 colum
     total += room[0][other][threadIdx.x];
     square += room[1][other][threadIdx.x];
   }
-  if (j < n_columns) sums[group * n_columns + j] = total;
+  if (j < n_columns) sums[((i64)blockIdx.z * gridDim.x + group) * n_columns + j] = total;
   for (int step = 16; step > 0; step >>= 1) square += __shfl_xor_sync(FULL, square, step);
-  if (threadIdx.x == 0) squares[(i64)blockIdx.y * gridDim.x + group] = square;
+  if (threadIdx.x == 0)
+    squares[((i64)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + group] = square;
+}
+
+// Sums of some columns less an origin, and of the squares, part by part; blocks: (parts, columns). Out: (parts,
+// columns, 2).
+extern "C" __global__ void sum_columns(const REAL* table, i64 row_step, i64 column_step, i64 n_rows,
+                                       const i64* columns, const double* origin, double* out) {
+  __shared__ double room[2][8];
+  i64 column = columns[blockIdx.y];
+  double total = 0, square = 0, from = origin[blockIdx.y];
+  for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n_rows;
+       row += (i64)gridDim.x * blockDim.x) {
+    double x = (double)table[row * row_step + column * column_step] - from;
+    total += x;
+    square += x * x;
+  }
+  for (int step = 16; step > 0; step >>= 1) {
+    total += __shfl_xor_sync(FULL, total, step);
+    square += __shfl_xor_sync(FULL, square, step);
+  }
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  if (lane == 0) { room[0][warp] = total; room[1][warp] = square; }
+  __syncthreads();
+  if (threadIdx.x > 1) return;
+  total = 0;
+  for (int w = 0; w < (int)blockDim.x >> 5; ++w) total += room[threadIdx.x][w];
+  out[((i64)blockIdx.x * gridDim.y + blockIdx.y) * 2 + threadIdx.x] = total;
 }

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.cuda.records import (
     CELLS,
     JOB,
@@ -39,6 +40,21 @@ def _module(real: str, counter: str, weight: str, field: str) -> Any:
     return cupy.RawModule(code=source, options=options)
 
 
+@lru_cache(maxsize=16)
+def _n_processors(device: int) -> int:
+    import cupy
+
+    return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])
+
+
+class MetTests(NamedTuple):
+    """What the rows of a table do to a tree."""
+
+    ends: Floats  # shape (4, n_nodes): see `NodeValues`
+    n_missing: Ints  # shape (n_nodes,)
+    leaves: Any  # of every row, on the device
+
+
 class EdgeTypes(NamedTuple):
     """The least number types that hold what is added up over edges."""
 
@@ -64,7 +80,7 @@ class CudaKernels:
         self._module = _module(real, *types, "long long" if edges is None else types[0])
         self._functions: dict[str, Any] = {}
         self._rooms: dict[str, int] = {}  # shared memory that kernels may take
-        self.n_processors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self.n_processors = _n_processors(cupy.cuda.Device().id)
 
     def run(
         self, name: str, grid: tuple[int, ...], block: int, args: tuple[Any, ...], shared: int = 0
@@ -118,20 +134,59 @@ class CudaKernels:
         """Return the leaf id of every row of a table, down a tree without sets of categories."""
         xp, n = self.xp, len(table)
         out = xp.empty(n, dtype=np.int64)
-        tests = (tree.feature, tree.threshold, tree.lower, tree.missing)
-        arrays = (*tests, tree.left, tree.right, leaf_id)
-        args = (*steps_of(table), n, *map(xp.asarray, arrays), out)
+        args = (*steps_of(table), n, *map(xp.asarray, tests_of(tree)), xp.asarray(leaf_id), out)
         self.run("route_rows", (-(-n // 256),), 256, args)
         return out
 
+    def meet_tests(self, table: Any, tree: Any, leaf_id: Any) -> MetTests:
+        """Return the same, and the values around the tests of the tree."""
+        xp, n, n_nodes = self.xp, len(table), len(leaf_id)
+        ends = xp.zeros((4, n_nodes), dtype=np.uint64)
+        ends[1::2] = 2**64 - 1
+        n_missing, out = xp.zeros(n_nodes, dtype=np.uint64), xp.empty(n, dtype=np.int64)
+        shared = 5 * 8 * n_nodes
+        in_shared = shared <= _USUAL_SHARED
+        head = (*steps_of(table), n, *map(xp.asarray, tests_of(tree)), xp.asarray(leaf_id))
+        args = (*head, n_nodes, int(in_shared), ends, n_missing, out)
+        n_blocks = max(1, min(4 * self.n_processors, -(-n // 256)))
+        self.run("meet_tests", (n_blocks,), 256, args, shared=shared if in_shared else 0)
+        return MetTests(numbers_of(ends.get()), n_missing.get().astype(np.int64), out)
+
+    def sum_bits(self, table: Any) -> int:
+        """Return a number that changes with nearly every change of a table."""
+        total = self.xp.zeros(1, dtype=np.uint64)
+        grid = (8 * self.n_processors,)
+        self.run("sum_bits", grid, 256, (*steps_of(table), *table.shape, total))
+        return int(total.get()[0])
+
     def sum_groups(self, table: Any, origin: Any, rows: Any, starts: Any) -> tuple[Any, Any]:
         """Return the sums of rows less an origin, and of their squared lengths, group by group."""
-        n_groups, d = len(starts) - 1, table.shape[1]
-        sums = self.xp.empty((n_groups, d))
-        squares = self.xp.empty((-(-d // 32), n_groups))
+        (n, d), n_groups, n_chunks = table.shape, len(starts) - 1, -(-table.shape[1] // 32)
+        # Large groups are shared between blocks; sums of parts are added in one order.
+        n_parts = max(1, min(16, n // (256 * max(n_groups, 1))))
+        sums = self.xp.empty((n_parts, n_groups, d))
+        squares = self.xp.empty((n_parts * n_chunks, n_groups))
         args = (*steps_of(table), d, origin, rows, starts, sums, squares)
-        self.run("sum_groups", (n_groups, -(-d // 32)), 256, args)
-        return sums, squares.sum(axis=0)
+        self.run("sum_groups", (n_groups, n_chunks, n_parts), 256, args)
+        return sums.sum(axis=0), squares.sum(axis=0)
+
+    def deviations(self, table: Any, columns: Ints) -> Floats:
+        """Return the standard deviations of some columns without missing values."""
+        xp, n = self.xp, len(table)
+        chosen = xp.asarray(columns)
+        n_parts = max(1, min(2 * self.n_processors, -(-n // 2048)))
+        out = xp.empty((n_parts, len(columns), 2))
+
+        def sums(origin: Floats) -> Floats:
+            args = (*steps_of(table), n, chosen, xp.asarray(origin), out)
+            self.run("sum_columns", (n_parts, len(columns)), 256, args)
+            return np.asarray(out.get().sum(axis=0).T / n)
+
+        first = table[0, chosen].get().astype(np.float64)
+        gaps, squares = sums(first)
+        means = first + gaps
+        left, around = sums(means)
+        return np.where(squares > 0, np.sqrt(np.maximum(around - left**2, 0)), 0.0)
 
     # Sums at the borders of all bins.
 
@@ -336,17 +391,24 @@ class CudaKernels:
 
     def sort_jobs(self, jobs: BinJobs, portion: int, longest: int, places: JobRows) -> None:
         """Sort the rows of a portion's jobs by value, in place."""
-        room = min(_N_ROOM, 1 << max(1, (longest - 1).bit_length()))
+        if longest > _N_ROOM:
+            self._sort_everything(jobs, places)
+            return
+        room = 1 << max(1, (longest - 1).bit_length())
         args = (jobs.entries, portion, room, places.values, places.members)
         threads = max(32, min(1024, room // 2))
         self.run("sort_jobs", (len(jobs.entries),), threads, args, shared=room * 12)
-        if longest > room:
-            for *_, first, n, owner in self.fetch(jobs.entries).tolist():
-                if n > room and owner == portion:
-                    part = slice(first, first + n)
-                    order = self.xp.argsort(places.values[part])
-                    places.values[part] = places.values[part][order]
-                    places.members[part] = places.members[part][order]
+
+    def _sort_everything(self, jobs: BinJobs, places: JobRows) -> None:
+        """Sort the rows of all jobs at once: by value, then, stably, by where their jobs start."""
+        xp, n = self.xp, len(places.values)
+        order = xp.argsort(places.values)
+        starts = jobs.entries[xp.maximum(places.job_of, 0), 3]
+        # Places that no job of this portion takes stay where they are.
+        starts = xp.where(places.job_of < 0, xp.arange(n, dtype=np.int32), starts)
+        order = order[xp.argsort(starts[order])]
+        places.values[:] = places.values[order]
+        places.members[:] = places.members[order]
 
     # Sums between neighbouring values of the sorted bins.
 
@@ -519,6 +581,20 @@ def steps_of(table: Any) -> tuple[Any, int, int]:
     """Return a table and its steps in numbers."""
     size = table.dtype.itemsize
     return table, table.strides[0] // size, table.strides[1] // size
+
+
+def tests_of(tree: Any) -> tuple[Array, ...]:
+    """Return the arrays of a tree that rows are routed by."""
+    tests = (tree.feature, tree.threshold, tree.lower, tree.missing)
+    return *tests, tree.left, tree.right
+
+
+def numbers_of(keys: Array) -> Floats:
+    """Return the numbers that ordered integers stand for, see ``value_of``; NaN for 0 and the largest."""
+    is_none = (keys == 0) | (keys == 2**64 - 1)
+    high = np.uint64(2**63)
+    bits = np.where(keys >= high, keys ^ high, ~keys)
+    return np.where(is_none, np.nan, bits.view(np.float64))
 
 
 def fields_of(fields: list[Any]) -> tuple[Any, ...]:

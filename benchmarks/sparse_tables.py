@@ -1,6 +1,6 @@
 """Speed and memory of trees on sparse tables, beside scikit-learn's tree on the same CSR in the same run.
 
-    python benchmarks/sparse.py
+    python benchmarks/sparse_tables.py
 
 Times are the best of several runs, seconds of one processor; labels are given.
 """
@@ -118,7 +118,7 @@ def as_markdown(results: dict[str, Any]) -> str:
         f"# Sparse tables\n\n{N_LEAVES} leaves; best of {RUNS} runs in turns, seconds of one processor of "
         f"{machine['processor']}; scikit-learn {machine['scikit-learn']}: "
         f"`DecisionTreeClassifier(max_leaf_nodes={N_LEAVES}, random_state=0)` on the same CSR. "
-        "Written by `python benchmarks/sparse.py` (`make bench-sparse`).\n\n"
+        "Written by `python benchmarks/sparse_tables.py` (`make bench-sparse`).\n\n"
         f"{table(header, rows)}\n"
     )
 
