@@ -310,7 +310,7 @@ def test_python_takes_values_of_pandas_and_numpy():
     tree = tree.split(2, feature=1, threshold=86_400_000_000.0)
     tree = tree.split(4, feature=2, threshold=NAN, categories=(1,))
     predict = function(to_python(Explanation(tree, described=described)))
-    for missing in (None, NAN, pd.NA, pd.NaT, np.datetime64("NaT")):
+    for missing in (None, NAN, pd.NA, pd.NaT, np.datetime64("NaT", "s")):
         assert predict([missing, missing, missing]) == 3
     day = pd.Timedelta(days=1)
     assert predict([np.datetime64("1969-12-31T23"), None, None]) == 0
