@@ -43,7 +43,7 @@ def metric_of_search(estimator: Any) -> str | None:
     frame = _frame_of("_fit_and_score", "sklearn.model_selection._validation")
     if frame is None:
         return None
-    fitted = frame.f_locals.get("estimator")
+    fitted: Any = frame.f_locals.get("estimator")
     while hasattr(fitted, "steps"):
         fitted = fitted.steps[-1][1]
     if fitted is not estimator:
