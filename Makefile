@@ -9,13 +9,14 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench bench-sparse bench-best bench-rules fidelity paper docs clean help test-embed embed-venv fuzz mutants \
-  test-min test-new test-wheel coverage release studio-page
+.PHONY: demo test lint format bench bench-sparse bench-best bench-rules bench-drift fidelity paper docs clean help test-embed embed-venv fuzz mutants \
+  test-min test-new test-wheel test-dbt coverage release studio-page
 
 help:
 	@echo "make demo    explain a real clustering, print rules and scores"
 	@echo "make test    run all tests"
 	@echo "make test-embed  run the tests that need torch, in an environment of their own (1.7 GB)"
+	@echo "make test-dbt  run dbt itself on an exported model, in an environment of its own"
 	@echo "make test-min  the same with the oldest supported version of every package"
 	@echo "make test-new PYTHON=python3.13  the same with the newest packages on another Python"
 	@echo "make test-wheel  build wheel and sdist, install them into empty environments, test them there"
@@ -26,6 +27,7 @@ help:
 	@echo "make bench   measure speed beside scikit-learn and NumPy"
 	@echo "make bench-sparse  the same on sparse tables"
 	@echo "make bench-rules  rules per cluster beside trees and RIPPER"
+	@echo "make bench-drift  which drifts of real tables a check finds, and which it takes for one"
 	@echo "make bench-best  the best trees of a size beside solvers of optimal trees (pip install pycontree pystreed)"
 	@echo "make fidelity  rows right and agreement of all methods and goals, beside other solvers of trees"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
@@ -116,6 +118,18 @@ embed-venv: $(EMBED_VENV)/.made
 test-embed: embed-venv
 	$(EMBED_BIN)/python -m pytest tests/embed tests/datasets/embedding $(ARGS)
 
+# dbt asks for an older DuckDB and for packages that others here need newer.
+DBT ?= dbt-duckdb>=1.9
+DBT_VENV ?= .venv-dbt
+
+$(DBT_VENV)/.made: Makefile
+	$(PYTHON) -m venv $(DBT_VENV)
+	$(DBT_VENV)/bin/python -m pip install --quiet "$(DBT)"
+	@touch $@
+
+test-dbt: $(VENV)/.test $(DBT_VENV)/.made
+	SPEXPLAIN_DBT=$(abspath $(DBT_VENV))/bin/dbt $(BIN)/python -m pytest tests/export/test_dbt.py $(ARGS)
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -137,6 +151,9 @@ bench-sparse: $(VENV)/.test
 bench-rules: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet "wittgenstein>=0.3"
 	$(BIN)/python benchmarks/rules.py
+
+bench-drift: $(VENV)/.test
+	$(BIN)/python benchmarks/drift.py
 
 bench-best: $(VENV)/.test
 	$(BIN)/python benchmarks/best_tree.py
@@ -181,4 +198,4 @@ docs: $(DOCS_VENV)/.made
 	NO_MKDOCS_2_WARNING=1 $(DOCS_BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(EMBED_VENV) $(DOCS_VENV) $(FUZZ_VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(EMBED_VENV) $(DBT_VENV) $(DOCS_VENV) $(FUZZ_VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

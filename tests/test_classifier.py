@@ -203,15 +203,27 @@ def test_scores_that_would_compare_leaf_ids_with_labels_are_refused(scoring, in_
     model.fit(numbers, species)
     words = ["leaf ids", "ClusterClassifier(CART(...))"]
     refused(lambda: get_scorer(scoring)(model, numbers, species), words=words)
-    with pytest.warns(UserWarning, match="leaf ids"):
-        scores = cross_val_score(model, numbers, species, scoring=scoring, cv=2)
-    assert np.isnan(scores).all()
+    with pytest.raises(ValueError, match="leaf ids"):  # no NaN, whatever `error_score` says
+        cross_val_score(model, numbers, species, scoring=scoring, cv=2)
+    grid = {"cart__n_leaves" if in_pipeline else "n_leaves": [2, 3]}
+    for several in (scoring, [scoring, "adjusted_rand_score"]):
+        search = GridSearchCV(model, grid, scoring=several, refit=False, cv=2)
+        with pytest.raises(ValueError, match="leaf ids"):
+            search.fit(numbers, species)
 
 
 def test_scores_of_clusterings_stay_possible():
     model = CART(n_leaves=3).fit(TABLE, SPECIES)
     rand = get_scorer("adjusted_rand_score")(model, TABLE, SPECIES)
     assert rand == pytest.approx(model.agreement_)
+    found = cross_validate(
+        model,
+        TABLE,
+        SPECIES,
+        scoring=["adjusted_rand_score", "v_measure_score"],
+        cv=StratifiedKFold(3),
+    )
+    assert (found["test_adjusted_rand_score"] > 0.5).all()
     classifier = ClusterClassifier(CART(n_leaves=3)).fit(TABLE, SPECIES)
     accuracy = get_scorer("accuracy")(classifier, TABLE, SPECIES)
     assert accuracy == model.score(TABLE, SPECIES)

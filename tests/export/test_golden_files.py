@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from palmerpenguins import load_penguins
 
 from export.edges import edge_rows
 from spexplain.explanation import from_json
@@ -52,6 +54,19 @@ def test_models_of_older_versions_are_still_read(interval_model, version):
     assert (
         loaded.to_json() == from_json(loaded.to_json()).to_json()
     )  # and written anew in the newest
+
+
+def test_a_model_of_the_third_version_is_still_read():
+    """Of penguins, as it was written when the format was new: categories, missing values, and what was seen."""
+    loaded = from_json((GOLDEN / "model-3.json").read_text(encoding="utf-8"))
+    penguins = load_penguins()
+    assert np.bincount(loaded.predict(penguins)).tolist() == [152, 63, 122, 7]
+    found = loaded.predict_reference(penguins)
+    assert int((found == penguins["species"]).sum()) == 331
+    assert loaded.check(penguins).findings == []
+    rule = "(flipper_length_mm ≤ 206 or missing) and (bill_length_mm ≤ 43.4 or missing)"
+    assert loaded.rules()[0]["rule"] == rule
+    assert from_json(loaded.to_json()).to_json() == loaded.to_json()
 
 
 def test_models_of_newer_versions_are_refused_in_one_sentence(interval_model):

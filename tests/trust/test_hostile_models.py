@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ import spexplain
 from spexplain import from_json
 from spexplain.explanation import Explanation
 from spexplain.export import serialize, to_json
+from spexplain.export.serialize import MAX_DEPTH
+from spexplain.facts import path, summarize
+from spexplain.facts.path import path_of
 from spexplain.tree import Tree
 from trust.programs import run, succeed
 
@@ -362,6 +366,34 @@ def test_what_is_said_of_a_deep_tree_grows_with_its_nodes(n_features):
     assert "[1999] " in loaded.to_text()
     assert "[40] " not in loaded.to_text()
     assert len(loaded.rules(output="records")) == 2000
+
+
+def test_the_deepest_tree_that_is_read():
+    deepest = chain(MAX_DEPTH + 1)
+    loaded = from_json(to_json(Explanation(deepest)))
+    assert loaded.tree_.depth == MAX_DEPTH == 20_000
+    assert loaded.predict([[-1.0], [np.nan]]).tolist() == [0, MAX_DEPTH]
+    sentence = (
+        r"A tree of 20,001 levels is too deep for JSON \(at most 20,000\); grow it with max_depth"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        to_json(Explanation(chain(MAX_DEPTH + 2)))
+    document = json.loads(loaded.to_json()) | {"tree": chain(MAX_DEPTH + 2).to_dict()}
+    with pytest.raises(ValueError, match=f"^text is not a spexplain model: {sentence}"):
+        from_json(json.dumps(document))
+
+
+def test_the_path_of_many_leaves_is_summed_up(monkeypatch):
+    tree = replace(chain(60), value=np.arange(119.0) % 7, size=np.arange(119, 0, -1))
+    steps = path_of(Explanation(tree))
+    monkeypatch.setattr(path, "_MANY_LEAVES", 10)
+    np.testing.assert_allclose(path_of(Explanation(tree)), steps)
+    tracemalloc.start()
+    facts = summarize(Explanation(chain(3000)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(facts["leaves"]) == 3000
+    assert peak < 60e6  # a number for every pair of leaf and node would be 144 MB
 
 
 def test_rows_of_a_deep_tree_cost_their_own_ways_only(monkeypatch):

@@ -113,6 +113,8 @@ def read_table(
     for note in file.notes:
         terminal.note(note)
     _note_missing_header(file, names, terminal)
+    if label is not None and clustering.noise == "cluster":
+        frame = _with_a_label(frame, label, terminal)
     given = None if label is None else _labels(_nameless(frame, label), label, clustering, terminal)
     weights = None if weight is None else _weights(_nameless(frame, weight), weight)
     taken = [name for name in frame.columns if name not in beside]
@@ -140,6 +142,16 @@ def read_table(
         row_ids=None if row_id is None else _row_ids(_nameless(frame, row_id)),
         texts=None if columns.texts is None else _row_ids(_nameless(frame, columns.texts)).tolist(),
     )
+
+
+def _with_a_label(frame: "pl.DataFrame", label: str, terminal: Terminal) -> "pl.DataFrame":
+    """Return the rows that have a label: where noise is a cluster, the others would be taken for it."""
+    is_missing = _plain_labels(_nameless(frame, label)).is_null()
+    if is_missing.any() and not is_missing.all():
+        lack = counted(int(is_missing.sum()), "row")
+        terminal.note(f"Left out {lack} without a label in {label}.")
+        frame = frame.filter(~is_missing)
+    return frame
 
 
 def _note_missing_header(file: TableFile, names: list[str], terminal: Terminal) -> None:
@@ -201,11 +213,6 @@ def _labels(
     series, noise = _plain_labels(series), clustering.noise
     is_missing = series.is_null()
     is_noise = is_missing
-    if noise == "cluster" and is_missing.any():
-        raise UserError(
-            f"The label column {name} is empty in {counted(int(is_missing.sum()), 'row')}, which cannot be a "
-            "cluster; fill these in, or leave out --noise cluster."
-        )
     named: Any = noise
     if noise != "cluster":
         text = str(_NOISE) if noise == "ignore" else noise
@@ -221,6 +228,8 @@ def _labels(
     clusters = series.filter(~is_noise).unique()
     if len(clusters) < 2:
         count = "one cluster" if is_noise.any() else "one value"
+        if not len(clusters):
+            count = "no label" if is_missing.all() else "noise"
         raise UserError(
             f"The label column {name} has {count} only, so there is nothing to tell apart."
         )

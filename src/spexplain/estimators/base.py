@@ -16,7 +16,7 @@ from spexplain.engines import Engine, resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
 from spexplain.estimators.reading import TableReader
-from spexplain.estimators.scorers import comparing_metric
+from spexplain.estimators.scorers import comparing_metric, metric_of_search
 from spexplain.estimators.starting import check_start, fitted_from, kept_part
 from spexplain.estimators.weights import (
     ALL_ROWS,
@@ -301,6 +301,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     def _run(self, X: Any, y: Any, **given: Any) -> Self:
         """Fit, and tell about it if asked to."""
+        self._refuse_metric(metric_of_search(self))
         is_shared = getattr(y, "ndim", 1) > 1
         weighs = given.get("sample_weight") is not None or self.cluster_weight is not None
         self._needs_host = is_shared or (weighs and not self._takes_weights_on_device)
@@ -466,7 +467,10 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return plateau(grown.path)
 
     def _check_caller(self) -> None:
-        metric = comparing_metric()
+        self._refuse_metric(comparing_metric())
+
+    def _refuse_metric(self, metric: str | None) -> None:
+        """Refuse to be measured by leaf ids against labels."""
         if metric is not None:
             name = type(self).__name__
             raise ValueError(

@@ -1,6 +1,7 @@
 """Which of scikit-learn's scores are asking for predictions."""
 
 import sys
+from types import FrameType
 from typing import Any
 
 # Measures of classifiers; those of clusterings, such as adjusted_rand_score, stand elsewhere.
@@ -19,18 +20,55 @@ def comparing_metric() -> str | None:
     >>> comparing_metric() is None
     True
     """
-    scorers = sys.modules.get("sklearn.metrics._scorer")
-    base: Any = getattr(scorers, "_BaseScorer", None)
-    if base is None:
+    frame = _frame_of("_score", "sklearn.metrics._scorer")
+    return None if frame is None else _label_metric(frame.f_locals.get("self"))
+
+
+def metric_of_search(estimator: Any) -> str | None:
+    """Return the name of the measure of classifiers that a search or cross-validation fits an estimator for.
+
+    A score that is refused becomes NaN there; where all fits are refused, it stops and says why.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The one that is fitted: alone, or as the last step of a pipeline.
+
+    Examples
+    --------
+    >>> from spexplain.estimators.scorers import metric_of_search
+    >>> metric_of_search(None) is None
+    True
+    """
+    frame = _frame_of("_fit_and_score", "sklearn.model_selection._validation")
+    if frame is None:
         return None
-    frame = sys._getframe(1)
+    fitted: Any = frame.f_locals.get("estimator")
+    while hasattr(fitted, "steps"):
+        fitted = fitted.steps[-1][1]
+    if fitted is not estimator:
+        return None
+    scorer = frame.f_locals.get("scorer")
+    several = getattr(scorer, "_scorers", scorer)
+    names = map(_label_metric, several.values() if isinstance(several, dict) else [several])
+    return next((name for name in names if name is not None), None)
+
+
+def _label_metric(scorer: Any) -> str | None:
+    metric = getattr(scorer, "_score_func", None)
+    is_of_labels = getattr(metric, "__module__", None) == _LABEL_METRICS
+    return str(getattr(metric, "__name__", None)) if is_of_labels else None
+
+
+def _frame_of(function: str, module: str) -> FrameType | None:
+    """Return the nearest call of a function of scikit-learn's, if this is one of its consequences."""
+    if module not in sys.modules:
+        return None
+    frame: FrameType | None = sys._getframe(1)
     for _ in range(_MOST_FRAMES):
-        caller = frame.f_locals.get("self") if frame.f_code.co_name == "_score" else None
-        if isinstance(caller, base):
-            metric = caller._score_func
-            is_of_labels = getattr(metric, "__module__", None) == _LABEL_METRICS
-            return metric.__name__ if is_of_labels else None
-        if frame.f_back is None:
+        if frame is None:
             return None
+        if frame.f_code.co_name == function and frame.f_globals.get("__name__") == module:
+            return frame
         frame = frame.f_back
     return None

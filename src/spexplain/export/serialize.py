@@ -40,6 +40,7 @@ _ADDED: dict[int, tuple[str, ...]] = {1: ("columns", "seen"), 2: ("seen",)}
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
 MAX_LEAVES = 100_000
+MAX_DEPTH = 20_000
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
@@ -119,6 +120,7 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
     check_choice("profile", profile, get_args(ProfileName))
     tree, columns = explanation.tree, explanation.columns
     check_size(tree.n_features, tree.n_leaves)
+    check_depth(tree)
     seen = _profile(explanation, profile)
     remembered = (
         range(tree.n_features) if profile == "rows" else () if seen is None else seen.columns
@@ -600,6 +602,7 @@ def _tree(data: Any) -> Tree:
     if type(n_features) is int and isinstance(feature, list):
         check_size(n_features, (len(feature) + 1) // 2)
     tree = Tree.from_dict(data)
+    check_depth(tree)
     if tree.size.min() < 0:
         raise ValueError("size of this tree must not be negative")
     return tree
@@ -880,6 +883,14 @@ def check_size(n_features: int, n_leaves: int) -> None:
         raise ValueError(
             f"A tree of {n_features} columns and {n_leaves} leaves is too large for JSON "
             f"(at most {MAX_COLUMNS} columns and {MAX_LEAVES} leaves)."
+        )
+
+
+def check_depth(tree: Tree) -> None:
+    """Refuse what is too deep for JSON."""
+    if tree.depth > MAX_DEPTH:
+        raise ValueError(
+            f"A tree of {tree.depth:,} levels is too deep for JSON (at most {MAX_DEPTH:,}); grow it with max_depth."
         )
 
 

@@ -625,7 +625,7 @@ def _unit_jump(seen: ColumnProfile, now: ColumnTally, max_psi: float, alpha: flo
     # Each candidate is undone: what then looks as before is what was done.
     best: tuple[float, float, float, str] | None = None
     for factor, shift, question in ((ratio, 0.0, ""), *_UNITS):
-        is_near = shift or abs(log(factor / ratio)) < log(1.15)
+        is_near = shift or abs(log(factor / ratio)) < log(1.4)
         if not is_near or max(factor, 1 / factor) < _LEAST_FACTOR:
             continue
         undone = _binned_points((values - shift) / factor, counts, seen.borders)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints
+from spexplain.aliases import Array, Floats, Ints
 from spexplain.tree import LEAF, Tree
 
 
@@ -42,10 +42,16 @@ def feature_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
     return importances
 
 
-def node_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
-    """Return what the test of every node earns, with sum 1 or all zero; see `feature_importances`."""
+def node_importances(
+    tree: Tree, node_counts: Ints | None = None, leaf_weights: Array | None = None
+) -> Floats:
+    """Return what the test of every node earns, with sum 1 or all zero; see `feature_importances`.
+
+    Without a reference, leaves may have weights other than their numbers of rows.
+    """
     if node_counts is None or not node_counts.shape[1]:  # every leaf is a cluster of its own
-        leaf_sizes = tree.size[tree.leaves].astype(np.float64)
+        amounts = tree.size[tree.leaves] if leaf_weights is None else leaf_weights
+        leaf_sizes = amounts.astype(np.float64)
         sizes, squares = tree.totals(np.column_stack([leaf_sizes, leaf_sizes**2])).T
     else:
         counts = node_counts.astype(np.float64)

@@ -15,6 +15,8 @@ from spexplain.tree.boxes import node_boxes
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
+_MANY_LEAVES = 1_000  # above, the leaves of every tree are not looked at one by one
+
 
 class PathStep(NamedTuple):
     """One tree of the path. What compares with a reference is NaN where there is none."""
@@ -53,6 +55,8 @@ def path_of(explanation: "Explanation", codes: Ints | None = None) -> list[PathS
         whole = tree.totals(whole_counts(node_counts[tree.leaves]))
         index = RandIndex.of_sizes(whole[0])
     own = explanation.node_codes if codes is None else codes
+    if index is None and tree.n_leaves > _MANY_LEAVES:
+        return _steps_of_sums(tree, sizes, n_conditions, depths)
     steps = []
     for leaves in _leaves_of_trees(tree):
         agreement = fidelity = price = nan
@@ -75,6 +79,23 @@ def path_of(explanation: "Explanation", codes: Ints | None = None) -> list[PathS
         )
         steps.append(step)
     return steps
+
+
+def _steps_of_sums(tree: Tree, sizes: Floats, n_conditions: Ints, depths: Ints) -> list[PathStep]:
+    """Return the figures that are sums over leaves, each from the one before: for trees of very many leaves."""
+    splits = np.arange(1, tree.n_nodes, 2)
+    parents = tree.parents[splits]
+
+    def summed(amounts: Floats) -> Floats:
+        added = amounts[splits] + amounts[splits + 1] - amounts[parents]
+        return np.cumsum(np.concatenate([amounts[:1], added]))
+
+    objectives = summed(tree.value)
+    conditions = summed(sizes * n_conditions) / (sizes[0] or nan)
+    return [
+        PathStep(place + 1, float(value), nan, nan, nan, int(depths[2 * place]), float(mean))
+        for place, (value, mean) in enumerate(zip(objectives, conditions, strict=True))
+    ]
 
 
 def right_rows(counts: Array, node_codes: Ints | None, leaves: Ints) -> Array:
@@ -114,12 +135,12 @@ def mean_recall(counts: Array, node_codes: Ints | None, leaves: Ints) -> float:
 
 def _leaves_of_trees(tree: Tree) -> Iterator[Ints]:
     """Yield the nodes that are leaves, from left to right, of the trees of 1, 2, ... leaves."""
-    leaves = [0]
-    yield np.array(leaves)
+    leaves = np.zeros(1, dtype=np.int64)
+    yield leaves
     for left in range(1, tree.n_nodes, 2):  # every split adds two nodes
-        place = leaves.index(int(tree.parents[left]))
-        leaves[place : place + 1] = [left, left + 1]
-        yield np.array(leaves)
+        place = int(np.argmax(leaves == tree.parents[left]))
+        leaves = np.concatenate([leaves[:place], [left, left + 1], leaves[place + 1 :]])
+        yield leaves
 
 
 def price_of_costs(leaf_costs: Floats, cluster_costs: Floats) -> float:

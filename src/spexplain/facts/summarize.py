@@ -213,7 +213,6 @@ class CountedTree(NamedTuple):
             noise = np.zeros_like(totals) if reference is None else totals - counts.sum(axis=1)
         labels = None if reference is None else [plain_label(each) for each in reference.classes]
         classes: Array = np.empty(0) if reference is None else reference.classes
-        weights = tree.totals(np.diag(totals[tree.leaves])) if reference is None else counts
         return cls(
             tree,
             columns,
@@ -224,7 +223,7 @@ class CountedTree(NamedTuple):
             noise,
             labels,
             classes,
-            node_importances(tree, weights),
+            node_importances(tree, None if reference is None else counts, totals[tree.leaves]),
             explanation.node_weights is not None,
         )
 
