@@ -65,7 +65,9 @@ def main(report: Path) -> None:
     texts = [" ".join(names[row.indices]) for row in counts]
     report.parent.mkdir(parents=True, exist_ok=True)
     rules.report(report, title="Twenty clusters of documents", texts=texts)
-    print(f"\nreport: {report}")
+    tree_report = report.with_name(f"{report.stem}_tree.html")
+    explainer.report(tree_report, title="Twenty clusters of documents in a tree", texts=texts)
+    print(f"\nreports: {report} and {tree_report.name}")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,24 @@
 """Is it any good? Random labels are not; figures are those of refits that are made by hand."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from palmerpenguins import load_penguins
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score
 from sklearn.model_selection import KFold
 
 from spexplain import CART, BestTree, SpexClique, SpexKNN, from_json
+from spexplain.estimators.again import grown_on
 from spexplain.facts.segments import Clusters
 from spexplain.facts.validation import dealt
 from spexplain.facts.verdict import NO_BETTER, best_merge, better_than_guessing
 from spexplain.show.html import html_repr
+from spexplain.table.host import HostTable
 
 
 @pytest.fixture(scope="module")
@@ -251,3 +254,36 @@ def test_stability_of_every_kind_of_column(penguins):
     )
     days = CART(2).fit(dates, (dates["day"] < "2024-02-01").to_numpy()).stability(n=3)
     assert days["tests"][0]["free_text"].startswith("Any date after 2024-01-31, up to 2024-02-01")
+
+
+def test_larger_tables_say_what_more_leaves_bring():
+    """Leaves are parted further where fitting anew would take long; the figures are those of all rows."""
+    digits = load_digits()
+    explainer = CART(n_leaves=8).fit(digits.data, digits.target)
+    fidelity = explainer.explanation_.step.fidelity
+    found = explainer._larger_trees()
+    assert [each.n_leaves for each in found] == [9, 10]
+    assert fidelity < found[0].fidelity < found[1].fidelity < 1
+    assert re.search(r"(one|two) more lea(f|ves): \d\d%", explainer.verdict_.sentences[-1])
+    # Beside the method itself with more leaves.
+    again = [CART(n_leaves=n).fit(digits.data, digits.target).explanation_.step for n in (9, 10)]
+    assert found[1].fidelity >= again[1].fidelity - 0.03
+
+
+@pytest.mark.parametrize("scale", [1, 3])
+def test_leaves_that_are_parted_further_are_counted_on_all_rows(scale):
+    X = np.arange(40.0)[:, None]
+    codes = np.repeat([0, 1, 0, 2], 10)
+    table = HostTable(X)
+    leaves, stands = np.repeat([0, 1], 20), np.array([0, 0])
+    weights = None if scale == 1 else np.where(codes == 2, 3.0, 1.0)
+    found = grown_on(table, codes, leaves, stands, weights, None, 1)
+    total = 40 if scale == 1 else 60
+    one = 30 if scale == 1 else 50  # the heavier leaf is parted first
+    assert found == [one / total, 1.0]
+    # A leaf may be too small.
+    assert max(grown_on(table, codes, leaves, stands, weights, None, 11)) < 1
+    # Nothing is wrong, or nothing can be parted.
+    assert grown_on(table, np.repeat([0, 1], 20), leaves, np.array([0, 1]), None, None, 1) == []
+    same = grown_on(HostTable(np.zeros((40, 1))), codes, leaves, stands, None, None, 1)
+    assert same in ([], [0.5, 0.5])

@@ -14,6 +14,7 @@ from spexplain.estimators.reading import TableReader
 from spexplain.explanation.rule_set import ClusterRule, RuleSet, RulesModel
 from spexplain.rules import MEASURES, Found, MeasureName, Space, Task, best_rule, space_of
 from spexplain.table.base import Table
+from spexplain.table.columns import row_names
 from spexplain.table.reference import Reference, labels_of_codes
 from spexplain.threads import Threads, count_threads
 
@@ -183,7 +184,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
             columns = self._searched_columns(table, reference)
             with stage(type(self).__name__, "rules"):
                 found = self._searched(table, reference, weights, columns)
-            self._set_rules(found, table, names, reference, weights)
+            self._set_rules(found, table, names, reference, weights, row_names(X))
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -249,8 +250,10 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         names: tuple[str | int, ...] | None,
         reference: Reference,
         weights: Floats | None,
+        row_ids: Array | None,
     ) -> None:
         """Set the fitted attributes."""
+        examples: tuple[tuple[int, ...], ...] = self.__dict__.pop("_examples")
         amounts = reference.amounts(weights)
         used = sorted(
             {c for each in clusters for one in (each, *each.alternatives) for c in one.used}
@@ -271,7 +274,11 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
             self._settings(),
             weights is not None or reference.memberships is not None,
             n_rows=len(table),
-            examples=self.__dict__.pop("_examples"),
+            examples=examples,
+            example_names=tuple(
+                tuple(str(row if row_ids is None else row_ids[row]) for row in rows)
+                for rows in examples
+            ),
         )
         masks = np.stack(found.masks(table), axis=1)
         mass = amounts.sum(axis=1)

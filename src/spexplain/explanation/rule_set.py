@@ -131,6 +131,8 @@ class RuleSet:
         Number of training rows, where these are known.
     examples : tuple of tuple of int
         Typical training rows of every cluster, where these are known.
+    example_names : tuple of tuple of str
+        What these rows are called in the user's table.
     """
 
     fields: Sequence[Column]
@@ -149,6 +151,7 @@ class RuleSet:
     version: str = __version__
     n_rows: int | None = None
     examples: tuple[tuple[int, ...], ...] = ()
+    example_names: tuple[tuple[str, ...], ...] = ()
     method: str = "ClusterRules"
 
     @cached_property

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 NO_RULE = "no rule"
 _N_TELLING = 5
+_CLEAR = 0.05  # standard deviations that a telling column must differ by
 _CLEAR_RATIO = 1.5  # from which on means are said as a multiple of the average
 _MOST_TESTS = 3  # of a contrast
 _WORTH = 0.01  # mean recall that a further test of a contrast must add
@@ -635,7 +636,8 @@ def _told(groups: _Groups, group: int, allowed: Ints) -> list[Telling]:
     sizes = np.maximum(np.nan_to_num(np.abs(groups.differences[group, allowed])), np.abs(lacking))
     order = allowed[np.argsort(-sizes, kind="stable")]
     told = [_telling(groups, group, int(feature)) for feature in order[: 4 * _N_TELLING]]
-    return [each for each in told if each is not None][:_N_TELLING]
+    clear = [each for each in told if each is not None and abs(each.difference) >= _CLEAR]
+    return clear[:_N_TELLING]
 
 
 def _missing_difference(groups: _Groups, group: int, feature: int) -> float:

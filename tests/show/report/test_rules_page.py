@@ -128,6 +128,17 @@ def test_texts_of_tables_that_have_no_words(visit, tmp_path):
     assert page.locator("mark").count() == 0
 
 
+def test_rows_of_rules_are_called_what_the_table_calls_them(tmp_path):
+    table = load_penguins().dropna()  # some numbers are gone
+    species = table.pop("species")
+    notes = [f"bird {number}" for number in table.index]
+    found = ClusterRules(1).fit(table, species)
+    html = found.report(tmp_path / "rules.html", texts=notes).read_text(encoding="utf-8")
+    shown = re.findall(r"<bdi>bird (\d+)</bdi> <cite[^>]*>row <bdi>(\d+)</bdi>", html)
+    assert len(shown) == 9
+    assert all(said == called for said, called in shown)
+
+
 def test_texts_must_fit_the_rows(rules, tmp_path):
     explainer = CART().fit([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="texts has 2 entries, but there are 4 rows"):

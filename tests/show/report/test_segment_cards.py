@@ -113,6 +113,42 @@ def test_columns_of_positive_values_that_differ_much_have_a_bent_scale():
     assert "(log scale)" in render(summary)
 
 
+def test_values_stand_in_the_units_of_the_user():
+    """Dates as dates, thousands apart, a logarithmic scale for what is skewed, and no price where money is."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "salary": np.r_[rng.integers(20_000, 40_000, 60), rng.integers(90_000, 99_000, 60)],
+            "spent": np.exp(rng.normal(8, 2, 120)),
+            "joined": pd.Timestamp("2015-01-01")
+            + pd.to_timedelta(np.arange(120) // 2 * 40, unit="D"),
+        },
+        index=np.arange(1000, 1120),
+    ).drop(index=[1000, 1003])
+    labels = np.where(table.salary > 50_000, "rich", "poor")
+    explainer = CART(2).fit(table, labels)
+    html = render(explainer.summary())
+    words = text_of(re.sub(r"<script.*?</script>", "", html, flags=re.S))
+    (told,) = (each for each in explainer.segment("rich")["telling"] if each["name"] == "salary")
+    assert re.fullmatch(
+        r"salary (1\.\d× the average|9\d,\d{3} on average, \d\d,\d{3} overall)", told["text"]
+    )
+    assert re.search(
+        r"joined 20(18|19|20|21)-\d\d-\d\d on average, 20\d\d-\d\d-\d\d overall", words
+    )
+    assert "(log scale)" in html or "logarithmic scale" in html
+    assert re.search(r"\b9\d,\d{3}\b", words)  # typical rows
+    assert "Cost ratio" in words
+    assert "price" not in words.lower()
+    names = {
+        row
+        for each in explainer.segments(output="records")
+        for row in each["typical"][0]["id"].split()
+    }
+    assert names <= set(map(str, table.index))
+    assert not names & {"1000", "1003"}
+
+
 @pytest.mark.parametrize("name", [*HOSTILE, "flipper_length_mm", "DaysSinceLastOrder", "a" * 50])
 def test_words_break_where_people_would(name):
     parts = word_parts(name)

@@ -95,14 +95,16 @@ def _card(
         for condition in rule.conditions
         for word in condition.parts(rule_set.fields)[1]
     ]
-    examples = rule_set.examples[code] if texts is not None and rule_set.examples else ()
+    examples: list[tuple[int, str]] = []
+    if texts is not None and rule_set.examples:
+        examples = list(zip(rule_set.examples[code], rule_set.example_names[code], strict=True))
     return _facts(rule_set, cluster) | {
         "label": label,
         "color": color_class(code),
         "alternatives": [_facts(rule_set, each) for each in cluster.alternatives],
-        "texts": [(row, excerpt(str(texts[row]), words)) for row in examples]
-        if texts is not None
-        else [],
+        "texts": [
+            (name, excerpt(str(texts[row]), words)) for row, name in examples if texts is not None
+        ],
     }
 
 
