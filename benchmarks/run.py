@@ -164,7 +164,7 @@ def small_tables(quick: bool) -> list[dict[str, Any]]:
         X, y = case.X.astype(np.float64), case.labels
         ours, rival = best_in_turns(
             [
-                lambda: SpexClique(n_jobs=N_JOBS).fit(X, y),  # noqa: B023
+                lambda: SpexClique().fit(X, y),  # noqa: B023
                 lambda: DecisionTreeClassifier(max_leaf_nodes=10, random_state=0).fit(X, y),  # noqa: B023
             ],
             max(5, 200_000 // n),
