@@ -9,7 +9,7 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench bench-sparse bench-best bench-rules bench-drift fidelity paper docs clean help test-embed embed-venv fuzz mutants \
+.PHONY: demo test lint format bench bench-sparse bench-growth bench-best bench-rules bench-drift fidelity paper docs clean help test-embed embed-venv fuzz mutants \
   test-min test-new test-wheel test-dbt coverage release studio-page
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed beside scikit-learn and NumPy"
 	@echo "make bench-sparse  the same on sparse tables"
+	@echo "make bench-growth  time against rows, beside scikit-learn, LightGBM and ConTree, and the plot of it"
 	@echo "make bench-rules  rules per cluster beside trees and RIPPER"
 	@echo "make bench-drift  which drifts of real tables a check finds, and which it takes for one"
 	@echo "make bench-best  the best trees of a size beside solvers of optimal trees (pip install pycontree pystreed)"
@@ -144,6 +145,11 @@ format: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
+
+# Up to 10,000,000 rows; ARGS="--most 100000000" where the memory is there.
+bench-growth: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet "lightgbm>=4.3" "pycontree>=1.0.8"
+	$(BIN)/python benchmarks/growth.py $(ARGS)
 
 bench-sparse: $(VENV)/.test
 	$(BIN)/python benchmarks/sparse_tables.py
