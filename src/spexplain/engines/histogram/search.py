@@ -307,9 +307,11 @@ class NodeCuts:
     def _blocks(self) -> list[slice]:
         """Return the features in blocks; few bins are not worth waking another thread."""
         width = max(1, _BLOCK // self.table.n_bins)
-        return blocks_of(
-            self.n_features, -(-width // _LANES) * _LANES if self.ledger.row_major else width
-        )
+        if self.ledger.row_major:
+            # Two together are a line of the cache, if that leaves work for all threads.
+            n_lanes = 2 if self.n_features >= 2 * _LANES * self.threads.n_threads else 1
+            width = -(-width // (n_lanes * _LANES)) * n_lanes * _LANES
+        return blocks_of(self.n_features, width)
 
     def _lay_out(self) -> None:
         """Cut the arrays of this node from the room for the largest."""
