@@ -140,3 +140,23 @@ def test_fits_are_the_same(monkeypatch):
     fitted = [IMM(engine=name).fit(X, labels) for name in ("numpy", "histogram")]
     assert fitted[0].tree_ == fitted[1].tree_
     np.testing.assert_array_equal(fitted[0].leaf_reference_, fitted[1].leaf_reference_)
+
+
+@pytest.mark.parametrize("kind", ["categories", "missing", "weights"])
+def test_fits_of_other_tables_are_the_same(kind, monkeypatch):
+    monkeypatch.setattr(engine, "_MANY_CENTERS", 50)
+    pandas = pytest.importorskip("pandas")
+    X, labels, _ = many_centers(n_rows=400, n_centers=60)
+    rng = np.random.default_rng(0)
+    frame, weights = pandas.DataFrame(X, columns=list("abcd")), None
+    if kind == "categories":
+        frame["e"] = rng.choice(["u", "v", "w"], len(X))
+    elif kind == "missing":
+        frame.loc[::9, "a"] = np.nan
+    else:
+        weights = rng.integers(1, 4, len(X))
+    trees = [
+        IMM(engine=name).fit(frame, labels, sample_weight=weights).tree_
+        for name in ("numpy", "histogram")
+    ]
+    assert trees[0] == trees[1]
