@@ -59,7 +59,8 @@ class Studio:
     def ask(self, **question: Any) -> Any:
         """Return the answer to a question."""
         answer = self.client.post("/ask", json=question)
-        answer.raise_for_status()
+        if answer.status_code != 200:
+            raise RuntimeError(answer.text)
         return answer.json()
 
     def edit(self, name: str, **arguments: Any) -> None:
