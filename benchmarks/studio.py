@@ -59,7 +59,8 @@ class Studio:
     def ask(self, **question: Any) -> Any:
         """Return the answer to a question."""
         answer = self.client.post("/ask", json=question)
-        answer.raise_for_status()
+        if answer.status_code != 200:
+            raise RuntimeError(answer.text)
         return answer.json()
 
     def edit(self, name: str, **arguments: Any) -> None:
@@ -207,6 +208,13 @@ def load(studio: Studio) -> dict[str, Any]:
     }
 
 
+def _said(busy: float, n_cores: int) -> str:
+    """Return a sentence if other work took much of the machine."""
+    if busy < 2 * n_cores:
+        return ""
+    return f" The load of the machine was {busy:.0f}, by other work, so that the processor time says more."
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -214,6 +222,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with started(arguments.rows) as studio:
         answers = questions(studio)
+        busy = os.getloadavg()[1]
     loads = {}
     for n_rows in arguments.load_rows:
         with started(n_rows) as studio:
@@ -239,7 +248,8 @@ def main() -> None:
         f"Table of {arguments.rows:,} rows and {N_COLUMNS} columns of distinct numbers, {N_CLUSTERS} clusters, a tree "
         f"of {N_LEAVES} leaves; milliseconds from the question to its whole answer over HTTP on the same machine, and "
         f"milliseconds of processor of the server ({machine['cores']} cores of {machine['processor']}). Columns "
-        "were sorted in the background after the start. Written by `python benchmarks/studio.py`.\n\n"
+        f"were sorted in the background after the start.{_said(busy, machine['cores'])} Written by "
+        "`python benchmarks/studio.py`.\n\n"
         + table(["question", "best", "median", "processor"], lines)
         + f"\n\n{EDITS_A_SECOND} edits a second are asked for during {SECONDS} seconds, thresholds of the root with an "
         "undo now and then; memory of the server in the first and in the last tenth of the time. What grows is the "

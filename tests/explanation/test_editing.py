@@ -4,7 +4,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from spexplain import CART, IMM, BestTree, from_json
 from spexplain.explanation import Explanation
 from spexplain.explanation.branches import right_by_place
 from spexplain.export import to_json
-from spexplain.kernels.sweeps import count_marked, fill_branch
+from spexplain.kernels.sweeps import count_marked, fill_branch, fill_tops
 from spexplain.tree import LEAF, Test
 
 PENGUINS = load_penguins()
@@ -489,6 +489,11 @@ def test_compiled_counts_are_those_of_plain_ones(data):
     assert out[0].tolist() == np.where(turns, 10.0 + right, 10.0).tolist()
     assert out[1].tolist() == np.where(turns, 20.0 + purity, 20.0).tolist()
     assert out[2].tolist() == np.where(turns, np.minimum(smallest, 2), 2).tolist()
+    tops = np.full(len(ends), 10.0), np.full(len(ends), 2)
+    room, sizes = np.zeros(n_leaves), np.zeros(n_leaves, dtype=np.int64)
+    fill_tops(*about, np.zeros((n_leaves, 3)), room, sizes, *tops)
+    assert tops[0].tolist() == out[0].tolist()
+    assert tops[1].tolist() == out[2].tolist()
     found = np.empty(len(ends), dtype=np.int64)
     count_marked(cells, code_of == 1, ends, found)
     assert found.tolist() == [int((codes[:end] == 1).sum()) for end in ends]
@@ -502,6 +507,53 @@ def test_a_large_table_gives_what_a_small_one_does(monkeypatch):
         found = first.sweep(node, "body_mass_g")
         for one, other in zip(found, wanted, strict=True):
             assert one.tolist() == other.tolist()
+        quick = first.sweep(node, "body_mass_g", purity=False)
+        for one, other in zip(quick[:-1], wanted[:-1], strict=True):
+            assert one.tolist() == other.tolist()
+        assert np.isnan(quick.purity).all()
+
+
+@settings(deadline=None, max_examples=30)
+@given(models(), st.data())
+def test_compiled_answers_are_those_of_plain_ones(explanation, data):
+    node = data.draw(st.integers(0, explanation.tree.n_nodes - 1))
+    table = explanation.training.table
+    numbers = [j for j, each in enumerate(table.columns) if each.kind != "category"]
+    answers = []
+    for pays in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            says = (lambda *_: True) if pays else (lambda *_: False)
+            patch.setattr("spexplain.explanation.branches.compiled_pays", says)
+            if data.draw(st.booleans()):  # orders of the table, or of the node's own rows
+                patch.setattr("spexplain.explanation.branches._FEW", 1)
+            if data.draw(st.booleans()):
+                patch.setattr("spexplain.explanation.branches._FEW_ENDS", 0)
+            found = [explanation.sweep(node, j, missing=m) for j in numbers for m in (False, True)]
+            answers.append((found, explanation.alternatives(node)))
+    for one, other in zip(answers[0][0], answers[1][0], strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert a.tolist() == b.tolist()
+    assert answers[0][1] == answers[1][1]
+
+
+def test_undo_of_memberships():
+    rng = np.random.default_rng(0)
+    X, shares = rng.normal(size=(400, 2)).round(1), rng.dirichlet(np.ones(4), 400)
+    first = CART(n_leaves=4, min_samples_leaf=50).fit(X, shares).explanation_
+    states = [first]
+    for one, other in ((0, 2), (0, 1)):
+        states.append(states[-1].merge_clusters(one, other))
+        test = states[-1].tree.test(0)
+        states.append(states[-1].with_test(0, replace(test, upper=test.upper + 0.1)))
+    now = states[-1]
+    for before in states[-2::-1]:
+        now = now.undo()
+        assert same(now, before)
+        assert same_rows(now, before)
+    for after in states[1:]:
+        now = now.redo()
+        assert same(now, after)
+        assert same_rows(now, after)
 
 
 @pytest.mark.parametrize(

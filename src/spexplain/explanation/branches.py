@@ -16,6 +16,7 @@ from spexplain.tree import LEAF, Tree
 from spexplain.tree.surgery import leaves_below
 
 _FEW = 16  # a node of less than one in so many rows sorts its own rows
+_FEW_ENDS = 4  # places up to which purities are counted one by one
 _N_HELD = 4  # nodes of an explanation whose branches are remembered
 
 
@@ -151,37 +152,56 @@ class Branches:
             lambda: np.searchsorted(self.rows, whole.rows[inside]),
         )
 
-    def parted(self, ordered: Ordered, ends: Ints) -> Filled:
+    def parted(self, ordered: Ordered, ends: Ints, *, purity: bool = True) -> Filled:
         """Return what the leaves hold when the first so many rows of an order go left, and the others right.
 
-        Where most rows would change their branch, the branches change sides instead.
+        Where most rows would change their branch, the branches change sides instead. Without `purity`,
+        which takes most of the time, its entries are NaN.
         """
         n_rows, k = len(ordered.cells), self.reference.n_clusters
         pays = compiled_pays(n_rows * (k + self.n_left + self.n_right), "sweeps.fill_branch")
         if self.reference.memberships is not None or not pays:
             return self._parted_plainly(ordered, ends)
-        from spexplain.kernels.sweeps import count_marked, fill_branch
+        from spexplain.kernels.sweeps import count_marked, fill_branch, fill_tops
 
         left_of, right_of, code_of, marked = self.of_cells
         n_left = np.empty(len(ends), dtype=np.int64)
         count_marked(ordered.cells, marked, ends, n_left)
         changed, turns = self._turned(ends, n_left)
-        figures = np.zeros(len(ends)), np.zeros(len(ends)), np.full(len(ends), n_rows)
+        right, smallest = np.zeros(len(ends)), np.full(len(ends), n_rows)
+        pure = np.zeros(len(ends)) if purity else np.full(len(ends), np.nan)
         mass = np.empty(0) if self.mass is None else self.mass[ordered.places()]
         for turned in (False, True) if turns.any() else (False,):
             sides = (left_of, right_of) if not turned else (right_of, left_of)
             for leaf_of, from_end in zip(sides, (False, True), strict=True):
                 n_leaves = int(leaf_of[-1]) + 1
-                room = (
-                    np.zeros((n_leaves, k)),
-                    np.zeros((4, n_leaves)),
-                    np.zeros(n_leaves, np.int64),
-                )
-                about = ordered.cells, leaf_of, code_of, mass
-                fill_branch(*about, from_end, ends, turns, turned, *room, *figures)
-        right, purity, smallest = figures
+                counts, sizes = np.zeros((n_leaves, k)), np.zeros(n_leaves, dtype=np.int64)
+                order = ordered.cells, leaf_of, code_of, mass, from_end
+                places = ends, turns, turned
+                if purity:
+                    room = np.zeros((4, n_leaves))
+                    fill_branch(*order, *places, counts, room, sizes, right, pure, smallest)
+                else:
+                    tops = np.zeros(n_leaves)
+                    fill_tops(*order, *places, counts, tops, sizes, right, smallest)
         right += self.elsewhere
-        return Filled(right, purity, smallest, changed)
+        return Filled(right, pure, smallest, changed)
+
+    def purity_at(self, ordered: Ordered, ends: Ints) -> Floats:
+        """Return the purity of the leaves when an order is parted at some places."""
+        if self.mass is not None or self.reference.memberships is not None or len(ends) > _FEW_ENDS:
+            return self.parted(ordered, ends).purity
+        found = np.empty(len(ends))
+        for at, end in enumerate(ends.tolist()):
+            passing = np.bincount(ordered.cells[:end], minlength=self.n_cells)
+            n_left = np.array([passing[self.of_cells[3]].sum()])
+            turned = bool(self._turned(np.array([end]), n_left)[1][0])
+            # Leaf by leaf in their order, as `parted` adds them: the sums are the same to the last bit.
+            found[at] = sum(
+                sum(float(own @ own / own.sum()) for own in counts[:, :-1] if own.any())
+                for counts in self._leaves_of(passing, turned=turned)
+            )
+        return found
 
     def _turned(self, ends: Ints, n_left: Ints) -> tuple[Ints, Bools]:
         """Return the rows changed, and whether the branches change sides.
@@ -235,20 +255,29 @@ class Branches:
         if self.mass is not None or self.reference.memberships is not None:
             leaf = self.leaves(is_left, turned=turned)
             return counts_of_leaves(leaf, n_left + n_right, self.own, self.mass)
-        all_cells = np.bincount(self.cells, minlength=self.n_cells)
         passing = np.bincount(self.cells[is_left], minlength=self.n_cells)
+        both = np.concatenate(self._leaves_of(passing, turned=turned))
+        return both.sum(axis=1), both[:, :-1], None
+
+    @cached_property
+    def _all_cells(self) -> Ints:
+        """Rows of every cell."""
+        return np.bincount(self.cells, minlength=self.n_cells)
+
+    def _leaves_of(self, passing: Ints, *, turned: bool) -> tuple[Ints, Ints]:
+        """Return rows of each cluster and, last, of noise in the leaves of both branches, from passing rows by cell."""
+        left_of, right_of, code_of, _ = self.of_cells
         found = []
-        for n_leaves, cells, leaf_of in zip(
-            (n_left, n_right),
-            (passing, all_cells - passing),
-            self.of_cells[1::-1] if turned else self.of_cells[:2],
+        for cells, leaf_of in zip(
+            (passing, self._all_cells - passing),
+            (right_of, left_of) if turned else (left_of, right_of),
             strict=True,
         ):
-            counts = np.zeros((n_leaves, self.reference.n_clusters + 1), dtype=np.int64)
-            np.add.at(counts, (leaf_of, self.of_cells[2]), cells)  # noise, -1, is the last
+            shape = int(leaf_of[-1]) + 1, self.reference.n_clusters + 1
+            counts = np.zeros(shape, dtype=np.int64)
+            np.add.at(counts, (leaf_of, code_of), cells)  # noise, -1, is the last
             found.append(counts)
-        both = np.concatenate(found)
-        return both.sum(axis=1), both[:, :-1], None
+        return found[0], found[1]
 
     def leaves(self, is_left: Bools, *, turned: bool) -> Ints:
         """Return the leaf that each row reaches, left branch first, once some rows go left."""

@@ -907,7 +907,12 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
 
 
 def sweep(
-    explanation: Explanation, node: int, column: int | str, missing: bool | None = None
+    explanation: Explanation,
+    node: int,
+    column: int | str,
+    missing: bool | None = None,
+    *,
+    purity: bool = True,
 ) -> Sweep:
     """Return what every threshold of a column would do at a node."""
     node, number = _node(explanation, node), _column(explanation, column)
@@ -916,12 +921,19 @@ def sweep(
         raise ValueError(
             f"Column {field.name!r} holds categories, which have no thresholds; see alternatives."
         )
-    return _sweep_of(explanation, node, number, missing, _branches(explanation, node))
+    branches = _branches(explanation, node)
+    return _sweep_of(explanation, node, number, missing, branches, purity=purity)[0]
 
 
 def _sweep_of(
-    explanation: Explanation, node: int, number: int, missing: bool | None, branches: Branches
-) -> Sweep:
+    explanation: Explanation,
+    node: int,
+    number: int,
+    missing: bool | None,
+    branches: Branches,
+    *,
+    purity: bool,
+) -> tuple[Sweep, Ordered]:
     table, _ = _rows(explanation)
     if missing is None:
         tree = explanation.tree
@@ -935,16 +947,20 @@ def _sweep_of(
         moved = np.roll(order, n_first)
         ordered = Ordered(np.roll(ordered.cells, n_first), known, lambda: moved)
     ends = np.flatnonzero(known[1:] > known[:-1]) + 1 if n_known else np.empty(0, dtype=np.int64)
-    found = branches.parted(ordered, ends + n_first)
-    return Sweep(
-        known[ends - 1],
-        known[ends],
+    found = branches.parted(ordered, ends + n_first, purity=purity)
+    is_each = len(ends) == max(
+        0, n_known - 1
+    )  # no two rows have the same value: nothing to pick out
+    swept = Sweep(
+        known[:-1] if is_each else known[ends - 1],
+        known[1:] if is_each else known[ends],
         ends + n_first,
         found.right,
         found.changed,
         found.smallest,
         found.purity,
     )
+    return swept, ordered
 
 
 def alternatives(
@@ -995,11 +1011,13 @@ def _best_threshold(
     least = explanation.training.min_samples_leaf if explanation.training else 1
     best: _Found | None = None
     for missing in (False, True) if field.has_missing else (False,):
-        swept = _sweep_of(explanation, node, number, missing, branches)
-        at = _first_best(swept.rows_right, swept.purity, swept.smallest_leaf >= max(1, least))
-        if at is None:
+        swept, ordered = _sweep_of(explanation, node, number, missing, branches, purity=False)
+        ties = _most_right(swept.rows_right, swept.smallest_leaf >= max(1, least))
+        if not len(ties):
             continue
-        right, purity = float(swept.rows_right[at]), float(swept.purity[at])
+        purities = branches.purity_at(ordered, swept.rows_left[ties])
+        at, purity = int(ties[np.argmax(purities)]), float(purities.max())
+        right = float(swept.rows_right[at])
         if best is None or (right, purity) > (best[0], best[3]):
             n_left = int(swept.rows_left[at])
             goes = missing if field.has_missing else 2 * n_left >= len(branches.rows)
@@ -1009,13 +1027,10 @@ def _best_threshold(
     return best
 
 
-def _first_best(right: Floats, purity: Floats, allowed: Array) -> int | None:
-    """Return the first of most rows right, and of the purest leaves among those; None if none is allowed."""
-    places = np.flatnonzero(allowed)
-    if not len(places):
-        return None
-    places = places[right[places] == right[places].max()]
-    return int(places[np.argmax(purity[places])])
+def _most_right(right: Floats, allowed: Array) -> Ints:
+    """Return the places of most rows right among those that are allowed."""
+    best = np.max(right, where=allowed, initial=-np.inf)
+    return np.flatnonzero(allowed & (right == best))
 
 
 def _best_set(
@@ -1057,9 +1072,10 @@ def _best_set(
             found[1] += (np.square(table_).sum(axis=2) / totals).sum(axis=1)
             found[2] = np.minimum(found[2], (part @ sizes.sum(axis=axis)).min(axis=1))
         figures[:, turns == turned] = np.array(found)[:, turns == turned]
-    best = _first_best(figures[0], figures[1], figures[2] >= least)
-    if best is None:
+    ties = _most_right(figures[0], figures[2] >= least)
+    if not len(ties):
         return None
+    best = int(ties[np.argmax(figures[1, ties])])
     codes = tuple(np.flatnonzero(chosen[best, :-1]).tolist())
     lacks = bool(chosen[best, -1])
     if n_groups - 1 not in present:

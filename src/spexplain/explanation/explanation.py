@@ -937,7 +937,9 @@ class Explanation:
 
         return editing.preview(self, node, condition)
 
-    def sweep(self, node: int, column: int | str, missing: bool | None = None) -> "Sweep":
+    def sweep(
+        self, node: int, column: int | str, missing: bool | None = None, *, purity: bool = True
+    ) -> "Sweep":
         """Return what every threshold of a column would do at a node, counted exactly in one pass.
 
         Parameters
@@ -948,6 +950,9 @@ class Explanation:
             A column of numbers or dates.
         missing : bool, optional
             Whether missing values pass; by default as now, if the node asks for this column, else not.
+        purity : bool, default=True
+            Whether the purity of the leaves is computed, too; without, its entries are NaN, and the rest
+            takes half of the time.
 
         Returns
         -------
@@ -957,7 +962,7 @@ class Explanation:
         """
         from spexplain.explanation import editing
 
-        return editing.sweep(self, node, column, missing)
+        return editing.sweep(self, node, column, missing, purity=purity)
 
     def counted(self, training: Training) -> "Explanation":
         """Return the explanation of the same tree with its figures counted on given rows."""

@@ -456,7 +456,8 @@ class Session:
         found = answers.histogram(field, x, np.where(codes < 0, k, codes), k)
         if field.kind != "category":
             missing = question.get("missing")
-            swept = explanation.sweep(node, number, None if missing is None else bool(missing))
+            sent = None if missing is None else bool(missing)
+            swept = explanation.sweep(node, number, sent, purity=False)
             found["sweep"] = answers.curve(field, swept, bool(found.get("log")))
         is_asked = int(explanation.tree.feature[node]) == number
         return plain(  # type: ignore[no-any-return]
