@@ -119,13 +119,13 @@ embed-venv: $(EMBED_VENV)/.made
 test-embed: embed-venv
 	$(EMBED_BIN)/python -m pytest tests/embed tests/datasets/embedding $(ARGS)
 
-# dbt asks for an older DuckDB and for packages that others here need newer.
-DBT ?= dbt-duckdb>=1.9
+# dbt asks for packages that others here need newer; from 1.11 on it builds a parser that it downloads.
+DBT ?= "dbt-core>=1.9,<1.11" "dbt-duckdb>=1.9,<1.11"
 DBT_VENV ?= .venv-dbt
 
 $(DBT_VENV)/.made: Makefile
 	$(PYTHON) -m venv $(DBT_VENV)
-	$(DBT_VENV)/bin/python -m pip install --quiet "$(DBT)"
+	$(DBT_VENV)/bin/python -m pip install --quiet $(DBT)
 	@touch $@
 
 test-dbt: $(VENV)/.test $(DBT_VENV)/.made
