@@ -396,14 +396,17 @@ def test_the_path_of_many_leaves_is_summed_up(monkeypatch):
     assert peak < 60e6  # a number for every pair of leaf and node would be 144 MB
 
 
-def test_rows_of_a_deep_tree_cost_their_own_ways_only(monkeypatch):
-    asked = []
-    original = Tree.path
-    monkeypatch.setattr(Tree, "path", lambda self, leaf: asked.append(leaf) or original(self, leaf))
+def test_rows_of_a_deep_tree_cost_their_own_ways_only():
     tree = chain(20_000)
-    visited = tree.decision_path(np.array([[-1.0], [2.0], [-1.0], [np.nan]]))
-    assert len(asked) == 3
+    rows = np.array([[-1.0], [2.0], [-1.0], [np.nan]])
+    ends = tree.leaves[tree.apply(rows)]
+    tracemalloc.start()
+    visited = tree.decision_path(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert visited.nnz == (tree.node_depths[ends] + 1).sum()
     assert visited.sum(axis=1).tolist()[0] == 2
+    assert peak < 10e6  # the ways of all leaves would be 1.6 GB
 
 
 def test_sets_of_categories_are_looked_up_where_rows_are(monkeypatch):

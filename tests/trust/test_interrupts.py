@@ -63,7 +63,7 @@ y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] + X[:, 2] > 0)
 fits = {
     "compiling": lambda: spexplain.SpexClique(n_leaves=6, engine="histogram").fit(X, y),
     "threads": lambda: spexplain.SpexClique(n_leaves=6, engine="histogram", n_jobs=2).fit(X, y),
-    "clustering": lambda: spexplain.CART(3, random_state=0).fit(random.normal(size=(6000, 12))),
+    "clustering": lambda: spexplain.CART(3, random_state=0).fit(random.normal(size=(20_000, 12))),
 }
 is_at_work = False
 
@@ -84,7 +84,7 @@ def press():
     global is_at_work
     while not works_beside():
         time.sleep(0.01)
-    time.sleep(2)
+    time.sleep(0.3)
     is_at_work = works_beside()
     os.kill(os.getpid(), signal.SIGINT)
 
