@@ -67,7 +67,8 @@ def main(report: Path) -> None:
     rules.report(report, title="Twenty clusters of documents", texts=texts)
     tree_report = report.with_name(f"{report.stem}_tree.html")
     explainer.report(tree_report, title="Twenty clusters of documents in a tree", texts=texts)
-    print(f"\nreports: {report} and {tree_report.name}")
+    print(f"\nreport of the tree: {tree_report.name}")
+    print(f"report: {report}")
 
 
 if __name__ == "__main__":

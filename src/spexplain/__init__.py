@@ -8,6 +8,7 @@
 """
 
 from importlib import import_module
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from spexplain._version import __version__
@@ -90,12 +91,16 @@ __all__ = [
 ]
 
 
+_importing = RLock()  # threads that import what imports the other's would see halves of modules
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"spexplain.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'spexplain' has no attribute {name!r}")
-    found = getattr(import_module(f"spexplain.{_HOMES[name]}"), name)
+    with _importing:
+        found = getattr(import_module(f"spexplain.{_HOMES[name]}"), name)
     globals()[name] = found
     return found
 

@@ -33,7 +33,6 @@ def sentence(result, status=1):
         ("t.csv", b"a,y\n,0\n,1\n", (), "has no column to explain clusters with"),
         ("t.csv", b"a,Y\n1,0\n", (), "has no column y; did you mean Y?"),
         ("t.csv", b"a,b\n1,0\n", (), "has no column y (it has a, b)"),
-        ("t.csv", b"a,y\n1,\n2,0\n3,1\n", ("--noise", "cluster"), "column y is empty in 1 row,"),
         ("t.csv", b"a,y\n1,\n2,0\n3,0\n", (), "column y has one cluster only"),
         ("t.csv", b"a,y\n1,u\n2,v\n3,w\n", ("--noise", "uu"), "no row has the label uu; did you mean u?"),
         ("t.csv", b"a,y\n1,0\n2,0\n", (), "has one value only"),

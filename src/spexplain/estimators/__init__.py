@@ -5,6 +5,7 @@ Import them from here, or from `spexplain` itself; the base class of a method of
 """
 
 from importlib import import_module
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from spexplain.estimators.kernel import KernelIMM
     from spexplain.estimators.spex import NonUniformCut, SpexClique, SpexGraph, SpexKNN
 
+_importing = RLock()  # threads that import what imports the other's would see halves of modules
 # The module of each method: who fits one does not wait for the others.
 _HOMES = {
     "BestTree": "best",
@@ -51,6 +53,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    with _importing:
+        found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = found
     return found

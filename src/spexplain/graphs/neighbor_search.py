@@ -51,7 +51,10 @@ class _ScikitSearcher(NamedTuple):
     rounding: Rounding
 
     def candidates(self, rows: Ints, count: int) -> Ints:
-        with fork_safe():
+        from joblib import parallel_backend
+
+        # Processes are never worth it here, and inside the workers of a pool there must be none.
+        with fork_safe(), parallel_backend("threading"):
             found: Ints = self.index.kneighbors(self.points[rows], count, return_distance=False)
         return found
 
