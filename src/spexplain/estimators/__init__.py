@@ -5,8 +5,9 @@ Import them from here, or from `spexplain` itself; the base class of a method of
 """
 
 from importlib import import_module
-from threading import RLock
 from typing import TYPE_CHECKING, Any
+
+from spexplain import _importing  # one lock for both: two could wait for each other
 
 if TYPE_CHECKING:
     from spexplain.estimators.best import BestTree
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from spexplain.estimators.kernel import KernelIMM
     from spexplain.estimators.spex import NonUniformCut, SpexClique, SpexGraph, SpexKNN
 
-_importing = RLock()  # threads that import what imports the other's would see halves of modules
 # The module of each method: who fits one does not wait for the others.
 _HOMES = {
     "BestTree": "best",

@@ -42,6 +42,17 @@ if TYPE_CHECKING:
 METHODS = ("cart", "spex", "best")
 _NOTES = ("lock", "unlock", "rename")  # edits that leave every row where it is
 _N_SHARED = 1 << 20  # rows times columns from which on threads share the columns
+# What a fit said of its tree does not hold for another one.
+_UNKNOWN: dict[str, Any] = {
+    "leaf_reference": None,
+    "leaf_purity": None,
+    "grown": None,
+    "is_refined": False,
+    "steps": None,
+    "own_steps": None,
+    "goal": None,
+    "leaves_for_all": None,
+}
 _PASSES = 3  # of "best", from exchanges to refinement and back
 
 
@@ -258,15 +269,8 @@ def _reduced(explanation: Explanation, shape: Reshaped) -> Explanation:
     return replace(
         explanation,
         tree=tree,
-        leaf_reference=None,
-        leaf_purity=None,
         training=training,
-        grown=None,
-        is_refined=False,
-        steps=None,
-        own_steps=None,
-        goal=None,
-        leaves_for_all=None,
+        **_UNKNOWN,
         locked=shape.moved(explanation.locked),
         forbidden=_moved(explanation.forbidden, shape),
         **arrays,
@@ -880,15 +884,8 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
     bare = replace(
         explanation,
         tree=replace(after, size=size),
-        leaf_reference=None,
-        leaf_purity=None,
         training=None,
-        grown=None,
-        is_refined=False,
-        steps=None,
-        own_steps=None,
-        goal=None,
-        leaves_for_all=None,
+        **_UNKNOWN,
         node_costs=None,
         cluster_costs=None,
         node_codes=majority_codes(counts),
