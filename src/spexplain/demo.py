@@ -22,7 +22,7 @@ def main() -> None:
     for record in explainer.rules(iris.feature_names, output="records"):
         print(f"cluster {record['reference']}: {record['rule']}")
         print(
-            f"           {record['size']} rows, {record['share']:.0%} of all, {record['purity']:.0%} pure"
+            f"           {record['size']:,} rows, {record['share']:.0%} of all, {record['purity']:.0%} pure"
         )
     print()
     for name, labels in (("clusters", clusters), ("species", iris.target)):

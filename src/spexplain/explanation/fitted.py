@@ -798,7 +798,7 @@ class FittedModel(ABC):
         """
         texts = []
         for record in self._rule_records(feature_names):
-            text = f"leaf {record['leaf']} ({record['size']} rows"
+            text = f"leaf {record['leaf']} ({record['size']:,} rows"
             if "reference" in record:
                 share = f"{record['purity']:.0%} " if "purity" in record else ""
                 text += f", {share}{record['reference']}"
