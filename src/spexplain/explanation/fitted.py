@@ -47,7 +47,7 @@ from spexplain.facts.segments import (
     segment_facts,
     told_of_rows,
 )
-from spexplain.facts.text import lost_text
+from spexplain.facts.text import lost_text, percent
 from spexplain.facts.validation import renamed_validation
 from spexplain.facts.verdict import (
     GOOD_ENOUGH,
@@ -800,7 +800,7 @@ class FittedModel(ABC):
         for record in self._rule_records(feature_names):
             text = f"leaf {record['leaf']} ({record['size']:,} rows"
             if "reference" in record:
-                share = f"{record['purity']:.0%} " if "purity" in record else ""
+                share = f"{percent(record['purity'])} " if "purity" in record else ""
                 text += f", {share}{record['reference']}"
             texts.append(text + ")")
         explanation = self._fitted(feature_names)
