@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from data import mixture
-from machine import describe, save, table
+from machine import compile_bytecode, describe, save, table
 
 N_COLUMNS, N_CLUSTERS = 20, 10
 RIVAL = """
@@ -211,6 +211,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     n_rows = 100_000 if quick else 1_000_000
     runs = 1 if quick else 3
+    compile_bytecode()
     process("-m", "spexplain", "warmup")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,5 +1,6 @@
 """What machine a figure was measured on, and how: times, peak memory, results on disk."""
 
+import compileall
 import gc
 import json
 import os
@@ -41,6 +42,13 @@ def describe() -> dict[str, Any]:
         "numba": numba.__version__,
         "spexplain": spexplain.__version__,
     }
+
+
+def compile_bytecode() -> None:
+    """Keep our bytecode on disk, as installers do: else fresh processes parse all sources anew, which nobody waits for."""
+    import spexplain
+
+    compileall.compile_dir(Path(spexplain.__file__).parent, quiet=1)
 
 
 def seconds(function: Callable[[], Any], runs: int) -> float:

@@ -101,3 +101,104 @@ def test_every_public_name_is_there():
     assert set(spexplain.__all__) <= set(dir(spexplain))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = spexplain.nothing
+
+
+HEAVY = {"sklearn", "scipy.stats", "scipy.special", "scipy.optimize", "pandas", "numpy.testing"}
+COMMAND = """
+import runpy, sys
+sys.argv[0] = "spexplain"
+try:
+    runpy.run_module("spexplain", run_name="__main__")
+except SystemExit as ending:
+    assert not ending.code, ending.code
+print(*sys.modules)
+"""
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Return the modules that a command has loaded at its end."""
+    command = [sys.executable, "-W", "error", "-c", COMMAND, *arguments]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return set(told.splitlines()[-1].split())
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = [f"{number},{number % 7},{number // 10}" for number in range(40)]
+    path.write_text("\n".join(["size,rest,group", *lines]))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("method", ["spex-clique", "best"])
+def test_the_command_line_loads_no_more_than_a_tree_needs(rows, ending, method):
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("typer")
+    if ending == "parquet":
+        polars.read_csv(rows).write_parquet(rows.with_suffix(".parquet"))
+    table, model = str(rows.with_suffix(f".{ending}")), str(rows.with_suffix(".json"))
+    explain = ("explain", table, "--labels", "group", "--method", method, "--json", model)
+    assert loaded_by(*explain) & HEAVY == {"sklearn"}
+    output = str(rows.with_name("labels.csv"))
+    loaded = loaded_by("predict", model, table, "-o", output)
+    assert loaded & HEAVY == set()
+    assert "polars" in loaded
+
+
+def test_what_the_command_line_put_off_works_when_it_is_used():
+    pytest.importorskip("typer")
+    pytest.importorskip("pandas")
+    assert run(
+        """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from spexplain.cli.imports import import_lightly
+import_lightly("sklearn.base")
+assert not {"pandas", "scipy.stats", "scipy.special"} & set(sys.modules)
+from sklearn.utils import fixes
+with ThreadPoolExecutor(8) as pool:
+    found = list(pool.map(lambda _: fixes.pd.DataFrame, range(8)))
+import pandas
+assert found == [pandas.DataFrame] * 8
+import scipy.special, scipy.stats
+from scipy.stats import norm
+assert scipy.special.xlogy(0, 0) == 0 and norm.cdf(0) == 0.5
+from sklearn.preprocessing import QuantileTransformer
+frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0, 5.0], "b": list("xyzx")})
+assert QuantileTransformer(n_quantiles=4).fit_transform(frame[["a"]]).shape == (4, 1)
+from spexplain import SpexClique
+print(SpexClique(2).fit(frame, [0, 0, 1, 1]).to_text())
+"""
+    )
+
+
+def test_putting_off(tmp_path, monkeypatch):
+    from spexplain.cli.imports import put_off
+
+    (tmp_path / "outer_part").mkdir()
+    (tmp_path / "outer_part" / "__init__.py").touch()
+    (tmp_path / "outer_part" / "inner.py").write_text("from math import pi as value")
+    monkeypatch.syspath_prepend(tmp_path)
+    with put_off("outer_part.inner", "there_is_no_such_module", "math"):
+        import outer_part.inner
+        from outer_part import inner
+
+        assert "there_is_no_such_module" not in sys.modules
+    assert "outer_part.inner" not in sys.modules
+    assert not hasattr(outer_part, "inner")
+    import math
+
+    assert inner.value == math.pi
+    assert outer_part.inner is sys.modules["outer_part.inner"] is not inner
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = inner.nothing
+    with put_off("outer_part.inner"):  # loaded, so that it stays
+        assert sys.modules["outer_part.inner"] is outer_part.inner
+    for name in ("outer_part", "outer_part.inner"):
+        monkeypatch.delitem(sys.modules, name)
+    with put_off("outer_part.inner"):
+        from outer_part.inner import value
+    assert value == math.pi
+    for name in ("outer_part", "outer_part.inner"):
+        monkeypatch.delitem(sys.modules, name)

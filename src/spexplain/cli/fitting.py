@@ -69,7 +69,9 @@ def estimator_of(
 ) -> Any:
     """Return the unfitted estimator of a method."""
     import spexplain
+    from spexplain.cli.imports import import_lightly
 
+    import_lightly("sklearn.base")
     options: dict[str, Any] = {
         "n_leaves": n_leaves_of(tree),
         "max_depth": tree.max_depth,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 import typer
 
 from spexplain.cli.errors import DEBUG, usage_error
+from spexplain.cli.imports import import_lightly
 from spexplain.files import TableFormat
 
 ReferenceName: TypeAlias = Literal["kmeans", "spectral", "kmedians", "kernel_kmeans"]
@@ -539,6 +540,7 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
         for name, group in groups.items():
             own = {field.name: given.pop(field.name) for field in fields(group)}
             given[name] = group(**own)  # type: ignore[operator]
+        import_lightly("scipy.sparse")  # before something else imports more
         function(**given)
 
     keyword = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]

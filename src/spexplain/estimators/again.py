@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.estimators.best import BestTree
@@ -257,7 +257,7 @@ def stands_for(fitted: "Explainer", known: Known, train: Ints) -> tuple[Ints, fl
     table = np.zeros((n_found, known.n_clusters))
     both = (found >= 0) & (codes >= 0)
     np.add.at(table, (found[both], codes[both]), 1.0)
-    ours, theirs = linear_sum_assignment(-table)
+    ours, theirs = scipy.optimize.linear_sum_assignment(-table)
     numbers = np.full(n_found + 1, NOISE)
     numbers[ours] = theirs
     return numbers[leaf_codes], float(agreement_of_counts(table).ari)

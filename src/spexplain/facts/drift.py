@@ -12,8 +12,7 @@ from math import exp, lgamma, log
 from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, get_args
 
 import numpy as np
-from scipy.special import chdtrc
-from scipy.stats import binom, hypergeom
+import scipy
 
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.facts.profile import ColumnProfile
@@ -215,7 +214,7 @@ def p_value(then: Sequence[int] | Array, now: Sequence[int] | Array) -> float:
     if table.shape[1] < 2:
         return 1.0
     statistic = float(np.sum((table - expected) ** 2 / expected))
-    return float(chdtrc(table.shape[1] - 1, statistic))
+    return float(scipy.special.chdtrc(table.shape[1] - 1, statistic))
 
 
 def share_p_value(count_then: int, n_then: int, count_now: int, n_now: int) -> float:
@@ -229,7 +228,7 @@ def share_p_value(count_then: int, n_then: int, count_now: int, n_now: int) -> f
     """
     if not n_then or not n_now:
         return 1.0
-    whole = hypergeom(n_then + n_now, count_then + count_now, n_now)
+    whole = scipy.stats.hypergeom(n_then + n_now, count_then + count_now, n_now)
     return float(min(1.0, 2 * min(whole.sf(count_now - 1), whole.cdf(count_now))))
 
 
@@ -495,7 +494,9 @@ def _find_odd(now: ColumnTally, name: str, find: Any, alpha: float) -> None:
     counts = [] if seen is None else seen.counts
     singles, n_then = sum(count == 1 for count in counts), sum(counts)
     chance = n_given / (n_given + n_then) if n_then else 1.0
-    p = float(binom.sf(now.n_odd - 1, now.n_odd + singles, chance)) if n_then else 1.0
+    p = 1.0
+    if n_then:
+        p = float(scipy.stats.binom.sf(now.n_odd - 1, now.n_odd + singles, chance))
     is_large = p < alpha and now.n_odd > _SMALL_SHARE * now.n_rows
     few = listed(
         (f"{_quoted(each)} ({count:,})" for each, count in now.odd.most_common()), _N_NAMED

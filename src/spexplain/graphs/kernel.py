@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
-from scipy.special import gammaln, lambertw, xlogy
+import scipy
 
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.centers import CenterCosts, weighted_costs
@@ -78,10 +78,14 @@ class TaylorBumps:
         """Return the values of some bumps, by logarithms: large powers times tiny factors."""
         orders, z = _ORDERS[which][:, None], x - self.origin
         with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(np.exp(xlogy(orders, z) - self.gamma * z * z + self._scales(orders)))
+            return np.asarray(
+                np.exp(scipy.special.xlogy(orders, z) - self.gamma * z * z + self._scales(orders))
+            )
 
     def _scales(self, orders: Ints) -> Floats:
-        scales: Floats = (xlogy(orders, 2 * self.gamma) - gammaln(orders + 1)) / 2
+        scales: Floats = (
+            scipy.special.xlogy(orders, 2 * self.gamma) - scipy.special.gammaln(orders + 1)
+        ) / 2
         return scales
 
     def level_set(self, bump: int, level: float) -> tuple[float, float]:
@@ -91,7 +95,9 @@ class TaylorBumps:
         if order == 0:
             return -np.inf, float(self.origin + np.sqrt(max(-log / self.gamma, 0.0)))
         height = 2 * self.gamma / order * np.exp(2 * log / order)
-        branches = lambertw(-np.clip(height, np.finfo(float).tiny, np.exp(-1)), [0, -1])
+        branches = scipy.special.lambertw(
+            -np.clip(height, np.finfo(float).tiny, np.exp(-1)), [0, -1]
+        )
         z = np.sqrt(np.maximum(-branches.real, 0.0) * order / (2 * self.gamma))
         return float(self.origin + z[0]), float(self.origin + z[1])
 

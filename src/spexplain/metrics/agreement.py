@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.special import xlog1py
 
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.arguments import check_weights
@@ -242,7 +241,8 @@ def _expected_excess(a: Floats, b: Floats, n_rows: int, width: int) -> Floats:
     weights = np.hstack([down, np.ones_like(mode), up])
     values = np.maximum(np.hstack([below - 1, mode, above + 1]), 0)
     gaps = values - mean
-    excess = xlog1py(values, gaps / mean) - gaps
+    logs = np.log1p(gaps / mean, where=values > 0, out=np.zeros_like(gaps))
+    excess = values * logs - gaps
     return np.asarray(np.einsum("ij,ij->i", weights, excess) / weights.sum(axis=1))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -163,7 +163,9 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         -------
         distances : ndarray of shape (n_samples, n_clusters)
         """
-        distances: Floats = cdist(self._check_rows(X), self.cluster_centers_, "cityblock")
+        distances: Floats = scipy.spatial.distance.cdist(
+            self._check_rows(X), self.cluster_centers_, "cityblock"
+        )
         return distances
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -211,7 +213,7 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             return [X[rng.choice(n_samples, n_clusters, replace=False)] for rng in generators]
         if self.init == "k-medians++":
             rows = spread_rows(
-                lambda rows: cdist(X, X[rows], "cityblock"),
+                lambda rows: scipy.spatial.distance.cdist(X, X[rows], "cityblock"),
                 X.shape[0],
                 n_clusters,
                 generators,
@@ -257,7 +259,7 @@ def _nearest(X: Floats, centers: Floats) -> Assignment:
     labels = np.empty(X.shape[0], dtype=np.int64)
     distances = np.empty(X.shape[0])
     for block in _row_blocks(X.shape[0], centers.shape[0]):
-        block_distances = cdist(X[block], centers, "cityblock")
+        block_distances = scipy.spatial.distance.cdist(X[block], centers, "cityblock")
         labels[block] = block_distances.argmin(axis=1)
         distances[block] = block_distances.min(axis=1)
     return Assignment(labels, distances)

@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from sklearn import __version__
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.arguments import check_choice, is_integer
@@ -24,8 +23,6 @@ _KINDS: dict[str, Kind] = {"b": "boolean", "i": "whole", "u": "whole", "M": "dat
 Series: TypeAlias = Any  # of narwhals, or an array of one dimension
 # Types whose values are looked at one by one.
 _OBJECT_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown, np.dtype(object))
-# Until 1.8, scikit-learn asks all but pandas for names by a protocol that polars dropped in 2.0.
-_ASKS_BY_PROTOCOL = tuple(int(part) for part in __version__.split(".")[:2]) < (1, 9)
 
 
 def kind_of_dtype(dtype: Any) -> Kind:
@@ -724,8 +721,13 @@ def is_short(X: Any) -> bool:
 
 def readable(X: Any) -> Any:
     """Return X, or a view of it whose column names this scikit-learn finds."""
-    is_other = _ASKS_BY_PROTOCOL and nw.dependencies.is_into_dataframe(X)
-    return _Named(X) if is_other and not nw.dependencies.is_pandas_dataframe(X) else X
+    if not nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_pandas_dataframe(X):
+        return X
+    from sklearn import __version__
+
+    # Until 1.8, it asks all but pandas for names by a protocol that polars dropped in 2.0.
+    asks_by_protocol = tuple(int(part) for part in __version__.split(".")[:2]) < (1, 9)
+    return _Named(X) if asks_by_protocol else X
 
 
 class _Named:

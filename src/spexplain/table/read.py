@@ -1,13 +1,12 @@
 """The one way in: whatever a user brings becomes a table, checked once; what is wrong is said in one sentence."""
 
 import logging
+import sys
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from spexplain.aliases import Matrix
 from spexplain.exceptions import ColumnWarning, warn_caller
@@ -167,6 +166,8 @@ def _with_missing(table: Table) -> tuple[Column, ...]:
 
 def _read_objects(X: Any, estimator: Any) -> HostTable:
     """Return a table of texts, categories, dates and other objects as numbers."""
+    from sklearn.utils.validation import validate_data
+
     validate_data(estimator, readable(X), reset=True, skip_check_array=True)
     n_rows, n_columns = np.shape(X)
     check_length(n_rows, n_columns, least_rows=2)
@@ -314,7 +315,13 @@ def _check_width(X: Any, model: Any) -> None:
 
 def _least_rows(model: Any) -> int:
     """Return how many rows there must be: scikit-learn wants one, a model from a file labels none, too."""
-    return int(isinstance(model, BaseEstimator))
+    return int(_is_estimator(model))
+
+
+def _is_estimator(model: Any) -> bool:
+    """Whether scikit-learn knows a model; nobody who labels rows by a model from a file waits for it."""
+    base = sys.modules.get("sklearn.base")
+    return base is not None and isinstance(model, base.BaseEstimator)
 
 
 def holds_objects(X: Any) -> bool:
@@ -340,6 +347,8 @@ def _read_entries(X: Any, estimator: Any) -> Table:
         estimator.__dict__.pop("feature_names_in_", None)
         given = X
     else:
+        from sklearn.utils.validation import validate_data
+
         validate_data(estimator, X, reset=True, skip_check_array=True)
         given = X.sparse.to_coo()
     check_shape(given, least_rows=2)
@@ -377,8 +386,10 @@ def _floats(X: Any) -> Any:
 
 def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
     """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
-    if not isinstance(estimator, BaseEstimator):
+    if not _is_estimator(estimator):
         return _plain_matrix(X, estimator)
+    from sklearn.utils.validation import validate_data
+
     try:
         matrix: Matrix = validate_data(
             estimator,

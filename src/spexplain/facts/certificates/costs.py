@@ -5,7 +5,7 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import pdist
+import scipy
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.metrics.inputs import table_of
@@ -178,7 +178,11 @@ def _walk(table: Matrix, tree: Tree, points: Floats, own: Ints, leaves: Ints, ho
         is_held = holds[node, own[members]]
         stays = np.where(goes_left, holds[left, own[members]], holds[right, own[members]])
         walk.mistakes[node] = np.count_nonzero(is_held & ~stays)
-        walk.diameters[node] = pdist(points[inside], "cityblock").max() if len(inside) > 1 else 0.0
+        walk.diameters[node] = (
+            scipy.spatial.distance.pdist(points[inside], "cityblock").max()
+            if len(inside) > 1
+            else 0.0
+        )
         walk.costs[node] = _distance(table[members[is_held]], points, own[members[is_held]])
         rows[left], rows[right] = members[goes_left], members[~goes_left]
     return walk

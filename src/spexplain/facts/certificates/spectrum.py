@@ -3,10 +3,8 @@
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy
 from scipy import sparse
-from scipy.linalg import eigvalsh
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from spexplain.aliases import Floats, Ints
 from spexplain.facts.certificates.ratios import edges_of
@@ -105,6 +103,8 @@ def _normalized(graph: Any) -> tuple[sparse.csr_array, Floats]:
 
 def _of_edges(adjacency: sparse.csr_array, roots: Floats, count: int) -> Spectrum:
     """Return the union of the components' eigenvalues."""
+    from scipy.sparse.csgraph import connected_components
+
     n_vertices = len(roots)
     n_components, component = connected_components(adjacency, directed=False)
     count = min(count, n_vertices)
@@ -130,13 +130,17 @@ def _dense(adjacency: sparse.csr_array, wanted: int) -> Floats:
     """Return lower bounds of the smallest positive eigenvalues of a connected component."""
     n_vertices = adjacency.shape[0]
     laplacian = np.eye(n_vertices) - adjacency.toarray()
-    values = np.asarray(eigvalsh(laplacian, subset_by_index=[0, wanted])[1:], dtype=np.float64)
+    values = np.asarray(
+        scipy.linalg.eigvalsh(laplacian, subset_by_index=[0, wanted])[1:], dtype=np.float64
+    )
     # Building the matrix and solving it are exact up to a modest multiple of n·ε‖L‖, and ‖L‖ ≤ 2.
     return np.maximum(values - 4 * (n_vertices + 4) * _EPSILON, 0.0)
 
 
 def _lanczos(adjacency: sparse.csr_array, null: Floats, wanted: int) -> Floats:
     """Return the same for a large component, by Lanczos on 2I − L beside the known null vector."""
+    from scipy.sparse.linalg import ArpackError
+
     n_pairs = min(wanted, _PAIRS)
     random = np.random.default_rng(0)
     basis = null[:, None]
@@ -166,6 +170,8 @@ def _search(
     random: np.random.Generator,
 ) -> Floats:
     """Return orthonormal vectors of the largest eigenvalues of I + A orthogonally to a basis."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
     n_vertices = adjacency.shape[0]
 
     def beside(vector: Floats) -> Floats:
