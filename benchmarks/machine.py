@@ -45,7 +45,7 @@ def describe() -> dict[str, Any]:
 
 
 def compile_bytecode() -> None:
-    """Keep our bytecode on disk, as installers do: else fresh processes parse all sources anew, which nobody waits for."""
+    """Keep our bytecode on disk, as installers do; else every process would parse all sources anew."""
     import spexplain
 
     compileall.compile_dir(Path(spexplain.__file__).parent, quiet=1)
