@@ -1,8 +1,8 @@
 """How faithful the trees of all methods are, beside scikit-learn's own tree on the same labels.
 
-    python benchmarks/fidelity.py [--quick] [--parts pairs depth held-out] [--datasets ecoli beans ...]
+    python benchmarks/fidelity.py [--quick] [--parts pairs depth held-out peers] [--datasets ecoli beans ...]
 
-writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are three parts:
+writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are four parts:
 
 - *pairs*: trees of all methods for every dataset and reference, as many leaves as there are classes. Three
   measures say how well the leaves match the reference clustering: *rows right*, the share of rows whose
@@ -12,6 +12,8 @@ writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are three
 - *depth*: rows right of trees of a given depth beside solvers of optimal trees, where they are installed
   (``pip install spexplain[benchmark]``): ConTree, and STreeD, which looks at some thresholds only.
 - *held-out*: rows right of rows that were left out, five stratified folds.
+- *peers*: our defaults beside other packages (``peers.py`` says how to install them) on the pairs of the first
+  part, in one run: rows right, balanced, leaf ARI, clusters that no leaf stands for, seconds.
 
 Parts and datasets that were not measured are kept from the last run of the same name. Where there are many
 cores, parts and datasets can be measured side by side under names of their own, and ``--join`` makes one
@@ -39,6 +41,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from machine import RESULTS, describe, save, table
+from peers import LIMIT, MOST_KAURI, THRESHOLDS, SklearnTree, installed
 from spexplain import (
     CART,
     EMN,
@@ -63,21 +66,6 @@ MIDDLE = ("digits", "beans")
 LARGE = ("newsgroups", "newsgroups-40", "caltech101", "cifar10")
 # Words of the same documents, sparse; the clusters are those of the embeddings. The number: leaves.
 WORDS = ("newsgroups-words", "newsgroups-words-40")
-
-
-class SklearnTree:
-    """scikit-learn's classification tree of a given number of leaves, fitted to the clusters."""
-
-    objective_ = None  # it reports none
-
-    def __init__(self, n_leaves: int, *, refine: None, n_jobs: int) -> None:
-        self.tree = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0)
-
-    def fit(self, X: np.ndarray, labels: np.ndarray) -> "SklearnTree":
-        """Fit the tree; its leaves are the clusters of the rows."""
-        self.labels_ = self.tree.fit(X, labels).apply(X)
-        self.n_leaves_ = self.tree.get_n_leaves()
-        return self
 
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -129,15 +117,23 @@ SUMMARY = {
         "best, agreement": "BestTree (agreement)",
     },
 }
-TITLES = {"rows_right": "rows right", "leaf_ari": "leaf ARI"}
-PARTS = ("pairs", "depth", "held-out")
+TITLES = {"rows_right": "rows right", "balanced": "balanced", "leaf_ari": "leaf ARI"}
+MEASURES = tuple(TITLES)
+THEIRS = "scikit-learn"  # the peer that all others are compared with
+PARTS = ("pairs", "depth", "held-out", "peers")
+KEYS = ("rows", "depths", "held_out", "peers")
 # Data, clusters and depth of the trees that are compared with optimal ones.
 DEPTHS = [
     (name, k, depth)
     for name in ("wine", "cancer", "beans", "digits")
     for k, depth in ((4, 2), (7 if name == "beans" else 8, 3))
 ]
-LIMIT = 60.0  # seconds of the solvers
+# What stands beside the peers: what users get who change nothing, and who ask for agreement.
+OURS: dict[str, Callable[..., Any]] = {
+    "SpexClique": SpexClique,
+    "BestTree": BestTree,
+    "BestTree, agreement": partial(BestTree, goal="agreement"),
+}
 HELD_OUT = ("wine", "cancer", "digits", "beans", "newsgroups words")
 
 
@@ -219,13 +215,16 @@ def measure(name: str, *, n_jobs: int) -> Iterator[Row]:
 
 def balanced(leaves: np.ndarray, labels: np.ndarray) -> float:
     """Return the mean recall of the clusters, each leaf standing for the one of which it has most."""
-    numbers, codes = (
-        np.unique(leaves, return_inverse=True)[1],
-        np.unique(labels, return_inverse=True)[1],
-    )
+    counts = _counts(leaves, labels)
+    return float((counts / counts.sum(axis=0)).max(axis=1).sum() / counts.shape[1])
+
+
+def _counts(leaves: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return how many rows of each cluster lie in each leaf."""
+    numbers, codes = (np.unique(each, return_inverse=True)[1] for each in (leaves, labels))
     counts = np.zeros((numbers.max() + 1, codes.max() + 1))
     np.add.at(counts, (numbers, codes), 1)
-    return float((counts / counts.sum(axis=0)).max(axis=1).sum() / counts.shape[1])
+    return counts
 
 
 def measure_depths(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
@@ -323,6 +322,55 @@ def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
             }
 
 
+def measure_peers(name: str, n_jobs: int) -> Iterator[dict[str, Any]]:
+    """Give the trees of other packages and of our defaults; seconds are those of processors."""
+    try:
+        data, n_leaves = loaded(name)
+    except OSError as error:
+        print(f"{name}: left out. {error}")
+        return
+    X = data.data if sparse.issparse(data.data) else np.asarray(data.data, dtype=np.float64)
+    methods = {
+        method: make for method, make in (installed() | OURS).items() if _can_take(method, name, X)
+    }
+    wine = load_wine(return_X_y=True)
+    for make in OURS.values():  # compiles what it needs before the clock runs
+        make(n_leaves=4).fit(*wine)
+    for reference, labels in references(name, data):
+        for method, make in methods.items():
+            explainer = make(n_leaves=n_leaves, n_jobs=n_jobs)
+            begin = time.process_time()
+            explainer.fit(X, labels)
+            seconds = time.process_time() - begin
+            clusters = metrics.agreement(explainer.labels_, labels)
+            yield {
+                "dataset": name,
+                "reference": reference,
+                "method": method,
+                "leaves": int(explainer.n_leaves_),
+                "rows_right": clusters.purity,
+                "balanced": balanced(explainer.labels_, labels),
+                "leaf_ari": clusters.ari,
+                "lost": lost(explainer.labels_, labels),
+                "seconds": getattr(explainer, "seconds_", seconds),
+            }
+
+
+def _can_take(method: str, name: str, X: Any) -> bool:
+    """Say whether a peer can take a table: no words, no thousands of rows where time grows with their square."""
+    if method in OURS or method == THEIRS:
+        return True
+    if method == "Kauri" and X.shape[0] > MOST_KAURI:
+        return False
+    # Solvers of optimal trees do not end on hundreds of columns; ExKMC needs dense tables.
+    return name in SMALL + MIDDLE or (method == "ExKMC" and name in LARGE)
+
+
+def lost(leaves: np.ndarray, labels: np.ndarray) -> int:
+    """Return how many clusters are the commonest of no leaf."""
+    return len(np.unique(labels)) - len(np.unique(_counts(leaves, labels).argmax(axis=1)))
+
+
 def _data(name: str) -> Any:
     bundled = BUNDLED | {"cancer": load_breast_cancer}
     return bundled[name]() if name in bundled else datasets.load(name)
@@ -373,6 +421,8 @@ def to_markdown(found: dict[str, Any]) -> str:
         "reference clusters. Higher is better for all.",
         f"Machine: {about}.",
     ]
+    if found["peers"]:
+        parts += _of_peers(found["peers"])
     if rows:
         parts += _of_pairs(rows)
     if found["depths"]:
@@ -382,6 +432,77 @@ def to_markdown(found: dict[str, Any]) -> str:
     if rows:
         parts += _of_methods(rows)
     return "\n\n".join(parts) + "\n"
+
+
+def _of_peers(records: list[dict[str, Any]]) -> list[str]:
+    """Return what the methods have in the mean, and every pair."""
+    names = list(dict.fromkeys(each["method"] for each in records))
+    pairs: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in records:
+        pairs.setdefault((each["dataset"], each["reference"]), {})[each["method"]] = each
+    everywhere = [name for name in names if all(name in known for known in pairs.values())]
+    shared = [known for known in pairs.values() if len(known) == len(names)]
+    lines = []
+    for (dataset, reference), known in pairs.items():
+        best = {key: max(round(each[key], 3) for each in known.values()) for key in MEASURES}
+        for name in [name for name in names if name in known]:
+            each = known[name]
+            figures = [_bold(each[key], highest) for key, highest in best.items()]
+            seconds = f"{each['seconds']:.2f}"
+            lines.append(
+                [
+                    dataset,
+                    reference,
+                    name,
+                    str(each["leaves"]),
+                    *figures,
+                    str(each["lost"]),
+                    seconds,
+                ]
+            )
+    return [
+        "## Other packages and our defaults on the same labels",
+        "As many leaves as clusters, or as the name says. ConTree takes no number of leaves: it has the least depth "
+        "that holds as many, and up to 2^depth leaves. STreeD looks at "
+        f"{THRESHOLDS} thresholds of each column and at trees of depth 4 at most. Both stop after {LIMIT:g} s. ExKMC "
+        "is the authors' package, with the means of the clusters as centres. Kauri clusters by itself and never sees "
+        f"the labels; it is measured up to {MOST_KAURI:,} rows. Solvers of optimal trees are left out on tables of "
+        "hundreds of columns, all but scikit-learn and ours on sparse ones. *Lost*: clusters that no leaf stands "
+        "for. Seconds are of processors, all threads added. *Above, equal, below*: pairs with more, equally many and "
+        "fewer rows right than scikit-learn's tree.",
+        f"### Means of the {len(shared)} pairs that all were measured on",
+        _means(shared, names),
+        f"### Means of all {len(pairs)} pairs",
+        _means(list(pairs.values()), everywhere),
+        "### Every pair",
+        table(
+            ["dataset", "reference", "method", "leaves", *TITLES.values(), "lost", "seconds"], lines
+        ),
+    ]
+
+
+def _means(pairs: list[dict[str, Any]], names: list[str]) -> str:
+    """Return a table of means over pairs, a line for each method."""
+    lines = []
+    for name in names:
+        ours = [known[name] for known in pairs]
+        signs = [
+            np.sign(round(known[name]["rows_right"], 3) - round(known[THEIRS]["rows_right"], 3))
+            for known in pairs
+        ]
+        lines.append(
+            [
+                name,
+                *(f"{np.mean([each[key] for each in ours]):.3f}" for key in MEASURES),
+                f"{np.mean([each['leaves'] for each in ours]):.1f}",
+                str(sum(each["lost"] == 0 for each in ours)),
+                f"{np.median([each['seconds'] for each in ours]):.2f}",
+                " / ".join(str(signs.count(way)) for way in (1, 0, -1)),
+            ]
+        )
+    titles = [TITLES[key] for key in MEASURES]
+    kept = ["leaves", "pairs that keep every cluster", "median seconds", "above / equal / below"]
+    return table(["method", *titles, *kept], lines)
 
 
 def _of_pairs(rows: list[Row]) -> list[str]:
@@ -493,10 +614,7 @@ def _of_methods(rows: list[Row]) -> list[str]:
     ]  # fmt: skip
     for (dataset, reference), group in groupby(rows, key=lambda row: row[:2]):
         pair = list(group)
-        best = {
-            name: max(round(getattr(row, name), 3) for row in pair)
-            for name in ("rows_right", "balanced", "leaf_ari")
-        }
+        best = {name: max(round(getattr(row, name), 3) for row in pair) for name in MEASURES}
         parts += [
             f"### {dataset}, reference: {reference}",
             table(header, [_cells(row, best) for row in pair]),
@@ -524,15 +642,14 @@ def _before(name: str) -> dict[str, Any]:
     path = RESULTS / f"{name}.json"
     found = json.loads(path.read_text()) if path.exists() else {}
     rows = [row for row in found.get("rows", []) if set(row) == set(Row._fields)]
-    return {"rows": rows} | {key: found.get(key, []) for key in ("depths", "held_out")}
+    return {"rows": rows} | {key: found.get(key, []) for key in KEYS[1:]}
 
 
 def _joined(names: list[str]) -> dict[str, Any]:
     """Return what several runs on one machine measured, each its own parts or datasets."""
     runs = [json.loads((RESULTS / f"{name}.json").read_text()) for name in names]
     found: dict[str, Any] = {
-        key: [each for run in runs for each in run.get(key, [])]
-        for key in ("rows", "depths", "held_out")
+        key: [each for run in runs for each in run.get(key, [])] for key in KEYS
     }
     command = (
         f"{len(runs)} runs side by side, whose seconds are those of busy cores, joined by "
@@ -565,7 +682,8 @@ def main() -> None:
     def keep() -> None:
         # After every dataset, so that a long run loses little if it is cut short.
         order = {name: place for place, name in enumerate(everything)}
-        found["rows"].sort(key=lambda row: order[row["dataset"]])
+        for key in ("rows", "peers"):
+            found[key].sort(key=lambda each: order[each["dataset"]])
         save(options.name, found, to_markdown(found))
 
     if options.join:
@@ -582,9 +700,15 @@ def main() -> None:
                 found[key].append(record)
                 print(", ".join(f"{name} {value}" for name, value in record.items()), flush=True)
                 keep()
-    if "pairs" not in options.parts:
-        return
-    for name in SMALL if options.quick else options.datasets:
+    names = SMALL if options.quick else options.datasets
+    for name in names if "peers" in options.parts else ():
+        records = []
+        for record in measure_peers(name, options.n_jobs):
+            records.append(record)
+            print(", ".join(f"{key} {value}" for key, value in record.items()), flush=True)
+        found["peers"] = [each for each in found["peers"] if each["dataset"] != name] + records
+        keep()
+    for name in names if "pairs" in options.parts else ():
         rows: list[dict[str, Any]] = []
         try:
             for row in measure(name, n_jobs=options.n_jobs):

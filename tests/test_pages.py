@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("typer", reason="needs the extra cli")
 
 from command_pages import FOLDER, flowers, pages
+from quoted_figures import Quote, quotes, stale, written
 from schema_page import PAGE, page
 
 ROOT = Path(__file__).parents[1]
@@ -119,6 +120,25 @@ def test_figures_stand_in_the_result_files(name: str) -> None:
         numbers = set[float]().union(*map(decimals, texts))
         absent = [each for each in DECIMAL.findall(block) if not stands(each, numbers)]
         assert not absent, f"{name}: {absent} do not stand in {files}"
+
+
+@pytest.mark.parametrize(
+    "quote", list(quotes()), ids=lambda quote: f"{quote.page}, {quote.sentence[:40]}"
+)
+def test_times_are_those_of_the_last_measurement(quote: Quote) -> None:
+    text = (ROOT / quote.page).read_text()
+    assert not stale(quote, text), (
+        f"{quote.page} is behind {quote.source}.json: run python docs/scripts/quoted_figures.py"
+    )
+    assert written(quote, text) == text
+
+
+def test_a_time_that_is_out_of_date_is_found_and_mended() -> None:
+    quote = Quote("page", "takes {} s, or {} ms", ("1.2", "3"), "speed")
+    assert stale(quote, "It takes 1.1 s, or 3 ms.") == ["1.1"]
+    assert written(quote, "It takes 1.1 s,\nor 3 ms.") == "It takes 1.2 s,\nor 3 ms."
+    with pytest.raises(ValueError, match="0 times"):
+        stale(quote, "It takes long.")
 
 
 def test_the_readme_shows_all_pairs_as_measured() -> None:
