@@ -198,6 +198,12 @@ def test_whole_numbers_stay_whole():
         assert raw_units(pipeline).to_text().splitlines()[0] in ("x0 ≤ 40", "x0 > 40")
 
 
+def test_neighbouring_numbers_stay_apart_where_a_step_falls():
+    X = np.array([[1.0], [1.0], [1000.0], [1000.000000001]])
+    pipeline = make_pipeline(negated(), CART()).fit(X, [2, 2, 1, 0])
+    assert raw_units(pipeline).predict(X).tolist() == pipeline.predict(X).tolist()
+
+
 def test_the_model_remembers_the_rows_it_was_given(tmp_path):
     pipeline = make_pipeline(RobustScaler(), CART(n_leaves=3)).fit(NUMBERS, KINDS)
     model = raw_units(pipeline, NUMBERS)

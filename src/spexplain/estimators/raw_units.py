@@ -42,6 +42,7 @@ from spexplain.tree import Column, Region, Test, Tree
 
 _NEVER_SEEN = "\0never seen\0"  # a category that no encoder knows
 _MARGINS = (1e-12, 1e-9, 1e-6)  # relative errors of values that were transformed and back
+_N_ULPS = 8  # how many floats around a threshold that was transformed back may be meant
 
 # What a region of values after a step means for the values before it, and what those are.
 Pull = Callable[[Region, Column], tuple[Region, Column]]
@@ -593,13 +594,17 @@ class _Back:
         ):
             if isfinite(end) and isfinite(below) and isfinite(above):
                 raw, rounder = self._rounder(test.feature, float(below), float(above), end)
+                if rounder is None:  # the bounds as they are part the values exactly
+                    continue
                 near = 1e-6 * max(1e-300, abs(raw))
                 lower = rounder if isfinite(lower) and abs(lower - raw) <= near else lower
                 upper = rounder if isfinite(upper) and abs(upper - raw) <= near else upper
         return replace(found, lower=lower, upper=upper) if lower < upper else found
 
-    def _rounder(self, feature: int, below: float, above: float, end: float) -> tuple[float, float]:
-        """Return the raw value of a threshold, and the roundest that parts the same training values.
+    def _rounder(
+        self, feature: int, below: float, above: float, end: float
+    ) -> tuple[float, float | None]:
+        """Return the raw value of a threshold, and the roundest that parts the same training values, if one is found.
 
         A number that the steps put strictly between both training values lies between their raw values.
         """
@@ -618,7 +623,13 @@ class _Back:
                 found = column.between(low + gap, high - gap)
                 if below < source.forward(np.array([found]))[0] < above:
                     return raw, found
-        return raw, raw
+        # Too close for a round number: the float next to which the steps pass the threshold.
+        floats = [raw]
+        for _ in range(_N_ULPS):
+            floats = [nextafter(floats[0], -inf), *floats, nextafter(floats[-1], inf)]
+        passes = source.forward(np.array(floats)) <= end
+        changes = np.flatnonzero(passes[1:] != passes[:-1])
+        return raw, floats[changes[0]] if len(changes) else None
 
     def _is_whole(self, feature: int) -> bool:
         """Whether the training values of a column were whole numbers before the steps."""
