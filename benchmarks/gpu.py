@@ -143,10 +143,12 @@ def cliques(n: int, d: int) -> list[dict[str, Any]]:
     from spexplain.graphs import CliqueGraph, StarGraph
     from spexplain.grow import grow
     from spexplain.objectives import emn, gini_cart, imm, spex
+    from spexplain.table.places import remember_copy
 
     X, y = device_mixture(n, d)
     shape = f"{n:,}×{d}, k=10"
     graph, engine = CliqueGraph.from_labels(y), CupyEngine()
+    remember_copy(graph.labels, cupy.asarray(graph.labels, dtype=np.int16))  # as `fit` does
     centers = np.array([X[cupy.asarray(y == c)].mean(axis=0).get() for c in range(10)])
     star = StarGraph(y, centers.astype(np.float64))
 
