@@ -275,7 +275,7 @@ def as_markdown(results: dict[str, Any]) -> str:
         [
             "# Speed on a GPU",
             f"Made by `python benchmarks/gpu.py`. {machine}.",
-            "Medians, the device waited for; float32 tables on the device; ten leaves; memory with the "
+            "Medians, the device waited for; float32 tables and labels on the device, unless said; ten leaves; memory with the "
             f"table itself and its graph (target: at most {MOST_MEMORY} × X). CuPy's pool holds freed memory for "
             "later arrays, and gives it back where the device runs short.",
             table(header, rows),

@@ -310,17 +310,12 @@ class TwinKernels:
         _, n, d, n_borders = fields.shape
         totals = np.empty((3, n, 1, 1), dtype=np.int64)
         sides = self.make_sides(borders, trend, (0, d), totals)
-        names = ["_".join(each) for each in product(("left", "right", "node"), Side._fields)]
-
-        def score(own):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return eval(formula, IN_C, dict(zip(names, [*own, *totals], strict=True)))
-
         joined, rest, volume, size = fields[:4]
         node = totals[1:]
-        exact = score([joined, volume, size, rest, node[0] - volume, node[1] - size])
+        exact = [joined, volume, size, rest, node[0] - volume, node[1] - size]
         scored = ScoredBorders(np.empty((n, 1, 3), dtype=np.int64), np.empty((n, d, n_borders)))
-        scores = np.concatenate([exact[None], score(sides[:, 1:])])
+        exact, best = (scored_by(formula, [*each, *totals]) for each in (exact, sides[:, 1:]))
+        scores = np.concatenate([exact[None], best])
         self.pick_borders(scores, borders.fields, (0, d), min_samples, scored, 0, counters)
         return scored
 
@@ -499,6 +494,10 @@ class TwinKernels:
 
         return self._walk(jobs, portion, fields, min_samples, places, moves)
 
+    def score_gaps(self, formula, gaps, valid, places, jobs, fields, *, first_wins):
+        scores = scored_by(formula, gaps[:9])
+        return scores, self.pick_gaps(scores, valid, places, jobs, fields, first_wins=first_wins)
+
     def pick_gaps(self, scores, valid, places, jobs, fields, *, first_wins):
         n, n_borders = len(fields), fields[0].shape[2]
         parts = np.zeros((n, 1, 3), dtype=np.int64)
@@ -510,6 +509,13 @@ class TwinKernels:
                     best = min(best, (0.0 if first_wins else scores[i], f * n_borders + b, i))
             parts[v, 0] = [np.float64(best[0]).view(np.int64), best[1], best[2]]
         return parts
+
+
+def scored_by(formula, sums):
+    """Scores by the text of a formula, of sums of left, right and node."""
+    names = ["_".join(each) for each in product(("left", "right", "node"), Side._fields)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return eval(formula, IN_C, dict(zip(names, sums, strict=True)))
 
 
 def unpacked(codes, n_features):

@@ -177,6 +177,7 @@ class BlockSearch:
         self.search, self.block, self.nodes = search, block, nodes
         self.kernels, self.counts = search.kernels, search.counts
         self.objective, self.min_samples = search.objective, min_samples
+        self.formula = formula_in_c(search.objective.score)
         self.rows = [node.rows for node in nodes]
         keep = search.table.is_single
         self.counters = search.counters
@@ -205,11 +206,10 @@ class BlockSearch:
     def _score(self, trend: Side) -> ScoredBorders:
         """Score the cuts at all borders and bound those in between, as many features at a time as fit."""
         kernels, xp, fields = self.kernels, self.kernels.xp, self.borders.fields
-        formula = formula_in_c(self.objective.score)
         self.is_clear = True  # what the kernels do beside
-        if formula is not None:
+        if self.formula is not None:
             scored: ScoredBorders = kernels.score_borders(
-                self.borders, formula, trend, self.min_samples, self.counters
+                self.borders, self.formula, trend, self.min_samples, self.counters
             )
             return scored
         n, (_, d, n_borders) = len(fields), fields[0].shape
@@ -287,12 +287,16 @@ class BlockSearch:
             gaps, valid = self.counts.gaps(
                 self.nodes, self.block, self.borders, jobs, portion, places, self.min_samples
             )
-            scores = gap_scores(kernels.xp, self.objective, gaps)
-            parts = kernels.pick_gaps(scores, valid, places, jobs, fields, first_wins=first_wins)
+            head = valid, places, jobs, fields
+            if self.formula is not None:
+                scores, parts = kernels.score_gaps(self.formula, gaps, *head, first_wins=first_wins)
+            else:
+                scores = gap_scores(kernels.xp, self.objective, gaps)
+                parts = kernels.pick_gaps(scores, *head, first_wins=first_wins)
             found = parts, scores, gaps, jobs, places
             of_borders = border_parts if records is None else None
             records = kernels.improve(records, fields, of_borders, found)
-            del gaps, valid, scores, parts, found, places
+            del gaps, valid, scores, parts, found, places, head
         if records is None and border_parts is not None:
             records = kernels.improve(None, fields, border_parts, None)
         if records is None:

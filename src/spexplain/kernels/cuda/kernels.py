@@ -26,8 +26,8 @@ _USUAL_SHARED = 32 * 1024  # what every kernel gets beside its own
 EDGES = 256  # room for the edges between the bins of a feature
 _C_NAMES = {1: "unsigned char", 4: "unsigned int", 8: "unsigned long long"}
 _N_ROOM = 1 << 14  # rows of a job that a block sorts in shared memory
-_PARTS = ("common.cuh", "coding.cu", "labels.cu", "edges.cu", "borders.cu", "search.cu", "walk.cu")
-_SCORING = ("common.cuh", "borders.cu", "scores.cu")
+_PARTS = ("common.cuh", "coding.cu", "labels.cu", "edges.cu", "picks.cu", "search.cu", "walk.cu")
+_SCORING = ("common.cuh", "picks.cu", "scores.cu")
 
 
 class _Types(NamedTuple):
@@ -94,7 +94,7 @@ class CudaKernels:
         types = [_C_NAMES[np.dtype(each).itemsize] for each in self.edges]
         self._types = _Types(real, *types, "long long" if edges is None else types[0])
         self._functions: dict[str, Any] = {}
-        self._scoring: dict[str, Any] = {}  # by the text of their formula
+        self._scoring: dict[tuple[str, str], Any] = {}  # by the text of their formula
         self._rooms: dict[str, int] = {}  # shared memory that kernels may take
         self.n_processors = _n_processors(cupy.cuda.Device().id)
 
@@ -353,14 +353,18 @@ class CudaKernels:
         scored = ScoredBorders(
             self.xp.empty((n, self.n_picks, 3), dtype=np.int64), self.xp.empty((n, d, n_borders))
         )
-        function = self._scoring.get(formula)
-        if function is None:
-            module = _module(self._types, formula)
-            function = self._scoring[formula] = module.get_function("score_borders")
         more = (0 if each is None else each for each in (caps, moves))
         args = (*fields_of(fields), *more, d, n_borders, *map(int, trend), min_samples)
-        function((self.n_picks, n), (256,), (*args, *scored, counters))
+        self._score("score_borders", formula, (self.n_picks, n), (*args, *scored, counters))
         return scored
+
+    def _score(self, name: str, formula: str, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
+        """Launch a kernel that scores by a formula."""
+        function = self._scoring.get((name, formula))
+        if function is None:
+            function = _module(self._types, formula).get_function(name)
+            self._scoring[name, formula] = function
+        function(grid, (256,), args)
 
     def pick_borders(
         self,
@@ -554,12 +558,35 @@ class CudaKernels:
         first_wins: bool,
     ) -> Any:
         """Return the best gaps of every node, as parts to be compared further."""
-        n, n_borders, n_places = len(fields), fields[0].shape[2], len(scores)
-        n_parts = max(1, min(2 * self.n_processors, -(-n_places // 256)))
-        parts = self.xp.empty((n, n_parts, 3), dtype=np.int64)
-        args = (scores, valid, places.job_of, jobs.entries, n_places, n_borders, int(first_wins))
-        self.run("pick_gaps", (n_parts, n), 256, (*args, parts))
+        parts, args = self._gap_parts(valid, places, jobs, fields, first_wins=first_wins)
+        self.run("pick_gaps", parts.shape[1::-1], 256, (scores, *args, parts))
         return parts
+
+    def score_gaps(
+        self,
+        formula: str,
+        gaps: Any,
+        valid: Any,
+        places: JobRows,
+        jobs: BinJobs,
+        fields: list[Any],
+        *,
+        first_wins: bool,
+    ) -> tuple[Any, Any]:
+        """Return the scores of all valid gaps by a formula given as text in C, and the best gaps of every node."""
+        parts, args = self._gap_parts(valid, places, jobs, fields, first_wins=first_wins)
+        scores = self.xp.empty(len(valid))
+        self._score("score_gaps", formula, parts.shape[1::-1], (gaps, *args, parts, scores))
+        return scores, parts
+
+    def _gap_parts(
+        self, valid: Any, places: JobRows, jobs: BinJobs, fields: list[Any], *, first_wins: bool
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return room for the best gaps, a part for every block, and what the blocks read."""
+        n, n_borders, n_places = len(fields), fields[0].shape[2], len(valid)
+        n_parts = max(1, min(2 * self.n_processors, -(-n_places // 256)))
+        args = (valid, places.job_of, jobs.entries, n_places, n_borders, int(first_wins))
+        return self.xp.empty((n, n_parts, 3), dtype=np.int64), args
 
     def improve(
         self,

@@ -68,3 +68,17 @@ extern "C" __global__ void score_borders(FIELDS, const double* caps, const i64* 
   Best best = block_best(pick.best, room);
   if (threadIdx.x == 0) parts[v * gridDim.x + blockIdx.x] = best;
 }
+
+// All that the formula and `pick_gaps` do, for the gaps of a portion; see ``walk.cu``. Blocks: (parts, nodes).
+extern "C" __global__ void score_gaps(const i64* gaps, const u8* valid, const int* job_of,
+                                      const int* jobs, i64 n_places, i64 n_borders, i64 first_wins,
+                                      Best* parts, double* scores) {
+  auto score_at = [&](i64 i) {
+    i64 sides[6];
+#pragma unroll
+    for (int field = 0; field < 6; ++field) sides[field] = gaps[field * n_places + i];
+    const i64* node = gaps + 6 * n_places + i;
+    return scores[i] = score_of(sides, node[0], node[n_places], node[2 * n_places]);
+  };
+  pick_gaps_by(score_at, valid, job_of, jobs, n_places, n_borders, first_wins, parts);
+}

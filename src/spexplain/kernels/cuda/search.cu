@@ -51,11 +51,11 @@ extern "C" __global__ void select_bins(const double* bounds, FIELDS, const u8* s
 }
 
 // Put the rows of a portion's jobs into their places, in any order. Blocks: (sixteens, parts of the rows, nodes).
-extern "C" __global__ void gather_jobs(VALUES, const u8* codes, i64 n_vertices, const int* rows,
-                                       i64 n_rows, const int* more_rows, i64 n_more,
-                                       i64 n_features, i64 n_bins, i64 everything,
-                                       const int* job_at, int* jobs, i64 portion,
-                                       double* values, int* members, int* job_of) {
+extern "C" __global__ void __launch_bounds__(512, 2)
+    gather_jobs(VALUES, const u8* codes, i64 n_vertices, const int* rows, i64 n_rows,
+                const int* more_rows, i64 n_more, i64 n_features, i64 n_bins, i64 everything,
+                const int* job_at, int* jobs, i64 portion, double* values, int* members,
+                int* job_of) {
   __shared__ int own[LANES][EDGES];
   __shared__ u32 lanes;  // those with jobs: the others are not looked up
   Values at = THE_VALUES;

@@ -1,4 +1,4 @@
-// Cuts at the borders of bins, and bounds of those in between.
+// The best cuts: of those at the borders of bins, with bounds of those in between, and of those at gaps.
 
 // One side of a cut at its best for the formula: each field from the smaller or the larger of two nested
 // sets, by the trend, and no more inner weight than the cap allows per volume (or size): the same as in
@@ -201,4 +201,32 @@ extern "C" __global__ void pick_borders(const double* scores, i64 n_bounds, FIEL
   }
   Best best = block_best(pick.best, room);
   if (threadIdx.x == 0) parts[v * n_parts + blockIdx.x] = best;
+}
+
+// The best gap of every node; blocks: (parts, nodes). With `first_wins` all admissible cuts tie.
+template <typename Score>
+__device__ __forceinline__ void pick_gaps_by(const Score& score_at, const u8* valid,
+                                             const int* job_of, const int* jobs, i64 n_places,
+                                             i64 n_borders, i64 first_wins, Best* parts) {
+  __shared__ Best room[256];
+  Best mine = {INF, 0, 0};
+  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_places;
+       i += (i64)gridDim.x * blockDim.x) {
+    if (job_of[i] < 0 || !valid[i]) continue;
+    const int* job = jobs + JOB * (i64)job_of[i];
+    if (job[0] != blockIdx.y) continue;
+    double score = score_at(i);
+    if (!(score < INF)) continue;
+    Best found = {first_wins ? 0.0 : score, job[1] * n_borders + job[2], i};
+    if (found.beats(mine)) mine = found;
+  }
+  mine = block_best(mine, room);
+  if (threadIdx.x == 0) parts[blockIdx.y * gridDim.x + blockIdx.x] = mine;
+}
+
+extern "C" __global__ void pick_gaps(const double* scores, const u8* valid, const int* job_of,
+                                     const int* jobs, i64 n_places, i64 n_borders, i64 first_wins,
+                                     Best* parts) {
+  pick_gaps_by([&](i64 i) { return scores[i]; }, valid, job_of, jobs, n_places, n_borders,
+               first_wins, parts);
 }
