@@ -48,6 +48,11 @@ class DeviceLabels:
         self.kept = kept
 
     @cached_property
+    def amounts(self) -> Any:
+        """Weights of the rows, on the device; None if each is one."""
+        return None
+
+    @cached_property
     def labels(self) -> Any:
         """Labels on the device, sent there at their first use: while it is coding the table."""
         xp = self.kernels.xp
@@ -165,8 +170,6 @@ class DeviceCliques(DeviceLabels):
 
 class DeviceStars(DeviceLabels):
     """Stars: a sample is joined to its centre once both are on the same side."""
-
-    amounts = None
 
     def __init__(
         self, kernels: Any, ledger: StarLedger, n_borders: int, kept: KeptHistograms

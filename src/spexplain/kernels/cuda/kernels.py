@@ -91,8 +91,8 @@ class CudaKernels:
         self.xp = cupy
         self.edges = EdgeTypes(np.uint32, np.uint8) if edges is None else edges
         real = "float" if np.dtype(dtype) == np.float32 else "double"
-        types = [_C_NAMES[np.dtype(each).itemsize] for each in self.edges]
-        self._types = _Types(real, *types, "long long" if edges is None else types[0])
+        sums, weights = (_C_NAMES[np.dtype(each).itemsize] for each in self.edges)
+        self._types = _Types(real, sums, weights, "long long" if edges is None else sums)
         self._functions: dict[str, Any] = {}
         self._scoring: dict[tuple[str, str], Any] = {}  # by the text of their formula
         self._rooms: dict[str, int] = {}  # shared memory that kernels may take
