@@ -276,8 +276,8 @@ def as_markdown(results: dict[str, Any]) -> str:
             "# Speed on a GPU",
             f"Made by `python benchmarks/gpu.py`. {machine}.",
             "Medians, the device waited for; float32 tables and labels on the device, unless said; ten leaves; memory "
-            f"with the table itself and its graph (target: at most {MOST_MEMORY} × X). CuPy's pool holds freed memory for "
-            "later arrays, and gives it back where the device runs short.",
+            f"with the table itself and its graph (target: at most {MOST_MEMORY} × X). CuPy's pool holds freed memory "
+            "for later arrays, and gives it back where the device runs short.",
             table(header, rows),
             "## From which size on\n\nOne SpexClique tree, k=10, of a table on the host: by the engine that "
             "`auto` takes there, and by the GPU, the copy to it included.",
