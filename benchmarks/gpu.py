@@ -143,10 +143,12 @@ def cliques(n: int, d: int) -> list[dict[str, Any]]:
     from spexplain.graphs import CliqueGraph, StarGraph
     from spexplain.grow import grow
     from spexplain.objectives import emn, gini_cart, imm, spex
+    from spexplain.table.places import remember_copy
 
     X, y = device_mixture(n, d)
     shape = f"{n:,}×{d}, k=10"
     graph, engine = CliqueGraph.from_labels(y), CupyEngine()
+    remember_copy(graph.labels, cupy.asarray(graph.labels, dtype=np.int16))  # as `fit` does
     centers = np.array([X[cupy.asarray(y == c)].mean(axis=0).get() for c in range(10)])
     star = StarGraph(y, centers.astype(np.float64))
 
@@ -273,9 +275,9 @@ def as_markdown(results: dict[str, Any]) -> str:
         [
             "# Speed on a GPU",
             f"Made by `python benchmarks/gpu.py`. {machine}.",
-            "Medians, the device waited for; float32 tables on the device; ten leaves; memory with the "
-            f"table itself and its graph (target: at most {MOST_MEMORY} × X). CuPy's pool holds freed memory for "
-            "later arrays, and gives it back where the device runs short.",
+            "Medians, the device waited for; float32 tables and labels on the device, unless said; ten leaves; memory "
+            f"with the table itself and its graph (target: at most {MOST_MEMORY} × X). CuPy's pool holds freed memory "
+            "for later arrays, and gives it back where the device runs short.",
             table(header, rows),
             "## From which size on\n\nOne SpexClique tree, k=10, of a table on the host: by the engine that "
             "`auto` takes there, and by the GPU, the copy to it included.",

@@ -1,5 +1,7 @@
 """Random tables, graphs and objectives for the CuPy engine, drawn from a seed."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from spexplain.graphs import CliqueGraph, MembershipGraph, SparseGraph, StarGraph
@@ -85,7 +87,18 @@ def spy_formula(graph):
     return Objective("plain", graph, score, plain.value, plain.priority)
 
 
+def own_formula(objective):
+    """The same objective by a formula that has no text: it is asked for arrays of cuts."""
+
+    def score(left, right, node):
+        return objective.score(left, right, node)
+
+    return replace(objective, score=score)
+
+
 def objective(rng, name, X, k):
+    if name.startswith("own "):
+        return own_formula(objective(rng, name.removeprefix("own "), X, k))
     if name in ("imm", "emn", "emn product", "imm furthest"):
         y = labels(rng, X, k)
         n_centers = int(y.max()) + 1
@@ -122,4 +135,5 @@ def objective(rng, name, X, k):
 NAMES = (
     "spex", "spex inverse", "gini", "gini size", "volume", "plain", "sparse", "sparse weighted",
     "imm", "imm furthest", "emn", "emn product", "spex of weights", "gini of weights",
+    "own spex", "own gini", "own sparse", "own imm",
 )  # fmt: skip

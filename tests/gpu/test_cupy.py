@@ -1,6 +1,7 @@
 """The CuPy engine on a GPU: the same trees as all engines, and each kernel the same as its twin."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -150,6 +151,53 @@ def test_kernels_equal_their_twins(dtype):
             )
             np.testing.assert_allclose(found, known, rtol=1e-9)
             assert np.array_equal(found == 0, known == 0)
+
+
+def test_formulas_in_c_score_as_arrays_do():
+    from spexplain.engines.cupy.search import BlockSearch
+
+    for seed in range(4):
+        for name in ("spex", "gini", "volume", "sparse", "imm", "emn", "spex of weights"):
+            rng, X = drawn(seed)
+            objective = cases.objective(rng, name, X, int(rng.integers(2, 9)))
+            found = []
+            for each in (objective, cases.own_formula(objective)):
+                search = CupyEngine(max_bins=31).bind(cupy.asarray(X), each)
+                root = BlockSearch(search, next(iter(search.table.blocks())), [search.root()], 1)
+                found.append(root._score(objective.trend))
+            np.testing.assert_array_equal(*(each.bounds.get() for each in found))
+            best = []
+            for each in found:
+                parts = each.parts[0].get()
+                scores = parts[:, 0].copy().view(np.float64)
+                best.append(min(zip(scores.tolist(), parts[:, 1].tolist(), strict=True)))
+            assert best[0] == best[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("longest", [2, 3, 100, 129, 1000, 4096, 4097, 8192, 16_384, 20_000])
+def test_jobs_of_any_length_are_sorted(dtype, longest):
+    from spexplain.kernels.cuda.kernels import CudaKernels
+    from spexplain.kernels.cuda.records import JOB, BinJobs, JobRows
+
+    rng = np.random.default_rng(longest)
+    lengths = np.append(longest, rng.integers(2, longest + 1, size=9))
+    starts = np.append(0, np.cumsum(lengths))
+    entries = np.zeros((10, JOB), dtype=np.int32)
+    entries[:, 3], entries[:, 4] = starts[:-1], lengths
+    n = int(starts[-1])
+    values = rng.normal(size=n).astype(dtype).astype(np.float64)
+    values[rng.random(n) < 0.3] = -0.5
+    members = np.arange(n, dtype=np.int32)
+    job_of = np.repeat(np.arange(10, dtype=np.int32), lengths)
+    places = JobRows(*map(cupy.asarray, (values, members, job_of)))
+    jobs = BinJobs(None, cupy.asarray(entries), everything=False)
+    CudaKernels(dtype).sort_jobs(jobs, 0, longest, places)
+    found, rows = places.values.get(), places.members.get()
+    np.testing.assert_array_equal(values[rows], found)
+    for start, stop in pairwise(starts):
+        np.testing.assert_array_equal(found[start:stop], np.sort(values[start:stop]))
+        assert np.array_equal(np.sort(rows[start:stop]), members[start:stop])
 
 
 def test_weights_that_need_64_bits():

@@ -3,6 +3,8 @@
 With them the search runs where there is no GPU, and on a GPU each kernel is compared with its twin.
 """
 
+from itertools import product
+
 import numpy as np
 
 from spexplain.kernels.cuda.kernels import EdgeTypes, MetTests
@@ -15,10 +17,19 @@ from spexplain.kernels.cuda.records import (
     FeatureBlock,
     JobRows,
     NeighborLists,
+    ScoredBorders,
 )
 from spexplain.objectives.bounds import capped_side, optimistic_side
 from spexplain.records import Side
 from spexplain.table.host import node_values
+
+# What texts of formulas say in C.
+IN_C = {
+    "real": lambda value: np.asarray(value, dtype=np.float64),
+    "floored": np.floor_divide,
+    "least": np.minimum,
+    "most": np.maximum,
+}
 
 
 class TwinKernels:
@@ -294,6 +305,20 @@ class TwinKernels:
         for each in histograms:
             swap(*each.swapaxes(0, 1)[:2])
 
+    def score_borders(self, borders, formula, trend, min_samples, counters):
+        fields = six(borders.fields)
+        _, n, d, n_borders = fields.shape
+        totals = np.empty((3, n, 1, 1), dtype=np.int64)
+        sides = self.make_sides(borders, trend, (0, d), totals)
+        joined, rest, volume, size = fields[:4]
+        node = totals[1:]
+        exact = [joined, volume, size, rest, node[0] - volume, node[1] - size]
+        scored = ScoredBorders(np.empty((n, 1, 3), dtype=np.int64), np.empty((n, d, n_borders)))
+        exact, best = (scored_by(formula, [*each, *totals]) for each in (exact, sides[:, 1:]))
+        scores = np.concatenate([exact[None], best])
+        self.pick_borders(scores, borders.fields, (0, d), min_samples, scored, 0, counters)
+        return scored
+
     def pick_borders(self, scores, fields, features, min_samples, scored, part, counters):
         with np.errstate(invalid="ignore"):
             bounds = np.fmin.reduce(scores[1:], axis=0)
@@ -352,7 +377,7 @@ class TwinKernels:
                     if wanted and inside > 1:
                         at[v, f, b] = counters[0]
                         portion, first = divmod(int(counters[1]), a_portion)
-                        entries.append([v, f, b, first, inside, portion])
+                        entries.append([v, f, b, first, inside, portion, 0])
                         counters[0] += 1
                         counters[1] += inside
                         counters[2] = max(counters[2], inside)
@@ -367,7 +392,7 @@ class TwinKernels:
             if entry[5] == portion
         ]
 
-    def gather_jobs(self, block, rows, jobs, portion, taken, n_places):
+    def gather_jobs(self, block, rows, jobs, portion, n_places):
         places = JobRows(
             np.empty(n_places),
             np.empty(n_places, dtype=np.int32),
@@ -469,6 +494,10 @@ class TwinKernels:
 
         return self._walk(jobs, portion, fields, min_samples, places, moves)
 
+    def score_gaps(self, formula, gaps, valid, places, jobs, fields, *, first_wins):
+        scores = scored_by(formula, gaps[:9])
+        return scores, self.pick_gaps(scores, valid, places, jobs, fields, first_wins=first_wins)
+
     def pick_gaps(self, scores, valid, places, jobs, fields, *, first_wins):
         n, n_borders = len(fields), fields[0].shape[2]
         parts = np.zeros((n, 1, 3), dtype=np.int64)
@@ -480,6 +509,13 @@ class TwinKernels:
                     best = min(best, (0.0 if first_wins else scores[i], f * n_borders + b, i))
             parts[v, 0] = [np.float64(best[0]).view(np.int64), best[1], best[2]]
         return parts
+
+
+def scored_by(formula, sums):
+    """Scores by the text of a formula, of sums of left, right and node."""
+    names = ["_".join(each) for each in product(("left", "right", "node"), Side._fields)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return eval(formula, IN_C, dict(zip(names, sums, strict=True)))
 
 
 def unpacked(codes, n_features):

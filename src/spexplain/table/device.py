@@ -77,10 +77,11 @@ class DeviceTable(Table):
 
     def fetch(self, leaves: Any) -> Ints:
         """Return leaf ids on the host; where they lie on the device is remembered."""
-        fetched: Ints = on_host(leaves)
-        if is_on_device(leaves) and len(leaves):
-            n_leaves = int(leaves.max()) + 1
-            remember_copy(fetched, leaves.astype(np.min_scalar_type(n_leaves)))
+        if not is_on_device(leaves) or not len(leaves):
+            return np.asarray(on_host(leaves))
+        short = leaves.astype(np.min_scalar_type(int(leaves.max()) + 1))  # few bytes travel
+        fetched: Ints = short.get().astype(np.int64)
+        remember_copy(fetched, short)
         return fetched
 
     def leaf_sizes(self, leaves: Any, n_leaves: int) -> Ints:

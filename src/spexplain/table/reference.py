@@ -192,10 +192,12 @@ def _coded_integers(
     code_of = np.full(most - least + 1, NOISE, dtype=np.int64)
     code_of[classes.astype(np.int64) - least] = np.arange(len(classes))
     found = look_up(code_of, places)
-    codes: Ints = on_host(found)
+    codes: Ints = found
     labels: Any = y
     if is_on_device(y):
-        remember_copy(codes, found.astype(np.int16 if len(classes) < 2**15 else np.int32))
+        short = found.astype(np.int16 if len(classes) < 2**15 else np.int32)  # few bytes travel
+        codes = short.get().astype(np.int64)
+        remember_copy(codes, short)
         is_same = np.array_equal(code_of[present.astype(np.int64) - least], present)
         labels = codes if is_same and y.dtype == codes.dtype else on_host(y)
     return labels, codes, classes, None, bool(is_noise.any())

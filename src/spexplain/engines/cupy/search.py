@@ -5,12 +5,14 @@ pair of siblings: for the number of rows to look at closely, and for the cuts.
 """
 
 from collections.abc import Callable, Sequence
+from struct import unpack
 from typing import Any
 
 import numpy as np
 
 from spexplain.aliases import Bools
 from spexplain.engines.base import searches_empty_sides
+from spexplain.engines.cupy.formula import formula_in_c
 from spexplain.engines.cupy.table import DeviceBins
 from spexplain.engines.exhaustive import midpoint
 from spexplain.kernels.cuda.records import (
@@ -175,6 +177,7 @@ class BlockSearch:
         self.search, self.block, self.nodes = search, block, nodes
         self.kernels, self.counts = search.kernels, search.counts
         self.objective, self.min_samples = search.objective, min_samples
+        self.formula = formula_in_c(search.objective.score)
         self.rows = [node.rows for node in nodes]
         keep = search.table.is_single
         self.counters = search.counters
@@ -203,26 +206,31 @@ class BlockSearch:
     def _score(self, trend: Side) -> ScoredBorders:
         """Score the cuts at all borders and bound those in between, as many features at a time as fit."""
         kernels, xp, fields = self.kernels, self.kernels.xp, self.borders.fields
+        self.is_clear = True  # what the kernels do beside
+        if self.formula is not None:
+            scored: ScoredBorders = kernels.score_borders(
+                self.borders, self.formula, trend, self.min_samples, self.counters
+            )
+            return scored
         n, (_, d, n_borders) = len(fields), fields[0].shape
         n_numbers = (2 if self.borders.moves is None else 3) * n * n_borders * _A_CUT
         n_parts = min(d, -(-8 * n_numbers * d // self.search.work))
         width = -(-d // n_parts)
+        totals = xp.empty((3, n, 1, 1), dtype=np.int64)  # inner, volume and size of the nodes
         scored = ScoredBorders(
-            xp.empty((3, n, 1, 1), dtype=np.int64),
             xp.empty((n, -(-d // width) * kernels.n_picks, 3), dtype=np.int64),
             xp.empty((n, d, n_borders)),
         )
         for part, start in enumerate(range(0, d, width)):
             features = start, min(start + width, d)
-            sides = kernels.make_sides(self.borders, trend, features, scored.totals)
+            sides = kernels.make_sides(self.borders, trend, features, totals)
             whole = [each[:, slice(*features)] for each in fields] if self.counts.is_wide else None
-            scores = border_scores(xp, self.objective, sides, scored.totals, whole)
+            scores = border_scores(xp, self.objective, sides, totals, whole)
             del sides
             kernels.pick_borders(
                 scores, fields, features, self.min_samples, scored, part, self.counters
             )
             del scores
-        self.is_clear = True  # what the kernel has done beside
         return scored
 
     def _pure(self, counted: list[int]) -> list[bool]:
@@ -269,23 +277,26 @@ class BlockSearch:
     ) -> None:
         """Sort and sweep the selected bins, and take the best cuts of these and of the borders."""
         kernels, fields, records = self.kernels, self.borders.fields, None
-        n_jobs, n_places, longest = counted[:3]
-        taken = kernels.xp.zeros(n_jobs, dtype=np.int32)
+        _, n_places, longest = counted[:3]
         for portion in range(jobs.n_portions):
             # The last job that starts in a portion may end behind it.
             n_left = n_places - portion * self.search.n_places
             n_here = min(self.search.n_places + longest - 1, n_left)
-            places = kernels.gather_jobs(self.block, self.rows, jobs, portion, taken, n_here)
+            places = kernels.gather_jobs(self.block, self.rows, jobs, portion, n_here)
             kernels.sort_jobs(jobs, portion, longest, places)
             gaps, valid = self.counts.gaps(
                 self.nodes, self.block, self.borders, jobs, portion, places, self.min_samples
             )
-            scores = gap_scores(kernels.xp, self.objective, gaps)
-            parts = kernels.pick_gaps(scores, valid, places, jobs, fields, first_wins=first_wins)
+            head = valid, places, jobs, fields
+            if self.formula is not None:
+                scores, parts = kernels.score_gaps(self.formula, gaps, *head, first_wins=first_wins)
+            else:
+                scores = gap_scores(kernels.xp, self.objective, gaps)
+                parts = kernels.pick_gaps(scores, *head, first_wins=first_wins)
             found = parts, scores, gaps, jobs, places
             of_borders = border_parts if records is None else None
             records = kernels.improve(records, fields, of_borders, found)
-            del gaps, valid, scores, parts, found, places
+            del gaps, valid, scores, parts, found, places, head
         if records is None and border_parts is not None:
             records = kernels.improve(None, fields, border_parts, None)
         if records is None:
@@ -303,12 +314,12 @@ class BlockSearch:
         score = float(record[:1].view(np.float64)[0])
         if not score < np.inf:
             return NOTHING
-        _, feature, _, n_left, joined, rest, volume, size, samples = record[:9]
-        low, high = (_value_of(int(key)) for key in record[9:11])
+        joined, rest, volume, size = record[4:8]
+        feature, _, n_left, *_, samples, low, high, _ = record[1:].tolist()
         left = Side(joined, volume, size)
         right = Side(rest, node.side.volume - volume, node.side.size - size)
-        feature = self.block.first + int(feature)
-        return DeviceCut(score, feature, int(n_left), low, high, int(samples), left, right)
+        ends = _value_of(low), _value_of(high)
+        return DeviceCut(score, self.block.first + feature, n_left, *ends, samples, left, right)
 
     def _look_at_all(self, best: list[DeviceCut]) -> None:
         """Sweep all features: nothing is known of the formula."""
@@ -347,9 +358,9 @@ def _order(found: DeviceCut) -> tuple[float, int, int]:
 
 def _value_of(key: int) -> float:
     """Return the number that an ordered integer stands for; the inverse of ``key_of``."""
-    key &= 2**64 - 1
-    bits = key & (2**63 - 1) if key >> 63 else ~key & (2**64 - 1)
-    return float(np.array([bits], dtype=np.uint64).view(np.float64)[0])
+    # As a signed number: those of positive numbers have lost their highest bit.
+    bits = key & (2**63 - 1) if key < 0 else ~key & (2**64 - 1)
+    return float(unpack("<d", bits.to_bytes(8, "little"))[0])
 
 
 def goes_left(points: Any, feature: int, lower: float, threshold: float) -> Bools:

@@ -1,6 +1,7 @@
 """Sums of cliques, stars and listed edges on the device: what the search asks of a graph."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -33,7 +34,6 @@ class DeviceLabels:
 
     needs_parts = False
     is_wide = False  # whether sums exceed what doubles hold
-    amounts: Any = None  # of the rows; each is one unless they have weights
 
     def __init__(
         self, kernels: Any, labels: Array, n_labels: int, n_borders: int, kept: KeptHistograms
@@ -44,11 +44,22 @@ class DeviceLabels:
                 'engine="histogram".'
             )
         self.kernels, self.n_labels, self.n_borders = kernels, n_labels, n_borders
-        # Samples of no cluster, -1, become one more cluster whose edges weigh nothing.
-        near = known_copy(labels, kernels.xp.ndarray)
-        on_device = kernels.xp.asarray(near.astype(np.uint16, copy=False))
-        self.labels = kernels.xp.where(on_device == 2**16 - 1, np.uint16(n_labels - 1), on_device)
+        self.given = labels
         self.kept = kept
+
+    @cached_property
+    def amounts(self) -> Any:
+        """Weights of the rows, on the device; None if each is one."""
+        return None
+
+    @cached_property
+    def labels(self) -> Any:
+        """Labels on the device, sent there at their first use: while it is coding the table."""
+        xp = self.kernels.xp
+        near = known_copy(self.given, xp.ndarray)
+        on_device = xp.asarray(near.astype(np.uint16, copy=False))
+        # Samples of no cluster, -1, become one more cluster whose edges weigh nothing.
+        return xp.where(on_device == 2**16 - 1, np.uint16(self.n_labels - 1), on_device)
 
     def order(self) -> None:
         """Any order of the rows will do."""
@@ -84,15 +95,28 @@ class DeviceCliques(DeviceLabels):
         self, kernels: Any, ledger: LabelLedger, n_borders: int, kept: KeptHistograms
     ) -> None:
         super().__init__(kernels, ledger.graph.labels, ledger.n_labels, n_borders, kept)
-        if isinstance(ledger, WeightedLabelLedger):
-            self.amounts = kernels.xp.asarray(ledger.amounts.astype(np.int32))
         self.ledger = ledger
         self.is_wide = float(self.root_side().volume) >= 2.0**52
         # Where the score is concave in the samples of one cluster, bins are bounded with their
         # largest cluster wholly on either side.
         self.with_moves = ledger.is_concave
-        self.clusters = kernels.xp.asarray(ledger.per_cluster)
-        self.rates = kernels.xp.asarray(ledger.rates)
+
+    @cached_property
+    def amounts(self) -> Any:
+        """Weights of the rows, on the device; None if each is one."""
+        if not isinstance(self.ledger, WeightedLabelLedger):
+            return None
+        return self.kernels.xp.asarray(self.ledger.amounts.astype(np.int32))
+
+    @cached_property
+    def clusters(self) -> Any:
+        """Weights of the clusters, on the device."""
+        return self.kernels.xp.asarray(self.ledger.per_cluster)
+
+    @cached_property
+    def rates(self) -> Any:
+        """What the clusters add at most, on the device."""
+        return self.kernels.xp.asarray(self.ledger.rates)
 
     @property
     def work(self) -> int:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -133,11 +134,16 @@ class DeviceBins:
 
 
 def _sample(n_samples: int) -> Array:
-    """Return the rows whose quantiles are taken, always the same for a table of that length."""
+    """Return the rows whose quantiles are taken: one of each stretch, always the same for a table of that length."""
     if n_samples <= _N_SAMPLE:
         return np.arange(n_samples, dtype=np.int32)
-    drawn = np.random.default_rng(0).integers(n_samples, size=_N_SAMPLE)
-    return np.sort(drawn).astype(np.int32)
+    places = (np.arange(_N_SAMPLE) + _places_in_stretches()) * (n_samples / _N_SAMPLE)
+    return np.minimum(places.astype(np.int32), n_samples - 1)
+
+
+@cache
+def _places_in_stretches() -> Floats:
+    return np.random.default_rng(0).random(_N_SAMPLE)
 
 
 def _code_extra(extra: Floats, bins: BinEdges) -> Array:

@@ -85,12 +85,18 @@ extern "C" __global__ void choose_edges(const REAL* table, i64 row_step, i64 col
   }
 }
 
+#define N_ROWS_AHEAD (16 / (int)sizeof(REAL))
+
+struct alignas(4 * sizeof(REAL)) Four {
+  REAL at[4];
+};
+
 // Blocks: (parts of the rows, sixteens of features). Codes: (sixteens, vertices, 16). Shared memory:
 // edges, grid and cells of the sixteen features.
-extern "C" __global__ void code_table(const REAL* table, i64 row_step, i64 column_step,
-                                      const REAL* edges, const double* grid, const u8* cells,
-                                      i64 n_rows, i64 n_vertices, i64 n_features,
-                                      i64 rows_a_block, u8* codes) {
+extern "C" __global__ void __launch_bounds__(512, 2)
+    code_table(const REAL* table, i64 row_step, i64 column_step, const REAL* edges,
+               const double* grid, const u8* cells, i64 n_rows, i64 n_vertices, i64 n_features,
+               i64 rows_a_block, u8* codes) {
   extern __shared__ char room[];
   double* own_grid = (double*)room;
   REAL* own = (REAL*)(own_grid + 2 * LANES);
@@ -103,23 +109,50 @@ extern "C" __global__ void code_table(const REAL* table, i64 row_step, i64 colum
     ((u32*)own_cells)[i] = ((const u32*)(cells + first * CELLS))[i];
   for (int i = threadIdx.x; i < 2 * n_here; i += blockDim.x) own_grid[i] = grid[2 * first + i];
   __syncthreads();
-  auto code_of = [&](int j, REAL value) -> u32 {
-    double scale = own_grid[2 * j + 1];
+  auto code_of = [&](int j, double origin, double scale, REAL value) -> u32 {
     if (scale == 0) return edges_below(own + j * (EDGES + 1), value);
-    return own_cells[j * CELLS + cell_of((double)value, own_grid[2 * j], scale)];
+    return own_cells[j * CELLS + cell_of((double)value, origin, scale)];
   };
   i64 start = (i64)blockIdx.x * rows_a_block, stop = min(n_rows, start + rows_a_block);
   u8* out = codes + (i64)blockIdx.y * n_vertices * LANES;
   if (column_step <= row_step) {  // values of a row lie together: four threads share a row
     int word = threadIdx.x & 3;
-    for (i64 row = start + (threadIdx.x >> 2); row < stop; row += blockDim.x >> 2) {
-      const REAL* value = table + row * row_step + (first + 4 * word) * column_step;
-      u32 packed = 0;
+    double origin[4], scale[4];
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
-        if (4 * word + j < n_here)
-          packed |= code_of(4 * word + j, value[j * column_step]) << (8 * j);
-      ((u32*)(out + row * LANES))[word] = packed;
+    for (int j = 0; j < 4; ++j) {
+      origin[j] = 4 * word + j < n_here ? own_grid[2 * (4 * word + j)] : 0;
+      scale[j] = 4 * word + j < n_here ? own_grid[2 * (4 * word + j) + 1] : 0;
+    }
+    const REAL* values = table + (first + 4 * word) * column_step;
+    // Four values are read at once where they lie side by side.
+    bool is_dense = n_here == LANES && column_step == 1 && row_step % 4 == 0 &&
+                    (u64)values % (4 * sizeof(REAL)) == 0;
+    int step = blockDim.x >> 2;
+    for (i64 base = start + (threadIdx.x >> 2); base < stop; base += N_ROWS_AHEAD * step) {
+      Four value[N_ROWS_AHEAD];  // several rows in flight hide the way to memory
+#pragma unroll
+      for (int u = 0; u < N_ROWS_AHEAD; ++u) {
+        i64 row = base + u * step;
+        if (row >= stop) continue;
+        if (is_dense) {
+          value[u] = *(const Four*)(values + row * row_step);
+        } else {
+#pragma unroll
+          for (int j = 0; j < 4; ++j)
+            if (4 * word + j < n_here) value[u].at[j] = values[row * row_step + j * column_step];
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < N_ROWS_AHEAD; ++u) {
+        i64 row = base + u * step;
+        if (row >= stop) continue;
+        u32 packed = 0;
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (4 * word + j < n_here)
+            packed |= code_of(4 * word + j, origin[j], scale[j], value[u].at[j]) << (8 * j);
+        ((u32*)(out + row * LANES))[word] = packed;
+      }
     }
   } else {
     for (i64 row = start + threadIdx.x; row < stop; row += blockDim.x) {
@@ -127,7 +160,8 @@ extern "C" __global__ void code_table(const REAL* table, i64 row_step, i64 colum
 #pragma unroll
       for (int j = 0; j < LANES; ++j)
         if (j < n_here)
-          packed[j / 4] |= code_of(j, table[row * row_step + (first + j) * column_step])
+          packed[j / 4] |= code_of(j, own_grid[2 * j], own_grid[2 * j + 1],
+                                   table[row * row_step + (first + j) * column_step])
                            << (8 * (j % 4));
       ((uint4*)(out + row * LANES))[0] = make_uint4(packed[0], packed[1], packed[2], packed[3]);
     }

@@ -11,7 +11,8 @@ typedef long long i64;
 #define EDGES 256      // room for the edges between the bins of a feature
 #define CELLS 2048     // of the grid over the values of a feature
 #define FULL 0xffffffffu
-#define JOB 6          // numbers of a job: node, feature, bin, first place, places, portion
+#define N_AHEAD 4      // rows that a thread has in flight, to hide the way to memory
+#define JOB 7          // numbers of a job: node, feature, bin, first place, places, portion, those filled
 
 // Unsigned integers in the order of the numbers.
 __device__ __forceinline__ u64 key_of(double value) {

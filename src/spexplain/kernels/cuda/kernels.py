@@ -26,18 +26,33 @@ _USUAL_SHARED = 32 * 1024  # what every kernel gets beside its own
 EDGES = 256  # room for the edges between the bins of a feature
 _C_NAMES = {1: "unsigned char", 4: "unsigned int", 8: "unsigned long long"}
 _N_ROOM = 1 << 14  # rows of a job that a block sorts in shared memory
-_PARTS = ("common.cuh", "coding.cu", "labels.cu", "edges.cu", "search.cu", "walk.cu")
+_PARTS = ("common.cuh", "coding.cu", "labels.cu", "edges.cu", "picks.cu", "search.cu", "walk.cu")
+_SCORING = ("common.cuh", "picks.cu", "scores.cu")
 
 
-@lru_cache(maxsize=16)
-def _module(real: str, counter: str, weight: str, field: str) -> Any:
+class _Types(NamedTuple):
+    """Names in C of the number types of table, counters, weights and fields."""
+
+    real: str
+    counter: str
+    weight: str
+    field: str
+
+
+@lru_cache(maxsize=64)
+def _module(types: _Types, formula: str | None = None) -> Any:
+    """Return all kernels for some types; with a formula, those that score by it."""
     import cupy
 
     folder = files("spexplain.kernels.cuda")
-    source = "\n".join(folder.joinpath(name).read_text() for name in _PARTS)
-    types = {"REAL": real, "SUM": counter, "WEIGHT": weight, "FIELD": field}
-    options = ("-std=c++17", *(f"-D{name}={type_}" for name, type_ in types.items()))
-    return cupy.RawModule(code=source, options=options)
+    parts = [
+        folder.joinpath(name).read_text() for name in (_PARTS if formula is None else _SCORING)
+    ]
+    if formula is not None:
+        parts.insert(0, f"#define FORMULA {formula}")
+    names = zip(("REAL", "SUM", "WEIGHT", "FIELD"), types, strict=True)
+    options = ("-std=c++17", "--fmad=false", *(f"-D{name}={type_}" for name, type_ in names))
+    return cupy.RawModule(code="\n".join(parts), options=options)
 
 
 @lru_cache(maxsize=16)
@@ -68,7 +83,7 @@ class CudaKernels:
     Tests put a twin in NumPy in its place.
     """
 
-    n_picks = 64  # blocks that look for the best cut of a node
+    n_picks = 256  # blocks that look for the best cut of a node
 
     def __init__(self, dtype: Any, edges: EdgeTypes | None = None) -> None:
         import cupy
@@ -76,9 +91,10 @@ class CudaKernels:
         self.xp = cupy
         self.edges = EdgeTypes(np.uint32, np.uint8) if edges is None else edges
         real = "float" if np.dtype(dtype) == np.float32 else "double"
-        types = [_C_NAMES[np.dtype(each).itemsize] for each in self.edges]
-        self._module = _module(real, *types, "long long" if edges is None else types[0])
+        sums, weights = (_C_NAMES[np.dtype(each).itemsize] for each in self.edges)
+        self._types = _Types(real, sums, weights, "long long" if edges is None else sums)
         self._functions: dict[str, Any] = {}
+        self._scoring: dict[tuple[str, str], Any] = {}  # by the text of their formula
         self._rooms: dict[str, int] = {}  # shared memory that kernels may take
         self.n_processors = _n_processors(cupy.cuda.Device().id)
 
@@ -88,7 +104,7 @@ class CudaKernels:
         """Launch a kernel; more than the usual shared memory must be asked for."""
         function = self._functions.get(name)
         if function is None:
-            function = self._functions[name] = self._module.get_function(name)
+            function = self._functions[name] = _module(self._types).get_function(name)
         if shared > self._rooms.get(name, _USUAL_SHARED):
             function.max_dynamic_shared_size_bytes = self._rooms[name] = shared
         function(grid, (block,), args, shared_mem=shared)
@@ -320,6 +336,36 @@ class CudaKernels:
         self.run("make_sides", grid, 256, (*args, *map(int, trend), sides, totals))
         return sides
 
+    def score_borders(
+        self,
+        borders: BorderSums,
+        formula: str,
+        trend: Side,
+        min_samples: int,
+        counters: Any,
+    ) -> ScoredBorders:
+        """Score the cuts at all borders and bound those in between, by a formula given as text in C.
+
+        Also clear the counters.
+        """
+        fields, caps, moves, _ = borders
+        n, (_, d, n_borders) = len(fields), fields[0].shape
+        scored = ScoredBorders(
+            self.xp.empty((n, self.n_picks, 3), dtype=np.int64), self.xp.empty((n, d, n_borders))
+        )
+        more = (0 if each is None else each for each in (caps, moves))
+        args = (*fields_of(fields), *more, d, n_borders, *map(int, trend), min_samples)
+        self._score("score_borders", formula, (self.n_picks, n), (*args, *scored, counters))
+        return scored
+
+    def _score(self, name: str, formula: str, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
+        """Launch a kernel that scores by a formula."""
+        function = self._scoring.get((name, formula))
+        if function is None:
+            function = _module(self._types, formula).get_function(name)
+            self._scoring[name, formula] = function
+        function(grid, (256,), args)
+
     def pick_borders(
         self,
         scores: Any,
@@ -371,7 +417,6 @@ class CudaKernels:
         rows: list[Any],
         jobs: BinJobs,
         portion: int,
-        taken: Any,
         n_places: int,
     ) -> JobRows:
         """Return the rows of a portion's jobs, job by job, in any order within."""
@@ -384,9 +429,11 @@ class CudaKernels:
         lists = (rows[0], len(rows[0]), rows[-1], len(rows[-1]))
         _, d, n_bins = jobs.at.shape
         args = (*values_of(block), codes, codes.shape[1], *lists, d, n_bins, int(jobs.everything))
-        n_parts = max(1, min(4 * self.n_processors // codes.shape[0] + 1, -(-len(rows[-1]) // 512)))
+        n_parts = max(
+            1, min(8 * self.n_processors // codes.shape[0] + 1, -(-len(rows[-1]) // 1024))
+        )
         grid = (codes.shape[0], n_parts, len(rows))
-        self.run("gather_jobs", grid, 256, (*args, jobs.at, jobs.entries, portion, taken, *places))
+        self.run("gather_jobs", grid, 512, (*args, jobs.at, jobs.entries, portion, *places))
         return places
 
     def sort_jobs(self, jobs: BinJobs, portion: int, longest: int, places: JobRows) -> None:
@@ -394,10 +441,12 @@ class CudaKernels:
         if longest > _N_ROOM:
             self._sort_everything(jobs, places)
             return
-        room = 1 << max(1, (longest - 1).bit_length())
-        args = (jobs.entries, portion, room, places.values, places.members)
-        threads = max(32, min(1024, room // 2))
-        self.run("sort_jobs", (len(jobs.entries),), threads, args, shared=room * 12)
+        room = 1 << (longest - 1).bit_length()
+        a_thread = max(4, room // 1024)
+        threads = max(32, room // a_thread)
+        args = (jobs.entries, portion, places.values, places.members)
+        shared = 12 * a_thread * threads
+        self.run(f"sort_jobs_of_{a_thread}", (len(jobs.entries),), threads, args, shared=shared)
 
     def _sort_everything(self, jobs: BinJobs, places: JobRows) -> None:
         """Sort the rows of all jobs at once: by value, then, stably, by where their jobs start."""
@@ -509,12 +558,35 @@ class CudaKernels:
         first_wins: bool,
     ) -> Any:
         """Return the best gaps of every node, as parts to be compared further."""
-        n, n_borders, n_places = len(fields), fields[0].shape[2], len(scores)
-        n_parts = max(1, min(64, -(-n_places // 256)))
-        parts = self.xp.empty((n, n_parts, 3), dtype=np.int64)
-        args = (scores, valid, places.job_of, jobs.entries, n_places, n_borders, int(first_wins))
-        self.run("pick_gaps", (n_parts, n), 256, (*args, parts))
+        parts, args = self._gap_parts(valid, places, jobs, fields, first_wins=first_wins)
+        self.run("pick_gaps", parts.shape[1::-1], 256, (scores, *args, parts))
         return parts
+
+    def score_gaps(
+        self,
+        formula: str,
+        gaps: Any,
+        valid: Any,
+        places: JobRows,
+        jobs: BinJobs,
+        fields: list[Any],
+        *,
+        first_wins: bool,
+    ) -> tuple[Any, Any]:
+        """Return the scores of all valid gaps by a formula given as text in C, and the best gaps of every node."""
+        parts, args = self._gap_parts(valid, places, jobs, fields, first_wins=first_wins)
+        scores = self.xp.empty(len(valid))
+        self._score("score_gaps", formula, parts.shape[1::-1], (gaps, *args, parts, scores))
+        return scores, parts
+
+    def _gap_parts(
+        self, valid: Any, places: JobRows, jobs: BinJobs, fields: list[Any], *, first_wins: bool
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """Return room for the best gaps, a part for every block, and what the blocks read."""
+        n, n_borders, n_places = len(fields), fields[0].shape[2], len(valid)
+        n_parts = max(1, min(2 * self.n_processors, -(-n_places // 256)))
+        args = (valid, places.job_of, jobs.entries, n_places, n_borders, int(first_wins))
+        return self.xp.empty((n, n_parts, 3), dtype=np.int64), args
 
     def improve(
         self,

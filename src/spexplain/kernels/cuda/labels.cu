@@ -6,8 +6,6 @@
 // vertices with a label beyond it are centres and not counted. Where rows have amounts, these are
 // added up instead, and the last label counts all rows.
 
-#define N_AHEAD 4
-
 // Blocks: (features / n_together, parts of the rows). Shared memory: n_together histograms.
 extern "C" __global__ void count_labels(const u8* codes, i64 n_vertices, const int* rows,
                                         i64 n_rows, const u16* labels, const int* amounts,

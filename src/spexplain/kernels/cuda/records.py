@@ -10,7 +10,8 @@ from spexplain.records import Cut, Side
 
 LANES = 16  # features whose codes of one vertex lie side by side
 CELLS = 2048  # of the grid over the values of a feature
-JOB = 6  # numbers of a job: node, feature, bin, first place, number of places, portion
+# Numbers of a job: node, feature, bin, first place, number of places, portion, places that are filled.
+JOB = 7
 
 
 class FeatureBlock(NamedTuple):
@@ -50,7 +51,7 @@ class BinJobs(NamedTuple):
     """Bins to be sorted and swept."""
 
     at: Any  # int32, shape (nodes, features, bins): number of the job of every bin, or -1
-    entries: Any  # int32, shape (>= n_jobs, 6), see `JOB`
+    entries: Any  # int32, shape (>= n_jobs, 7), see `JOB`
     everything: bool  # whether a job takes all bins of its feature
     n_portions: int = 1  # in which they are taken
 
@@ -86,7 +87,6 @@ class BorderSums(NamedTuple):
 class ScoredBorders(NamedTuple):
     """What is known of all cuts of one or two nodes before a closer look."""
 
-    totals: Any  # int64, shape (3, nodes, 1, 1): inner, volume and size of the nodes
     parts: Any  # int64, shape (nodes, parts, 3): the best cuts at borders, to be compared further
     bounds: Any  # float64, shape (nodes, features, borders): of the cuts in the bin after each
 

@@ -195,24 +195,6 @@ extern "C" __global__ void walk_edges(WALK, const SUM* joined, const SUM* parted
   }
 }
 
-// The best gap of every node; blocks: (parts, nodes). With `first_wins` all admissible cuts tie.
-extern "C" __global__ void pick_gaps(const double* scores, const u8* valid, const int* job_of,
-                                     const int* jobs, i64 n_places, i64 n_borders, i64 first_wins,
-                                     Best* parts) {
-  __shared__ Best room[256];
-  Best mine = {INF, 0, 0};
-  for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_places;
-       i += (i64)gridDim.x * blockDim.x) {
-    if (job_of[i] < 0 || !valid[i] || !(scores[i] < INF)) continue;
-    const int* job = jobs + JOB * (i64)job_of[i];
-    if (job[0] != blockIdx.y) continue;
-    Best found = {first_wins ? 0.0 : scores[i], job[1] * n_borders + job[2], i};
-    if (found.beats(mine)) mine = found;
-  }
-  mine = block_best(mine, room);
-  if (threadIdx.x == 0) parts[blockIdx.y * gridDim.x + blockIdx.x] = mine;
-}
-
 // The best cut of every node, one block each: of those at borders, of this portion's, and unless `fresh`
 // of those before. Records: (nodes, 12): bits of the score, feature, border or -1, members left, inner
 // left, inner right, volume left, size left, samples left, keys of the values around the cut, rank.
