@@ -14,6 +14,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.preprocessing import StandardScaler
 
+from spexplain.explanation.rule_set import RuleSet
+
 
 def _clustered(points: Any, n_clusters: int, names: str) -> np.ndarray:
     scaled = StandardScaler().fit_transform(points)
@@ -107,7 +109,10 @@ class Drifted(NamedTuple):
 def _tested(model: Any, rows: pd.DataFrame, kinds: str) -> Iterator[str]:
     """Return the tested columns of some kinds of types, the first test of the tree first."""
     explanation = model.explanation_
-    fields = [each for each in explanation.tree.feature if each >= 0]
+    if isinstance(explanation, RuleSet):
+        fields = explanation.deciding
+    else:
+        fields = [each for each in explanation.tree.feature if each >= 0]
     for name in dict.fromkeys(explanation.names[each] for each in fields):
         if getattr(rows[name].dtype, "kind", "O") in kinds:
             yield name
@@ -149,7 +154,9 @@ def _other_kind(model: Any, rows: pd.DataFrame, labels: Any, rng: Any) -> Iterat
 def _out_of_range(model: Any, rows: pd.DataFrame, labels: Any, rng: Any) -> Iterator[Drifted]:
     for name in _numbers(model, rows):
         is_odd = rng.random(len(rows)) < 0.12
-        seen = model.explanation_.seen.columns[model.explanation_.names.index(name)]
+        explanation = model.explanation_
+        profile = explanation.profile or explanation.seen
+        seen = profile.columns[explanation.names.index(name)]
         far = seen.high + 1.2 * (seen.high - seen.low)
         yield Drifted(
             rows.assign(**{name: rows[name].where(~is_odd, far)}), None, ("out-of-range",), name
@@ -188,14 +195,23 @@ def _shifted(model: Any, rows: pd.DataFrame, labels: Any, rng: Any) -> Iterator[
         yield Drifted(rows.assign(**{name: moved}), None, ("drift",), name)
 
 
+def _segments_of(model: Any, rows: pd.DataFrame) -> tuple[Any, dict[Any, float]]:
+    """Return the segment of every row, and the share that every segment had among the training rows."""
+    if isinstance(model.explanation_, RuleSet):
+        found = model.predict(rows)
+        decided = np.array(model.explanation_.decided) / sum(model.explanation_.decided)
+        return found, dict(zip(model.classes_.tolist(), decided.tolist(), strict=False))
+    found = model.predict_reference(rows)
+    sizes = model.tree_.size[model.tree_.leaves] / model.tree_.size[0]
+    return found, {each: sizes[model.leaf_reference_ == each].sum() for each in np.unique(found)}
+
+
 def _segment(kind: str) -> Callable[..., Iterator[Drifted]]:
     """Take away, halve, or double every segment whose share leaves room for it."""
 
     def change(model: Any, rows: pd.DataFrame, labels: Any, rng: Any) -> Iterator[Drifted]:
-        found = model.predict_reference(rows)
-        sizes = model.tree_.size[model.tree_.leaves] / model.tree_.size[0]
-        sums = {each: sizes[model.leaf_reference_ == each].sum() for each in np.unique(found)}
-        for segment in np.unique(found):
+        found, sums = _segments_of(model, rows)
+        for segment in sums:
             own = np.flatnonzero(found == segment)
             rest = np.flatnonzero(found != segment)
             share = len(own) / len(rows)

@@ -422,8 +422,12 @@ def test_json_that_nobody_wrote_is_refused():
     good = json.loads(ClusterRules(2).fit(TABLE, PENGUINS["species"]).to_json())
     condition = good["rules"][0]["any"][0][0]
     for key, bad in {
-        "version": 2,
+        "version": 3,
         "n_columns": 3,
+        "seen": {"rows": -1, "columns": {}},
+        "seen ": {},
+        "decided": [1, 2],
+        "right": [9999, 0, 0],
         "order": [0, 0, 1],
         "order ": [0],
         "overlap": [[1]],
@@ -450,6 +454,38 @@ def test_json_that_nobody_wrote_is_refused():
         changed = json.loads(json.dumps(good))
         changed["rules"][0]["any"][0][0] = bad
         refused(lambda data=changed: from_json(json.dumps(data)), words=["not a spexplain"])
+
+
+def test_rules_of_the_first_version_are_read_and_compare_nothing():
+    rules = ClusterRules(2).fit(TABLE, PENGUINS["species"])
+    old = json.loads(rules.to_json()) | {"version": 1}
+    for key in ("seen", "decided", "right"):
+        del old[key]
+    loaded = from_json(json.dumps(old))
+    assert np.array_equal(loaded.predict(TABLE), rules.labels_)
+    refused(lambda: loaded.check(TABLE), words=["remember nothing", "write them again"])
+    refused(lambda: rules.to_json(profile="rows"), words=["profile", "rows"])
+
+
+@pytest.mark.parametrize("kind", ["frame", "sparse", "weighted"])
+def test_the_same_rows_pass_a_check_and_count_as_they_are_predicted(kind):
+    if kind == "sparse":
+        vectorizer, table = documents()
+        labels, weights = THEMES, None
+        rules = ClusterRules(2, feature_names=vectorizer).fit(table, labels)
+    else:
+        table, labels = TABLE, PENGUINS["species"].to_numpy()
+        weights = np.arange(len(table)) % 4 if kind == "weighted" else None
+        rules = ClusterRules(2).fit(table, labels, sample_weight=weights)
+    check = rules.check(table, labels)
+    assert check.passed
+    assert check.facts == from_json(rules.to_json()).check(table, labels).facts
+    found = rules.predict(table)
+    for each, label in zip(check.facts["segments"], rules.classes_, strict=False):
+        assert each["rows_then"] == each["rows_now"] == (found == label).sum()
+        assert each["right_then"] == each["right_now"] or each["rows_then"] == 0
+    assert check.facts["segments"][-1]["rows_now"] == (found == "-1").sum()
+    assert check.facts["leaves"] == []
 
 
 def test_the_report_shows_words_as_chips_and_three_documents_a_cluster(tmp_path):
@@ -479,7 +515,7 @@ def test_the_report_shows_words_as_chips_and_three_documents_a_cluster(tmp_path)
 def test_the_report_names_overlaps_and_brackets_or(tmp_path):
     rules = ClusterRules(2).fit(TABLE, PENGUINS["species"])
     page = rules.report(tmp_path / "penguins.html").read_text("utf-8").replace("<wbr>", "")
-    assert "(bill_length_mm ≤ 44.2 or missing)" in page
+    assert "(<bdi>bill_length_mm</bdi> ≤ 44.2 or missing)" in page
     assert rules.explanation_.closing_text() in page
     overlaps = rules.explanation_.overlap
     n_pairs = int((np.triu(overlaps, 1) > 0).sum())

@@ -99,14 +99,32 @@ def test_only_columns_of_the_rules_are_needed(run, files, iris, tmp_path):
     assert result.stdout == run("predict", path, files["csv"]).stdout
 
 
+def test_next_months_file_is_checked_against_rules(run, files, iris, tmp_path):
+    path, moved = tmp_path / "rules.json", tmp_path / "moved.csv"
+    run("segment", files["csv"], "-l", "species", "--json", path)
+    same = run("check", path, files["csv"], "-l", "species", "--format", "json")
+    assert same.exit_code == 0, same.stderr
+    found = json.loads(same.stdout)
+    expected = from_json(path.read_text()).check(iris.drop("species"), iris["species"].to_numpy())
+    assert {key: found[key] for key in expected.facts} == json.loads(expected.to_json())
+    assert found["segments"][-1]["name"] == "no rule"
+    numbers = [name for name in iris.columns if name != "species"]
+    iris.with_columns([iris[name] * 10 for name in numbers]).write_csv(moved)
+    other = run("check", path, moved)
+    assert other.exit_code == 3
+    assert "about 10× what it was" in " ".join(other.stdout.split())
+    assert run("predict", path, moved, "--check", "-o", tmp_path / "labels.csv").exit_code == 3
+    assert not (tmp_path / "labels.csv").exists()
+
+
 def test_what_needs_training_rows_says_so(run, files, tmp_path):
     path = tmp_path / "rules.json"
     run("segment", files["csv"], "-l", "species", "--json", path)
+    path.write_text(from_json(path.read_text()).to_json(profile="none"))
     for command in (["check", path, files["csv"]], ["predict", path, files["csv"], "--check"]):
         result = run(*command)
         assert result.exit_code == 1
-        assert "rules per cluster" in result.stderr
-        assert "explain --json" in result.stderr
+        assert "remember nothing" in " ".join(result.stderr.split())
     assert run("report", path, files["csv"]).exit_code == 2
 
 

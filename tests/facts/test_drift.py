@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 
 import drifts
 import spexplain
-from spexplain import CART
+from spexplain import CART, ClusterRules
 from spexplain.facts.drift import KINDS, beyond_p_value, p_value, psi, share_p_value
 from spexplain.facts.profile import ColumnProfile, bin_counts, borders_of, part_of
 from spexplain.facts.tally import ColumnTally, Sketch, Watched
@@ -57,7 +57,8 @@ def test_training_rows_are_as_they_were(model):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_fresh_samples_raise_no_alarm():
+@pytest.mark.parametrize("method", [CART(n_leaves=5), ClusterRules(2)], ids=["tree", "rules"])
+def test_fresh_samples_raise_no_alarm(method):
     """In at least 95 of 100 draws; ``benchmarks/drift.py`` takes 100 of every table."""
     failed = []
     seeds = [seed for seed in range(13) if seed != 9]  # of every kind, with and without labels
@@ -65,7 +66,7 @@ def test_fresh_samples_raise_no_alarm():
         rows, labels = load()
         for seed in seeds:
             then, y_then, now, y_now = drifts.fresh(rows, labels, seed)
-            check = CART(n_leaves=5).fit(then, y_then).check(now, y_now)
+            check = method.fit(then, y_then).check(now, y_now)
             failed += [] if check.passed else [(name, seed, str(check))]
     assert len(failed) <= 0.05 * len(seeds) * len(drifts.TABLES), failed
 
@@ -75,12 +76,13 @@ def test_fresh_samples_raise_no_alarm():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("method", [CART(n_leaves=6), ClusterRules(3)], ids=["tree", "rules"])
 @pytest.mark.parametrize("name", drifts.TABLES)
-def test_each_drift_of_a_real_table_is_found(name):
+def test_each_drift_of_a_real_table_is_found(name, method):
     """In a random half of the rows, by a model of the other half, and for the right reason."""
     rows, labels = drifts.TABLES[name]()
     then, y_then, now, y_now = drifts.halves(rows, labels, seed=0)
-    model = spexplain.from_json(CART(n_leaves=6).fit(then, y_then).to_json())
+    model = spexplain.from_json(method.fit(then, y_then).to_json())
     for title, drift in drifts.DRIFTS.items():
         for case in drift(model, now, y_now, np.random.default_rng(0)):
             assert drifts.is_found(model, case), (title, model.check(case.rows, case.labels))

@@ -15,7 +15,7 @@ from spexplain.cli.options import (
     MessageOptions,
     ReadingOptions,
 )
-from spexplain.cli.predict import ModelFile, read_model
+from spexplain.cli.predict import ModelFile, read_checked
 
 if TYPE_CHECKING:
     from spexplain.cli.scoring import ScoredFile
@@ -65,6 +65,7 @@ def check(
     from spexplain.cli.scoring import ScoredFile
     from spexplain.cli.terminal import Terminal, write_json
     from spexplain.cli.write import Outputs
+    from spexplain.explanation import Explanation
     from spexplain.explanation.check import compared
 
     if model == "-" and data == "-":
@@ -74,8 +75,8 @@ def check(
     if outputs.use_stdout and format == "json":
         usage_error("--format json and a file called - both write to standard output.")
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout or format == "json")
-    known = read_model(model, "check")
-    if labels is not None and known.leaf_reference is None:
+    known = read_checked(model)
+    if labels is not None and isinstance(known, Explanation) and known.leaf_reference is None:
         raise UserError(
             f"{model} knows no clusters to compare the labels with; leave out --labels."
         )

@@ -97,7 +97,6 @@ def predict(
     from spexplain.cli.terminal import Terminal
     from spexplain.cli.write import Outputs, format_of_output, write_batches
     from spexplain.explanation.check import compared
-    from spexplain.explanation.rule_set import RuleSet
 
     if model == "-" and data == "-":
         usage_error("MODEL and DATA cannot both be standard input.")
@@ -106,9 +105,7 @@ def predict(
     bounds = limits.checked()
     outputs = Outputs({"--output": output}, force=force, source=data)
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout)
-    tree = read_any(model)
-    if check:
-        tree = tree_model(tree, model, "--check")
+    tree = read_checked(model) if check else read_any(model)
     with outputs, opened(data, reading) as file:
         for note in file.notes:
             terminal.note(note)
@@ -122,7 +119,7 @@ def predict(
                 name = "standard output" if outputs.use_stdout else str(output)
                 write_batches(labeller.batches(), labeller.written, target, written, name)
         _judge_unscored(scored, labeller.n_rows, most, max_unscored, terminal)
-        if labeller.tally is not None and not isinstance(tree, RuleSet):
+        if labeller.tally is not None:
             found = compared(tree, labeller.tally, scored.plan, bounds)
             show_check(found, terminal, is_beside=True)
             if not found.passed:
@@ -166,20 +163,15 @@ def _judge_unscored(
     raise UserError(f"{text}; {cure}.")
 
 
-def read_model(path: str, task: str = "this command") -> "Explanation":
-    """Read a tree from JSON; refuse anything else in one sentence."""
-    return tree_model(read_any(path), path, task)
+def read_checked(path: str) -> "Explanation | RuleSet":
+    """Read a model with which new rows can be compared."""
+    from spexplain.explanation.check import check_memory
 
-
-def tree_model(model: "Explanation | RuleSet", path: str, task: str) -> "Explanation":
-    """Return a model that is a tree; refuse rules in one sentence."""
-    from spexplain.explanation.rule_set import RuleSet
-
-    if isinstance(model, RuleSet):
-        raise UserError(
-            f"{path} holds rules per cluster, which remember nothing of the training rows that {task} could compare "
-            "with; pass a model that explain --json wrote."
-        )
+    model = read_any(path)
+    try:
+        check_memory(model)
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
     return model
 
 

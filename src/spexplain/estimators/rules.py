@@ -12,6 +12,7 @@ from spexplain.arguments import check_choice, check_integer
 from spexplain.estimators.progress import messages, stage
 from spexplain.estimators.reading import TableReader
 from spexplain.explanation.rule_set import ClusterRule, RuleSet, RulesModel
+from spexplain.facts.profile import profile_of
 from spexplain.rules import MEASURES, Found, MeasureName, Space, Task, best_rule, space_of
 from spexplain.table.base import Table
 from spexplain.table.columns import row_names
@@ -280,6 +281,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
                 for rows in examples
             ),
         )
+        found = replace(found, profile=profile_of(table, found.fields, found.deciding))
         masks = np.stack(found.masks(table), axis=1)
         mass = amounts.sum(axis=1)
         n_rules = masks.sum(axis=1)
@@ -295,7 +297,15 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         self.classes_ = found.classes
         self.order_ = [found.labels[code] for code in order]
         self.macro_f1_ = macro_f1
-        self.labels_ = labels_of_codes(found.classes, found.decided(list(masks.T)))
+        codes = found.decided_codes(list(masks.T))
+        n_clusters = len(clusters)
+        is_right = (codes >= 0) & (codes == reference.codes)
+        self.explanation_ = found = replace(
+            found,
+            decided=tuple(np.bincount(codes % (n_clusters + 1), minlength=n_clusters + 1).tolist()),
+            right=tuple(np.bincount(codes[is_right], minlength=n_clusters).tolist()),
+        )
+        self.labels_ = labels_of_codes(found.classes, codes)
 
 
 class _Search:

@@ -124,16 +124,16 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, explanation: Explanation | RuleSet, *, with_labels: bool = False) -> "Plan":
-        """Return what a model wants to know of new rows; rules remember nothing of those of training."""
-        known: Mapping[int, ColumnProfile] = {}
+        """Return what a model wants to know of new rows."""
         tree: Tree | Decision
         classes: Array | None
+        seen = explanation.profile
         if isinstance(explanation, RuleSet):
             tree, used, classes = explanation.decision, explanation.deciding, explanation.classes
         else:
-            seen = explanation.seen if explanation.profile is None else explanation.profile
-            known = known if seen is None else seen.columns
+            seen = explanation.seen if seen is None else seen
             tree, used, classes = explanation.tree, explanation.used, _classes(explanation)
+        known: Mapping[int, ColumnProfile] = {} if seen is None else seen.columns
         fields = explanation.fields
         watched = tuple(
             (each, Watched(fields[each], known.get(each))) for each in sorted({*used, *known})
@@ -163,7 +163,7 @@ class Plan(NamedTuple):
 
 
 def check_rows(
-    explanation: Explanation,
+    explanation: Explanation | RuleSet,
     X: Any,
     y: Any = None,
     *,
@@ -172,6 +172,7 @@ def check_rows(
 ) -> Check:
     """Return how new rows differ from those that a model was fitted to; see `FittedModel.check`."""
     limits = checked_limits(max_psi, fail_on)
+    check_memory(explanation)
     plan = Plan.of(explanation, with_labels=y is not None)
     if y is not None and plan.classes is None:
         raise ValueError(
@@ -180,6 +181,15 @@ def check_rows(
         )
     tally = _tally_of_collection(X, y, plan) if is_collection(X) else tally_of(X, y, plan)
     return compared(explanation, tally, plan, limits)
+
+
+def check_memory(explanation: Explanation | RuleSet) -> None:
+    """Refuse rules of a file that says nothing of the training rows."""
+    if isinstance(explanation, RuleSet) and explanation.profile is None:
+        raise ValueError(
+            "These rules remember nothing of their training rows, with which new rows could be compared: their file "
+            'was written with profile="none" or by an older version; fit ClusterRules and write them again.'
+        )
 
 
 def checked_limits(max_psi: float, fail_on: str | Sequence[str]) -> tuple[float, tuple[str, ...]]:
@@ -196,7 +206,10 @@ def checked_limits(max_psi: float, fail_on: str | Sequence[str]) -> tuple[float,
 
 
 def compared(
-    explanation: Explanation, tally: Tally, plan: Plan, limits: tuple[float, tuple[str, ...]]
+    explanation: Explanation | RuleSet,
+    tally: Tally,
+    plan: Plan,
+    limits: tuple[float, tuple[str, ...]],
 ) -> Check:
     """Return the check of rows that have been counted."""
     absent = [each for each in plan.tested_columns if each.name not in tally.columns]
@@ -212,8 +225,21 @@ def _classes(explanation: Explanation) -> Array | None:
     return np.unique(explanation.leaf_reference)
 
 
-def _known(explanation: Explanation) -> Known:
-    """Return what a model knows of its leaves."""
+def _known(explanation: Explanation | RuleSet) -> Known:
+    """Return what a model knows of its leaves, or of the rows that rules put into every cluster and into none."""
+    if isinstance(explanation, RuleSet):
+        codes = np.append(np.arange(len(explanation.classes)), -1)
+        sizes = np.array(explanation.decided, dtype=np.int64)
+        right = np.append(np.array(explanation.right, dtype=np.float64), 0.0)
+        return Known(
+            explanation.method,
+            sizes,
+            [*explanation.labels, None],
+            codes,
+            right / np.maximum(sizes, 1),
+            int(sizes.sum()) * len(explanation.fields),
+            has_leaves=False,
+        )
     classes, labels = _classes(explanation), explanation.leaf_reference
     codes = np.full(explanation.tree.n_leaves, -1)
     if classes is not None and labels is not None:

@@ -6,15 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from spexplain._version import __version__
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.arguments import check_texts
+from spexplain.arguments import check_choice, check_texts
 from spexplain.export.dialects import DialectName
 from spexplain.export.rules import rules_to_json, rules_to_sql, stored_rules
+from spexplain.facts.drift import MAX_PSI
+from spexplain.facts.profile import Profile
 from spexplain.facts.text import percent
 from spexplain.messages import counted, one_line
 from spexplain.table.base import Rows
@@ -26,6 +28,9 @@ from spexplain.tree import Column, Tree
 from spexplain.tree.column import renamed
 from spexplain.tree.rule import Rule
 from spexplain.tree.words import joined_by_or
+
+if TYPE_CHECKING:
+    from spexplain.explanation.check import Check
 
 
 class ClusterRule(NamedTuple):
@@ -133,6 +138,12 @@ class RuleSet:
         Typical training rows of every cluster, where these are known.
     example_names : tuple of tuple of str
         What these rows are called in the user's table.
+    profile : Profile, optional
+        What the training rows had in the columns that the rules ask.
+    decided : tuple of int
+        Numbers of training rows that the rules put into every cluster, and, last, into none.
+    right : tuple of int
+        Numbers of those in every cluster that belong to it.
     """
 
     fields: Sequence[Column]
@@ -153,6 +164,9 @@ class RuleSet:
     examples: tuple[tuple[int, ...], ...] = ()
     example_names: tuple[tuple[str, ...], ...] = ()
     method: str = "ClusterRules"
+    profile: Profile | None = None
+    decided: tuple[int, ...] = ()
+    right: tuple[int, ...] = ()
 
     @cached_property
     def used(self) -> list[int]:
@@ -239,7 +253,7 @@ class RuleSet:
         """The columns that must be known to predict, in increasing order."""
         return sorted({column for each in self.clusters for column in each.used})
 
-    def decided(self, masks: Sequence[Any]) -> Any:
+    def decided_codes(self, masks: Sequence[Any]) -> Any:
         """Return the cluster of every row, -1 for none: of rules that hold, the first in order decides."""
         codes: Any = masks[0] * 0 - 1
         for code in reversed(self.order):
@@ -398,7 +412,7 @@ class RulesModel(ABC):
         labels : array of shape (n_rows,)
         """
         found = self._fitted()
-        codes = found.decided(found.masks(self._check_rows(X)))
+        codes = found.decided_codes(found.masks(self._check_rows(X)))
         labels = labels_of_codes(found.classes, np.arange(-1, len(found.classes)))
         return look_up(labels, codes + 1)
 
@@ -500,14 +514,65 @@ class RulesModel(ABC):
             check_texts(texts, found.n_rows)
         return write(path, render_rules(found, title=title, texts=texts))
 
-    def to_json(self) -> str:
+    def to_json(self, *, profile: Literal["tested", "none"] = "tested") -> str:
         """Return the rules as JSON text that `spexplain.from_json` reads.
+
+        Parameters
+        ----------
+        profile : {"tested", "none"}, default="tested"
+            What of the training rows is remembered, for `check` to compare new ones with: counts and quantiles of
+            the columns that the rules ask, or nothing.
 
         Returns
         -------
         text : str
         """
-        return rules_to_json(self._fitted())
+        check_choice("profile", profile, ("tested", "none"))
+        return rules_to_json(self._fitted(), with_profile=profile == "tested")
+
+    def check(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        max_psi: float = MAX_PSI,
+        fail_on: str | Sequence[str] = "alarm",
+    ) -> "Check":
+        """Return how new rows differ from those that the rules were found from.
+
+        The same is looked at as for trees: columns that are gone, renamed or of another kind, values out of range,
+        units, new categories, missing values, drift of the columns that rules ask, and the shares of the rows that
+        the rules put into every cluster, and into none.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+            The rows: NumPy, any data frame, sparse, or a Dask collection, of which only counts travel.
+        y : array of shape (n_rows,), optional
+            Labels of the rows, to see whether the rules are still right.
+        max_psi : float, default=0.2
+            Population stability index above which a column, or the segments, have drifted.
+        fail_on : str or list of str, default="alarm"
+            What makes the check fail: "alarm", "any", "none", or kinds of findings such as "new-category".
+
+        Returns
+        -------
+        check : Check
+            Its `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20], [25], [31], [52], [58], [60]] * 20
+        >>> rules = ClusterRules(1, feature_names=["age"]).fit(X, (["young"] * 3 + ["old"] * 3) * 20)
+        >>> rules.check(X).passed
+        True
+        >>> print(rules.check([[100 * age] for [age] in X]).findings[0]["text"])
+        age is about 100× what it was (median about 31 then, 3100 now): cents, or percent?
+        """
+        from spexplain.explanation.check import check_rows
+
+        return check_rows(self._fitted(), X, y, max_psi=max_psi, fail_on=fail_on)
 
     def overlaps(self, *, output: FrameKind = "auto") -> Any:
         """Return how many rows the rules of every two clusters hold for, or their weight.

@@ -18,7 +18,9 @@ from spexplain.export.serialize import (
     names_from,
     parsed,
     read_columns,
+    read_seen,
     refusal,
+    seen_entries,
 )
 from spexplain.export.sql import check_new_column, condition_sql, path_sql, quoted_columns
 from spexplain.facts.schema import plain
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from spexplain.explanation.rule_set import ClusterRule, RuleSet
 
 FORMAT = "spexplain.rules"
-VERSION = 1
+VERSION = 2
+_ADDED = {"seen", "decided", "right"}  # entries that files of version 1 lack, which are still read
 _KEYS = {
     "format",
     "version",
@@ -48,6 +51,7 @@ _KEYS = {
     "macro_f1",
     "weighted",
     "parameters",
+    *_ADDED,
 }
 _RULE_KEYS = {"any", "covered", "hits", "total", "optimal", "alternatives"}
 _CONDITION_KEYS = {"columns", "intervals", "missing"}
@@ -141,14 +145,17 @@ def _rules_sql(
     return texts[0] if texts else "1 = 0"
 
 
-def rules_to_json(rule_set: "RuleSet") -> str:
+def rules_to_json(rule_set: "RuleSet", *, with_profile: bool = True) -> str:
     """Return the rules as JSON text, one line an entry.
 
     Parameters
     ----------
     rule_set : RuleSet
         What is exported. Labels must be strings, integers (int64), finite floats or booleans.
+    with_profile : bool
+        Whether it is told what the training rows had in the columns that rules ask.
     """
+    seen = rule_set.profile if with_profile else None
     labels = plain_labels(rule_set.classes)
     if labels is None:
         raise ValueError(
@@ -181,6 +188,9 @@ def rules_to_json(rule_set: "RuleSet") -> str:
                 for key, each in rule_set.parameters.items()
                 if key not in _NOT_STORED
             },
+            "seen": None if seen is None else seen_entries(seen),
+            "decided": list(rule_set.decided) if seen is not None else [],
+            "right": list(rule_set.right) if seen is not None else [],
         },
         f"Rules over {n_columns} columns with all their categories are",
     )
@@ -214,10 +224,12 @@ def stored_rules(text: str | bytes) -> dict[str, Any]:
     data = parsed(text)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise refusal(f'an object with "format": "{FORMAT}" is expected')
-    if data.get("version") != VERSION:
+    if data.get("version") not in (1, VERSION):
         raise refusal(
-            f"it has format version {quoted(data.get('version'))}, but this spexplain reads version {VERSION}"
+            f"it has format version {quoted(data.get('version'))}, but this spexplain reads up to version {VERSION}"
         )
+    if data["version"] == 1 and not _ADDED & set(data):
+        data |= {"seen": None, "decided": [], "right": []}
     if set(data) != _KEYS:
         raise refusal(f"missing or unknown entries: {quoted_list(set(data) ^ _KEYS)}")
     try:
@@ -257,6 +269,15 @@ def _parts(data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("overlap must hold one number per pair of clusters")
     if not isinstance(data["parameters"], dict) or type(data["weighted"]) is not bool:
         raise ValueError("parameters must be an object, and weighted true or false")
+    profile = read_seen(data["seen"], tuple(fields), n_columns)
+    decided, right = data["decided"], data["right"]
+    for counts, length in ((decided, k + 1), (right, k)):
+        if not isinstance(counts, list) or len(counts) != (0 if profile is None else length):
+            raise ValueError("decided and right must hold one number per cluster, decided one more")
+        if any(type(each) is not int or each < 0 for each in counts):
+            raise ValueError("decided and right must hold numbers of rows")
+    if any(few > many for few, many in zip(right, decided, strict=False)):
+        raise ValueError("right must hold no more rows than decided")
     texts = {key: data[key] for key in ("measure", "written_by")}
     if not all(isinstance(each, str) and len(each) <= 64 for each in texts.values()):
         raise ValueError("measure and written_by must be short strings")
@@ -275,6 +296,9 @@ def _parts(data: dict[str, Any]) -> dict[str, Any]:
         "is_weighted": data["weighted"],
         "parameters": data["parameters"],
         "version": texts["written_by"],
+        "profile": profile,
+        "decided": tuple(decided),
+        "right": tuple(right),
     }
 
 

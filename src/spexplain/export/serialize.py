@@ -135,7 +135,7 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
         "columns": described_columns(explanation, remembered),
         "reference": _reference(explanation),
         "tree": tree.to_dict(),
-        "seen": None if seen is None else _seen(seen),
+        "seen": None if seen is None else seen_entries(seen),
     }
     if explanation.told is not None and profile != "none":
         document["told"] = _told(explanation, explanation.told)
@@ -302,7 +302,7 @@ def _read_told(data: Any, n_features: int) -> dict[str, Any]:
     return {"told": tuple(found)}
 
 
-def _seen(profile: Profile) -> dict[str, Any]:
+def seen_entries(profile: Profile) -> dict[str, Any]:
     """Return what was seen as JSON has it."""
     columns = {
         str(number): {
@@ -476,7 +476,7 @@ def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
             "tree": tree,
             "columns": names_from(data["feature_names"]),
             "described": described,
-            "profile": _read_seen(data["seen"], described, tree.n_features),
+            "profile": read_seen(data["seen"], described, tree.n_features),
             "leaf_reference": labels,
             "leaf_purity": purity,
             "method": _string(data, "estimator"),
@@ -655,7 +655,7 @@ def _column(name: str, entries: Any) -> Column:
     return column
 
 
-def _read_seen(data: Any, described: tuple[Column, ...] | None, n_features: int) -> Profile | None:
+def read_seen(data: Any, described: tuple[Column, ...] | None, n_features: int) -> Profile | None:
     """Return what the training rows had in the columns; refuse what no table can have had."""
     if data is None:
         return None

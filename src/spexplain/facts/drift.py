@@ -31,6 +31,7 @@ FindingKind: TypeAlias = Literal[
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 Level: TypeAlias = Literal["alarm", "notice"]
 MAX_PSI = 0.2
+NO_RULE = "no rule"  # what the rows that meet none are called
 # All tests of one check together call rows of the same distribution different once in a hundred times.
 _ALPHA = 0.01
 _SMALL_SHARE = 0.01  # of the rows: what fewer of them do is noticed, but no alarm
@@ -115,7 +116,7 @@ class ColumnFacts(TypedDict):
 class SegmentChange(TypedDict):
     """One cluster or leaf, then and now."""
 
-    segment: Label
+    segment: Label | None  # None: rows that meet no rule
     name: str
     leaves: list[int]
     rows_then: int
@@ -153,10 +154,11 @@ class Known(NamedTuple):
 
     method: str
     sizes: Ints  # training rows of every leaf
-    labels: list[Any] | None  # the cluster that every leaf stands for
+    labels: list[Any] | None  # the cluster that every leaf stands for; None: rows that meet no rule
     codes: Ints  # its number; -1 for leaves that stand for no cluster
     purity: Floats | None  # share of a leaf's training rows that belong to it
     n_cuts: int  # cuts that the search for a test chose from, about
+    has_leaves: bool = True  # otherwise rules decide, one a cluster
 
 
 @dataclass(frozen=True)
@@ -294,6 +296,7 @@ def compare(
             for leaf, label in enumerate(known.labels):
                 groups.setdefault(label, []).append(leaf)
             segments = _segments(tally, known, list(groups.values()), list(groups))
+        leaves = leaves if known.has_leaves else []
         drift, differences = _segment_findings(segments, max_psi, alpha)
         found += differences
         right, differences = _fidelity(tally, known, segments, alpha)
@@ -673,11 +676,12 @@ def _segments(
     parts = _psi_parts(then, now)
     found = []
     for place, leaves in enumerate(groups):
-        name = f"leaf {leaves[0]}" if labels is None else one_line(str(labels[place]))
+        label = leaves[0] if labels is None else labels[place]
+        name = f"leaf {label}" if labels is None else one_line(str(label))
         found.append(
             SegmentChange(
-                segment=leaves[0] if labels is None else plain_label(labels[place]),
-                name=name,
+                segment=None if label is None else plain_label(label),
+                name=NO_RULE if label is None else name,
                 leaves=leaves,
                 rows_then=int(then[place]),
                 rows_now=int(now[place]),
@@ -729,6 +733,12 @@ def _segment_findings(
         if p >= alpha or abs(share_now - share) < _SMALL_SHARE:
             continue
         told = f"{percent(share_now)} of the rows; it was {percent(share)}."
+        if label is None:
+            level: Level = "alarm" if share_now > share else "notice"  # fewer are no trouble
+            kind: FindingKind = "segment-doubled" if share_now > share else "segment-halved"
+            if max(share, share_now) >= _DOUBLE * min(share, share_now):
+                found.append(_Found(kind, level, f"No rule holds for {told}"))
+            continue
         if not after:
             found.append(
                 _Found("segment-vanished", "alarm", f"{name} has vanished: it had {percent(share)} of the rows.",
@@ -777,7 +787,8 @@ def _fidelity(
         n_right_then = max(round(then * n_then - chosen * (len(leaves) - 1) / 2), 0)
         p = share_p_value(n_right_then, n_then, n_right, n_rows)
         if p < alpha and then - now > _RIGHT_CHANGE and now < n_right_then / n_then:
-            text = f"All segments: {percent(now)} of the rows are right; it was {percent(then)}."
+            which = "" if known.has_leaves else " that meet a rule"
+            text = f"All segments: {percent(now)} of the rows{which} are right; it was {percent(then)}."
             found.append(_Found("fidelity", "alarm", text))
     if tally.other_labels:
         n_other = sum(tally.other_labels.values())

@@ -1,6 +1,7 @@
 """The facts that need the training rows: profiles of leaves, typical rows, points to draw."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -163,6 +164,11 @@ def add_rows(
         groups = [rows[weights[rows] > 0] for rows in groups]
     moments = Moments.of(X, groups, weights, np.array([each.kind == "word" for each in names]))
     total = moments.total()
+    # Columns that no test asks were not looked at before: zeros and ones are told by shares, too.
+    names = [
+        replace(each, kind="flag") if is_flag and each.kind in ("number", "whole") else each
+        for each, is_flag in zip(names, moments.flags().tolist(), strict=True)
+    ]
     differences = moments.differences()
     shares = {
         feature: Shares.of(

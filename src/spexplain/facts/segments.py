@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import isclose, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.facts.rows import Detail, column_values, share_text
 from spexplain.facts.schema import (
     ContrastFacts,
@@ -28,14 +28,16 @@ from spexplain.facts.statistics import (
 )
 from spexplain.facts.summarize import conditions_of
 from spexplain.facts.text import (
+    amount_figure,
     brief_text,
     cluster_text,
     known_columns,
     name_mark,
     percent,
+    rows_or_weight,
     value_text,
 )
-from spexplain.messages import counted, one_line
+from spexplain.messages import one_line
 from spexplain.table.host import rows_of_groups
 from spexplain.table.reference import NOISE
 from spexplain.table.sparse import dense
@@ -119,7 +121,7 @@ def segment_facts(
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             _add_rows(segments, clusters, X, columns, telling_columns, detail or Detail())
     for each in segments:
-        each["sentences"] = _sentences(each)
+        each["sentences"] = _sentences(each, is_weighted=explanation.node_weights is not None)
     return segments
 
 
@@ -554,6 +556,7 @@ class _Groups(NamedTuple):
     differences: Floats  # (n_clusters, n_features)
     shares: dict[int, Shares]
     columns: Sequence[Column]
+    flags: Bools  # which columns hold nothing but 0 and 1
 
 
 def _add_rows(
@@ -627,7 +630,7 @@ def _groups(clusters: Clusters, X: Matrix, columns: Sequence[Column]) -> _Groups
         for group in range(n_clusters + 1):
             code = own.telling(group)
             differences[group, feature] = np.nan if code is None else own.differences[group, code]
-    return _Groups(X, rows, moments, moments.total(), differences, shares, columns)
+    return _Groups(X, rows, moments, moments.total(), differences, shares, columns, moments.flags())
 
 
 def _told(groups: _Groups, group: int, allowed: Ints) -> list[Telling]:
@@ -670,18 +673,10 @@ def _telling(groups: _Groups, group: int, feature: int) -> Telling | None:
         return Telling(feature, "share", difference, inside, overall, code, value)
     inside = float(groups.moments.means[group, feature])
     overall = float(total.means[0, feature])
-    if column.kind in ("boolean", "flag", "word") or _is_flag(total, feature):
+    if column.kind in ("boolean", "flag", "word") or groups.flags[feature]:
         return Telling(feature, "share", difference, inside, overall, 1)
     least = float(total.low[0, feature])
     return Telling(feature, "mean", difference, inside, overall, least=least)
-
-
-def _is_flag(total: Moments, feature: int) -> bool:
-    """Whether all values are 0 or 1: no others between 0 and 1 with their mean vary as much."""
-    if (total.low[0, feature], total.high[0, feature]) != (0, 1):
-        return False
-    mean = float(total.means[0, feature])
-    return isclose(float(total.stds[0, feature]) ** 2, mean * (1 - mean), rel_tol=1e-9)
 
 
 def share_reading(column: Column, code: int, inside: float, overall: float) -> str:
@@ -767,12 +762,13 @@ def _typical(
     ]
 
 
-def _sentences(facts: SegmentFacts) -> list[str]:
+def _sentences(facts: SegmentFacts, *, is_weighted: bool) -> list[str]:
     """Return what matters about a cluster, one sentence after the other."""
     name = facts["name"]
     if facts["rows"] is None:
         return [f"{name}: {one_line(facts['rule'])}."]
-    size = f"{name}: {_rows(facts['rows'])} ({percent(facts['share'])})"
+    amount = rows_or_weight(facts["rows"], is_weighted=is_weighted)
+    size = f"{name}: {amount} ({percent(facts['share'])})"
     if not facts["leaves"]:
         told = [f"{size}; no leaf stands for it."]
     else:
@@ -783,7 +779,9 @@ def _sentences(facts: SegmentFacts) -> list[str]:
                 "it selects are right."
             )
     if facts["missed_to"]:
-        parts = [f"{each['rows']:,} to {each['name']}" for each in facts["missed_to"][:3]]
+        parts = [
+            f"{amount_figure(each['rows'])} to {each['name']}" for each in facts["missed_to"][:3]
+        ]
         more = len(facts["missed_to"]) - 3
         told.append(f"Missed: {', '.join(parts)}{f' and {more} more' if more > 0 else ''}.")
     if facts["telling"]:
@@ -793,10 +791,6 @@ def _sentences(facts: SegmentFacts) -> list[str]:
     if facts["nearest"] is not None:
         told.append(f"Nearest: {facts['nearest']['name_b']}. {facts['nearest']['text']}")
     return told
-
-
-def _rows(rows: Any) -> str:
-    return counted(rows, "row") if isinstance(rows, int) else f"weight {rows:,.4g}"
 
 
 def flat_record(facts: SegmentFacts) -> dict[str, Any]:
@@ -819,7 +813,9 @@ def flat_record(facts: SegmentFacts) -> dict[str, Any]:
     record |= {
         "selected": facts["selected"],
         "missed": facts["missed"],
-        "missed_to": ", ".join(f"{each['name']} {each['rows']:,}" for each in facts["missed_to"]),
+        "missed_to": ", ".join(
+            f"{each['name']} {amount_figure(each['rows'])}" for each in facts["missed_to"]
+        ),
         "telling": "; ".join(one_line(each["text"]) for each in facts["telling"]),
         "typical": [each["row"] if each["id"] is None else each["id"] for each in facts["typical"]],
         "nearest": None if facts["nearest"] is None else facts["nearest"]["b"],

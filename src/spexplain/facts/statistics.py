@@ -121,11 +121,21 @@ class Moments(NamedTuple):
             self.high.max(axis=0, keepdims=True),
         )
 
+    def flags(self) -> Bools:
+        """Return which features have no value but 0 and 1: none between these with that mean vary as much."""
+        total = self.total()
+        means = total.means[0]
+        has_ends = (total.low[0] == 0) & (total.high[0] == 1)
+        found: Bools = has_ends & np.isclose(
+            total.stds[0] ** 2, means * (1 - means), rtol=1e-9, atol=0.0
+        )
+        return found
+
     def outside(self) -> Floats:
         """Return the mean of all other rows for every group; NaN where there are none."""
         total = self.total()
         means: Floats = self.origin + (total.sums - self.sums) / (total.counts - self.counts)
-        return means
+        return np.clip(means, total.low, total.high)  # rounding may step out
 
     def differences(self) -> Floats:
         """Return mean inside less mean outside, in standard deviations of all rows.

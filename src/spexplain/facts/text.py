@@ -3,7 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from spexplain.facts.schema import Label, LeafFacts, PartFacts, SentencePart, Summary
+from spexplain.facts.schema import (
+    Amount,
+    Label,
+    LeafFacts,
+    PartFacts,
+    SentencePart,
+    Summary,
+)
 from spexplain.messages import counted, one_line
 from spexplain.table.reference import NOISE
 from spexplain.tree import Column, about, number
@@ -84,6 +91,32 @@ def counted_unit(count: float, unit: str) -> str:
 def rows_text(size: int, share: float) -> str:
     """Return a number of rows and its share."""
     return f"{counted(size, 'row')} ({percent(share)})"
+
+
+def amount_figure(amount: Amount) -> str:
+    """Return a number of rows, or their weight: four digits of a fraction, but all of a whole number.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import amount_figure
+    >>> amount_figure(1055), amount_figure(180335397.0), amount_figure(2.34567)
+    ('1,055', '180,335,397', '2.346')
+    """
+    is_whole = isinstance(amount, int) or float(amount).is_integer() or abs(amount) >= 1e4
+    return f"{amount:,.0f}" if is_whole else f"{amount:,.4g}"
+
+
+def rows_or_weight(amount: Amount, *, is_weighted: bool) -> str:
+    """Return a number of rows with its noun, or their weight where rows have weights.
+
+    Examples
+    --------
+    >>> from spexplain.facts.text import rows_or_weight
+    >>> rows_or_weight(1, is_weighted=False), rows_or_weight(1200.5, is_weighted=True)
+    ('1 row', 'weight 1,200')
+    """
+    figure = amount_figure(amount)
+    return f"weight {figure}" if is_weighted else f"{figure} row{'' if amount == 1 else 's'}"
 
 
 def cluster_text(code: int | None, label: Label | None) -> str:

@@ -134,7 +134,7 @@ def test_caveats():
 def test_confusion_adds_up():
     for name in ("iris", "noise", "thirty_leaves", "many_leaves"):
         table = confusion(ReportFacts.of(EVERY[name]()))
-        assert sum(table.totals) == table.n_rows
+        assert sum(table.totals) == table.total
         assert len(table.heads) <= 26
         for row in table.rows:
             assert sum(cell.size for cell in row.cells) == row.size

@@ -154,7 +154,8 @@ class Certificate:
         ]
 
     def _cut_text(self, cut: CoordinateCut) -> str:
-        return Test(cut.feature, upper=cut.threshold).text(self.feature_names[cut.feature])
+        upper = float(f"{cut.threshold:.15g}")  # without what halving left behind
+        return Test(cut.feature, upper=upper).text(self.feature_names[cut.feature])
 
 
 def _paragraphs(sentences: list[str]) -> list[str]:

@@ -106,6 +106,11 @@ def shown_names(summary: Summary) -> dict[int, str]:
     points = summary["points"]
     if points is not None:
         names |= dict(zip(points["features"], points["names"], strict=True))
+    return clipped_names(names)
+
+
+def clipped_names(names: Mapping[int, str]) -> dict[int, str]:
+    """Return names of columns, by their numbers, short and no two alike."""
     short = {feature: clipped(name, _LONGEST_NAME) for feature, name in sorted(names.items())}
     return _distinct(short, "column")
 
@@ -216,6 +221,8 @@ def caveats(summary: Summary) -> list[str]:
     if reference["n_noise"]:
         rows = counted(reference["n_noise"], "row")
         told.append(f"{rows} of noise belong to no cluster and do not count in the fidelity.")
+    if "weight" in summary["nodes"][0]:
+        told.append("Rows have weights: all shares are shares of the weight.")
     empty = sum(not leaf["size"] for leaf in summary["leaves"])
     if empty:
         told.append(f"{counted(empty, 'leaf', 'leaves')} without training rows.")

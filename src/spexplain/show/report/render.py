@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spexplain.facts.schema import LeafFacts, NodeFacts, SentencePart, Summary
+from spexplain.facts.text import amount_figure, rows_or_weight
 from spexplain.files import write_file
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
@@ -175,6 +176,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
     )
     filters: dict[str, Callable[..., Any]] = {
+        "amount": amount_figure,
         "counted": counted,
         "exact": repr,
         "figure": figure,
@@ -275,6 +277,7 @@ def _context(
             row["id"] is not None for leaf in summary["leaves"] for row in leaf["exemplars"]
         ),
         "has_log": any(map(bend_of, summary["features"])),
+        "is_weighted": source.is_weighted,
         "caveats": caveats(summary),
         "tiles": _tiles(source),
         "key": _key(source),
@@ -366,18 +369,21 @@ def _rows_hint(summary: Summary) -> str:
     return f"in {counted(len(reference['labels']), 'cluster')}"
 
 
-def _key(source: ReportFacts) -> list[tuple[str, str, int]]:
+def _key(source: ReportFacts) -> list[tuple[str, str, str]]:
     """Return name, colour and size of the clusters."""
     reference = source.summary["reference"]
     if reference is None:
         return []
-    key = [
+    entries = [
         (source.labels[each["code"]], color_class(each["code"]), each["size"])
         for each in reference["clusters"][:_N_KEYS]
     ]
     if reference["n_noise"]:
-        key.append(("noise", "k-noise", reference["n_noise"]))
-    return key
+        entries.append(("noise", "k-noise", reference["n_noise"]))
+    return [
+        (label, color, rows_or_weight(amount, is_weighted=source.is_weighted))
+        for label, color, amount in entries
+    ]
 
 
 def script_json(data: object) -> str:

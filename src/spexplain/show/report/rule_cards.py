@@ -1,19 +1,29 @@
 """The report of rules per cluster: one card a cluster, with example documents where texts are given."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from spexplain.facts.schema import plain_label
+from spexplain.facts.text import amount_figure
 from spexplain.messages import counted, one_line
-from spexplain.show.report.phrases import excerpt, figure, share
+from spexplain.show.report.phrases import (
+    clipped_names,
+    condition_of,
+    excerpt,
+    share,
+    shown_labels,
+    shown_values,
+)
 from spexplain.show.report.render import rendered_page
-from spexplain.show.report.sections import color_class
-from spexplain.tree.words import has_or
+from spexplain.show.report.sections import color_class, share_bar
 
 if TYPE_CHECKING:
     from spexplain.explanation.rule_set import ClusterRule, RuleSet
     from spexplain.tree.rule import Rule
 
 _MOST_OVERLAPS = 12  # pairs of clusters that are listed
+_MEASURES = {"f1": "F1", "f2": "F2", "f0.5": "F0.5", "balanced": "balanced accuracy"}
 _NOT_SAID = ("feature_names", "n_jobs", "verbose")
 
 
@@ -36,7 +46,8 @@ def render_rules(
     html : str
         The same for the same rules. Names, labels and texts are escaped.
     """
-    labels = [one_line(str(label)) for label in rule_set.labels]
+    labels = shown_labels([plain_label(label) for label in rule_set.labels])
+    rule_set = _shown(rule_set)
     noun = "weight" if rule_set.is_weighted else "rows"
     k = len(labels)
     pairs = sorted(
@@ -50,16 +61,20 @@ def render_rules(
         "version": rule_set.version,
         "noun": noun,
         "verdict": (
-            f"A rule per cluster covers {share(covered)} of the rows; what the rules predict has a mean F1 of "
-            f"{figure(rule_set.macro_f1, 2)}."
+            f"{_what_tells(rule_set)} {share(covered)} of the {noun}; what they predict has a mean F1 of "
+            f"{rule_set.macro_f1:.3f}."
         ),
         "tiles": [
             (
                 "Mean F1",
-                figure(rule_set.macro_f1, 3),
+                f"{rule_set.macro_f1:.3f}",
                 "of what the rules predict, over the clusters",
             ),
-            ("Covered", share(covered), "rows that meet a rule"),
+            (
+                "Covered",
+                share(covered),
+                f"{noun} that meet{'s' if rule_set.is_weighted else ''} a rule",
+            ),
             (
                 "Clusters",
                 f"{k:,}",
@@ -69,9 +84,11 @@ def render_rules(
         ],
         "clusters": [_card(rule_set, code, label, texts) for code, label in enumerate(labels)],
         "closing": rule_set.closing_text(),
+        "is_weighted": rule_set.is_weighted,
+        "measure": _MEASURES.get(rule_set.measure, rule_set.measure),
         "order": [labels[code] for code in rule_set.order],
         "overlaps": [
-            (labels[one], labels[other], _weight(-weight))
+            (labels[one], labels[other], amount_figure(-weight))
             for weight, one, other in pairs[:_MOST_OVERLAPS]
         ],
         "settings": [
@@ -82,6 +99,14 @@ def render_rules(
     }
     heading = one_line(title or "") or f"{counted(k, 'cluster')} in a rule each"
     return rendered_page("rule_set.html", {"title": heading, "facts": facts})
+
+
+def _what_tells(rule_set: "RuleSet") -> str:
+    """Return the beginning of the first sentence."""
+    n_rules = sum(len(each.rules) for each in rule_set.clusters)
+    n_clusters = sum(bool(each.rules) for each in rule_set.clusters)
+    verb = "covers" if n_rules == 1 else "cover"
+    return f"{counted(n_rules, 'rule')} for {counted(n_clusters, 'cluster')} {verb}"
 
 
 def _card(
@@ -98,9 +123,20 @@ def _card(
     examples: list[tuple[int, str]] = []
     if texts is not None and rule_set.examples:
         examples = list(zip(rule_set.examples[code], rule_set.example_names[code], strict=True))
+    color = color_class(code)
     return _facts(rule_set, cluster) | {
         "label": label,
-        "color": color_class(code),
+        "color": color,
+        "rows": amount_figure(cluster.total),
+        "share": cluster.total / rule_set.total if rule_set.total else 0.0,
+        "precision_bar": share_bar(
+            cluster.precision,
+            f"{share(cluster.precision)} of the rows it holds for are right",
+            color,
+        ),
+        "recall_bar": share_bar(
+            cluster.recall, f"{share(cluster.recall)} of the cluster meets it", color
+        ),
         "alternatives": [_facts(rule_set, each) for each in cluster.alternatives],
         "texts": [
             (name, excerpt(str(texts[row]), words)) for row, name in examples if texts is not None
@@ -111,22 +147,33 @@ def _card(
 def _facts(rule_set: "RuleSet", rule: "ClusterRule") -> dict[str, Any]:
     return {
         "rules": [_conditions(rule_set, each) for each in rule.rules],
-        "covered": _weight(rule.covered),
+        "covered": amount_figure(rule.covered),
         "precision": rule.precision,
         "recall": rule.recall,
-        "f1": rule.f1,
+        "f1": f"{rule.f1:.3f}",
+        "proved": rule.is_optimal,
     }
 
 
-def _conditions(rule_set: "RuleSet", rule: "Rule") -> list[tuple[str, list[str]]]:
-    """Return the conditions of a rule, in brackets where "or" would be read past an "and"."""
-    found = [condition.parts(rule_set.fields) for condition in rule.conditions]
-    several = len(found) > 1
-    return [
-        (f"({text})" if several and not words and has_or(text) else text, words)
-        for text, words in found
+def _shown(rule_set: "RuleSet") -> "RuleSet":
+    """Return the rules with names of columns and of values that are short enough to be read."""
+    used = set(rule_set.used)
+    names = clipped_names({each: rule_set.names[each] for each in used})
+    fields = [
+        replace(each, name=names[place], categories=shown_values(each.categories))
+        if place in used
+        else each
+        for place, each in enumerate(rule_set.fields)
     ]
+    return replace(rule_set, fields=fields)
 
 
-def _weight(weight: float) -> str:
-    return f"{int(weight):,}" if float(weight).is_integer() else figure(weight)
+def _conditions(rule_set: "RuleSet", rule: "Rule") -> list[dict[str, Any]]:
+    """Return the conditions of a rule: what is said before words, and these; or pieces, any of which holds."""
+    found = []
+    for condition in rule.conditions:
+        asked = [rule_set.fields[each] for each in condition.columns]
+        lead, words = condition.parts(rule_set.fields)
+        pieces = [piece for each in asked for piece in condition_of(condition.region, each)]
+        found.append({"lead": lead, "words": words, "pieces": pieces})
+    return found

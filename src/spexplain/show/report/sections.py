@@ -7,6 +7,7 @@ from math import inf, log1p
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from spexplain.facts.schema import (
+    Amount,
     FeatureFacts,
     LeafFacts,
     NodeFacts,
@@ -90,6 +91,11 @@ class ReportFacts(NamedTuple):
     def has_reference(self) -> bool:
         """Whether there are clusters to compare with."""
         return self.summary["reference"] is not None
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights: then amounts are weights, not numbers of rows."""
+        return "weight" in self.summary["nodes"][0]
 
     def test(self, node: NodeFacts) -> ConditionPieces:
         """Return the test of an inner node."""
@@ -304,11 +310,11 @@ def rule_view(source: ReportFacts, leaf: LeafFacts) -> RuleView:
 
 
 class PartView(NamedTuple):
-    """Rows of one cluster in a leaf."""
+    """Rows of one cluster in a leaf, or their weight."""
 
     label: str
     color: str
-    size: int
+    size: Amount
     share: float
 
 
@@ -510,9 +516,9 @@ def _signed(x: float) -> str:
     --------
     >>> from spexplain.show.report.sections import _signed
     >>> _signed(-1.57), _signed(0.0)
-    ('-1.6 SD', '0.0 SD')
+    ('−1.6 SD', '0.0 SD')
     """
-    return f"{x:+.1f} SD".replace("+0.0 ", "0.0 ").replace("-0.0 ", "0.0 ")
+    return f"{x:+.1f} SD".replace("+0.0 ", "0.0 ").replace("-0.0 ", "0.0 ").replace("-", "−")
 
 
 def rows_table(
@@ -590,7 +596,9 @@ def _field(source: ReportFacts, feature: FeatureFacts) -> FieldView:
         return FieldView(name, "duration", [], feature["median"], hint, "")
     if column.kind == "word":
         name, hint = f'"{name}"', f"times; {hint}".removesuffix("; ")
-    return FieldView(name, "number", [], feature["median"], hint, "")
+    middle = feature["median"]  # between two values, and free of what adding them left behind
+    start = None if middle is None else float(f"{middle:.15g}")
+    return FieldView(name, "number", [], start, hint, "")
 
 
 def _has_whole_days(source: ReportFacts, feature: FeatureFacts) -> bool:
@@ -615,9 +623,9 @@ def sampled_rows(source: ReportFacts) -> TableView:
 
 
 class ConfusionCell(NamedTuple):
-    """Rows of one cluster in one leaf; the shade goes with its share of the leaf."""
+    """Rows of one cluster in one leaf, or their weight; the shade goes with its share of the leaf."""
 
-    size: int
+    size: Amount
     shade: int
     text: str
 
@@ -629,7 +637,7 @@ class ConfusionRow(NamedTuple):
     label: str
     color: str
     cells: list[ConfusionCell]
-    size: int
+    size: Amount
 
 
 class ConfusionTable(NamedTuple):
@@ -637,8 +645,8 @@ class ConfusionTable(NamedTuple):
 
     heads: list[tuple[str, str]]  # name and colour
     rows: list[ConfusionRow]
-    totals: list[int]
-    n_rows: int
+    totals: list[Amount]
+    total: Amount
 
 
 class FeatureRow(NamedTuple):
@@ -691,14 +699,15 @@ def confusion(source: ReportFacts) -> ConfusionTable | None:
             own.append(sum(counts) - sum(own))
         if has_noise:
             own.append(noise)
-        cells = [_cell(count, leaf["size"]) for count in own]
+        amount = leaf.get("weight", leaf["size"])
+        cells = [_cell(count, amount) for count in own]
         label, color = source.leaf_label(leaf), source.leaf_color(leaf)
-        rows.append(ConfusionRow(leaf["leaf"], label, color, cells, leaf["size"]))
+        rows.append(ConfusionRow(leaf["leaf"], label, color, cells, amount))
     totals = [sum(row.cells[at].size for row in rows) for at in range(len(heads))]
-    return ConfusionTable(heads, rows, totals, source.summary["n_rows"])
+    return ConfusionTable(heads, rows, totals, sum(row.size for row in rows))
 
 
-def _cell(count: int, size: int) -> ConfusionCell:
+def _cell(count: Amount, size: Amount) -> ConfusionCell:
     part = count / size if size else 0.0
     return ConfusionCell(count, round(_N_SHADES * part), share(part))
 

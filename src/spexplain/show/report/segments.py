@@ -11,6 +11,7 @@ from spexplain.facts.schema import (
     TypicalFacts,
     region_of,
 )
+from spexplain.facts.text import amount_figure
 from spexplain.messages import one_line
 from spexplain.show.report.phrases import (
     RulePieces,
@@ -120,7 +121,7 @@ def _view(source: ReportFacts, facts: SegmentFacts, texts: Sequence[str] | None)
         color=color,
         has_rule=bool(facts["leaves"]),
         alternatives=_alternatives(source, facts),
-        rows="" if facts["rows"] is None else _amount(facts["rows"]),
+        rows="" if facts["rows"] is None else amount_figure(facts["rows"]),
         share=facts["share"],
         precision=facts["precision"],
         recall=facts["recall"],
@@ -132,7 +133,7 @@ def _view(source: ReportFacts, facts: SegmentFacts, texts: Sequence[str] | None)
         held_out=held_out,
         leaves=facts["leaves"],
         missed=[_flow(source, each) for each in facts["missed_to"][:_N_FLOWS]],
-        n_missed="" if not facts["missed"] else _amount(facts["missed"]),
+        n_missed="" if not facts["missed"] else amount_figure(facts["missed"]),
         telling=[_telling(source, each) for each in facts["telling"]],
         typical=_typical(source, facts),
         row_names=[_row_name(each) for each in facts["typical"]],
@@ -160,10 +161,6 @@ def _documents(
     return [(_row_name(each), excerpt(str(texts[each["row"]]), words)) for each in facts["typical"]]
 
 
-def _amount(rows: float) -> str:
-    return f"{rows:,}" if isinstance(rows, int) else f"{rows:,.4g}"
-
-
 def _bar(part: float | None, text: str, color: str) -> Bar | None:
     return None if part is None else share_bar(part, f"{share(part)} {text}", color)
 
@@ -187,7 +184,7 @@ def _flow(source: ReportFacts, facts: FlowFacts) -> FlowView:
     return FlowView(
         source.label(facts["code"]) if source.has_reference else facts["name"],
         color_class(facts["code"]),
-        _amount(facts["rows"]),
+        amount_figure(facts["rows"]),
         facts["share"],
     )
 
