@@ -261,7 +261,8 @@ class EdgeLedger(SideLedger):
         """Count in the smaller of siblings; the larger has what it and the edges between leave of the parent."""
         self._forget()
         if len(nodes) == 2:
-            self._part_counts(*sorted(nodes, key=lambda node: len(node.rows)), threads)
+            smaller, larger = sorted(nodes, key=lambda node: len(node.rows))
+            self._part_counts(smaller, larger, threads)
         for node in nodes:
             node.state.of_parent = node.state.crossing = None
 
@@ -318,8 +319,9 @@ class EdgeLedger(SideLedger):
         state, rows, table = node
         most, vertices = 127 if self._is_small else 2**62, self.vertices_in(rows)
         others = np.zeros(cells.shape[:2], dtype=np.int64)
+        near: InnerNeighbors = state.near
         codes = table.codes.T
-        count_edges(codes, table.shift, first, rows, *state.near, most, vertices, cells, others)
+        count_edges(codes, table.shift, first, rows, *near, most, vertices, cells, others)
         return others
 
     def _take(
@@ -369,6 +371,7 @@ class EdgeLedger(SideLedger):
 
         state, rows, table = node
         features, bins, start = wanted
+        near: InnerNeighbors = state.near
         n_chosen = np.full(len(features), len(rows))
         if not bins.all():
             n_chosen = np.sum(np.diff(start[:, -2], axis=1), axis=1, where=bins)
@@ -381,7 +384,7 @@ class EdgeLedger(SideLedger):
             bins,
             rows,
             self._number_of(rows),
-            *state.near,
+            *near,
             self.vertices_in(rows),
             np.append(0, np.cumsum(n_chosen)),
             start,
