@@ -182,8 +182,8 @@ def markdown(results: dict[str, Any]) -> str:
             f"of the labels are wrong, {N_LEAVES} leaves (IMM: one per cluster). Each figure is the best of several "
             "fits in a process of its own (the only one where it takes more than two seconds), on all processors where "
             f"the method uses them. A process may take {results['limit']:.0f} seconds; where it takes more, larger "
-            "tables are not tried. LightGBM grows one tree of least squares for the codes of the clusters; ConTree finds the "
-            "best tree of depth two.",
+            "tables are not tried. LightGBM grows one tree of least squares for the codes of the clusters; ConTree "
+            "finds the best tree of depth two.",
             "",
             table(["method", *(f"{size:,}" for size in sizes)], rows),
             "",
