@@ -59,7 +59,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         yield from in_partitions()
         return
     from spexplain.engines.histogram import HistogramEngine, search
-    from spexplain.ledgers import bins, labels
+    from spexplain.ledgers import bins, edges, labels
 
     with pytest.MonkeyPatch.context() as patch:
         # Small tables must meet what large ones meet: bounds, several blocks, few rows a bin, promises.
@@ -70,6 +70,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         patch.setattr(search, "_N_BY_CODES", 0)
         patch.setattr(search, "_SHARE_BY_CODES", 0.0)
         patch.setattr(labels.CountingLedger, "rows_per_bin", 1)
+        patch.setattr(edges.EdgeLedger, "rows_per_bin", 1)
+        patch.setattr(edges, "_ROWS_PER_KEPT_BIN", 0)
         patch.setattr(bins, "_ROWS_PER_SORTED_BIN", 1)
         patch.setattr(labels.CountingLedger, "most_bins", 3)
         yield HistogramEngine(max_bins=5)

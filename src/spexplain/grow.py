@@ -91,6 +91,7 @@ def grow(
             open_leaves([leaf])
             continue
         young = split(leaf, best.cut)
+        del leaf, best  # and with them what the node remembers, before its parts are searched
         if progress is not None:
             progress(len(splits) + 1)
         if getattr(search, "depends_on_tree", False):

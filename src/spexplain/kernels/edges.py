@@ -51,9 +51,13 @@ def add_lower(
             )
 
 
-@jit_inline
-def add_up(histograms: Ints, no_samples: Ints, sums: Ints) -> None:
-    """Write the sums at borders from what `scan_edges` counted in every bin. O(size of the histograms)."""
+@jit
+def add_up(cells: Ints, no_samples: Ints, sums: Ints) -> None:
+    """Write the sums at borders from what `count_edges` counted in every bin.
+
+    Shapes: cells (width, n_bins, 4), no_samples (width, n_bins), sums (width, 6, n_bins + 1). Cost O(size of the
+    cells).
+    """
     width, n_bins = no_samples.shape
     for f in range(width):
         joined, ends, volume, counts, others = 0, 0, 0, 0, 0
@@ -62,7 +66,7 @@ def add_up(histograms: Ints, no_samples: Ints, sums: Ints) -> None:
             sums[f, 3, b], sums[f, 4, b] = counts >> 32, counts & 0xFFFFFFFF
             sums[f, 5, b] = (counts & 0xFFFFFFFF) - others
             if b < n_bins:
-                cell = histograms[f, b]
+                cell = cells[f, b]
                 joined += cell[0]
                 ends += cell[1]
                 volume += cell[2]
@@ -75,33 +79,34 @@ def add_up(histograms: Ints, no_samples: Ints, sums: Ints) -> None:
 
 
 @jit
-def scan_edges(
+def count_edges(
     codes: Array,
     shift: int,
     first: int,
-    last: int,
     rows: Array,
     indptr: Array,
     neighbors: Array,
     weights: Array,
     most: int,
     vertices: Ints,
-    sums: Ints,
+    cells: Ints,
+    no_samples: Ints,
 ) -> None:
-    """Write the sums left and right of every bin border to `sums`, for the features ``first <= f < last``.
+    """Count the edges of some rows in every bin of the features from `first` on.
+
+    A cell of a bin gets twice the weight to neighbours in lower bins and half of that within, twice all
+    weight, volume, members and, from bit 32 on, size: it is one load and one store. Members that are no
+    samples, which are few, are counted apart.
 
     Moving a vertex to the left joins it to its neighbours in lower bins and parts it from those in
     higher ones; half of either within its bin. One instruction compares the codes of many features;
     to that end codes have columns for a multiple of 32 features, `first` is one, and small weights
     come as bytes, which hold twice the weight of neighbours of up to `most`. Shapes: codes (n, >= d),
-    vertices (4, n): degrees, sizes, whether they are samples, and weight of the ends of loops; sums
-    (last - first, 6, n_bins + 1). The bin of a vertex is its code shifted to the right. Cost O(n_neighbors) a feature.
+    vertices (4, n): degrees, sizes, whether they are samples, and weight of the ends of loops; cells
+    (width, n_bins, 4), no_samples (width, n_bins). The bin of a vertex is its code shifted to the right.
+    Cost O(n_neighbors) a feature.
     """
-    width, n_bins = last - first, sums.shape[2] - 1
-    # Twice the weight to neighbours in lower bins and half of that within, twice all weight, volume,
-    # members and, from bit 32 on, size: a cell is one load and one store.
-    histograms = np.zeros((width, n_bins, 4), dtype=np.int64)
-    no_samples = np.zeros((width, n_bins), dtype=np.int64)  # members that are none: few
+    width = len(cells)
     none = weights.dtype.type(0)
     own = np.empty(_LANES, dtype=np.uint8)
     low, high = np.empty(_LANES, dtype=np.uint8), np.empty(_LANES, dtype=np.uint8)
@@ -135,7 +140,7 @@ def scan_edges(
                     lower[f] += lanes[f]
                 start = stop
             for f in range(min(_LANES, width - f0)):
-                cell = histograms[f0 + f, own[f]]
+                cell = cells[f0 + f, own[f]]
                 cell[0] += lower[f] + loops
                 cell[1] += 2 * (total + loops)
                 cell[2] += volume
@@ -143,7 +148,36 @@ def scan_edges(
             if vertices[2, x] == 0:
                 for f in range(min(_LANES, width - f0)):
                     no_samples[f0 + f, own[f]] += 1
-    add_up(histograms, no_samples, sums)
+
+
+@jit
+def take_crossing(
+    codes: Array,
+    shift: int,
+    first: int,
+    rows: Array,
+    indptr: Array,
+    neighbors: Array,
+    weights: Array,
+    cells: Ints,
+) -> None:
+    """Take edges off the cells of a node: those from some of its rows to the others, which are listed.
+
+    Both ends are taken off, each as `count_edges` counts it. Shapes: codes (n, >= d), cells (width, n_bins, 4).
+    Cost O(n_neighbors) a feature.
+    """
+    for i in range(len(rows)):
+        x = np.uint64(rows[i])
+        for j in range(indptr[i], indptr[i + 1]):
+            y, weight = np.uint64(neighbors[j]), np.int64(weights[j])
+            for f in range(len(cells)):
+                column = np.uint64(first + f)
+                mine, other = codes[x, column] >> shift, codes[y, column] >> shift
+                lower = weight * (np.int64(other < mine) + np.int64(other <= mine))
+                cells[f, mine, 0] -= lower
+                cells[f, mine, 1] -= 2 * weight
+                cells[f, other, 0] -= 2 * weight - lower
+                cells[f, other, 1] -= 2 * weight
 
 
 @jit

@@ -49,11 +49,12 @@ def keep_neighbors(
     weights: Array,
     part_of: Array,
     part: int,
+    near: int,
     kept_indptr: Array,
     kept_neighbors: Array,
     kept_weights: Array,
 ) -> None:
-    """Write the neighbours inside a part of the node, for the rows of that part.
+    """Write the neighbours that lie in part `near` of the node, for the rows of a part.
 
     Shapes: part_of (n,): the part of every vertex of the node; kept_indptr (n_kept + 1,), the others
     with room for all. Cost O(n_rows + n_neighbors).
@@ -63,7 +64,7 @@ def keep_neighbors(
     for i in range(len(rows)):
         if part_of[rows[i]] == part:
             for j in range(indptr[i], indptr[i + 1]):
-                if part_of[neighbors[j]] == part:
+                if part_of[neighbors[j]] == near:
                     kept_neighbors[place] = neighbors[j]
                     kept_weights[place] = weights[j]
                     place += 1

@@ -1,5 +1,7 @@
 """Sums of listed edges."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,8 +17,12 @@ from spexplain.ledgers.base import (
     running_sums,
     sums_by_leaf,
 )
-from spexplain.ledgers.bins import BinRanges, Gaps, NodeBins, WantedBins
+from spexplain.ledgers.bins import BinnedTable, BinRanges, Gaps, NodeBins, WantedBins
 from spexplain.records import Cut, Side
+from spexplain.threads import Threads, blocks_of
+
+_LANES = 32  # features whose codes one instruction compares
+_ROWS_PER_KEPT_BIN = 16  # cells of smaller nodes are not worth their memory
 
 
 class InnerEdges(NamedTuple):
@@ -33,12 +39,30 @@ class InnerNeighbors(NamedTuple):
     weights: Array
 
 
+@dataclass
+class EdgeCells:
+    """What is counted in the bins of a node; shape (n_features, n_bins, 4), see `count_edges`."""
+
+    cells: Ints | None
+    shift: int
+
+
+@dataclass
+class EdgesInBins:
+    """The edges with both ends in a node that is searched in bins."""
+
+    near: InnerNeighbors
+    counted: EdgeCells | None = None
+    of_parent: EdgeCells | None = None  # until the first search below it
+    crossing: InnerNeighbors | None = None  # to the larger sibling, until then
+
+
 @ledger_of.register(SparseGraph)
 class EdgeLedger(SideLedger):
     """The ledger of sparse graphs.
 
     An edge joins the left side at its later end and leaves the right side at its earlier end. State:
-    `InnerEdges` or, for bins, `InnerNeighbors`.
+    `InnerEdges` or, for bins, `EdgesInBins`.
 
     Attributes
     ----------
@@ -60,6 +84,7 @@ class EdgeLedger(SideLedger):
         # Bytes for small weights: many at a time.
         self._is_small = int(graph.weights.max(initial=0)) < 128
         self._numbers: tuple[Array, Array] | None = None
+        self._passing: list[EdgesInBins] = []  # whose cells are not kept beyond their search
 
     @cached_property
     def twice_weights(self) -> Ints:
@@ -93,7 +118,7 @@ class EdgeLedger(SideLedger):
 
     # Nodes.
 
-    def root(self, *, for_bins: bool = False) -> InnerEdges | InnerNeighbors:
+    def root(self, *, for_bins: bool = False) -> InnerEdges | EdgesInBins:
         if not for_bins:
             return InnerEdges(np.arange(len(self.heads)))
         from spexplain.kernels.neighbors import list_neighbors
@@ -102,24 +127,34 @@ class EdgeLedger(SideLedger):
         neighbors = np.empty(2 * len(self.heads), dtype=np.int32)
         weights = np.empty(2 * len(self.heads), dtype=self._weight_type)
         list_neighbors(self.heads, self.tails, self.graph.weights, indptr, neighbors, weights)
-        return InnerNeighbors(indptr, neighbors, weights)
+        return EdgesInBins(InnerNeighbors(indptr, neighbors, weights))
 
     @property
     def _weight_type(self) -> Any:
         return np.uint8 if self._is_small else np.int64
 
     def split(
-        self, state: InnerEdges | InnerNeighbors, members: Array, is_left: Bools, cut: Cut
+        self, state: InnerEdges | EdgesInBins, members: Array, is_left: Bools, cut: Cut
     ) -> tuple[Any, Any]:
         part_of = np.full(self.n_vertices, -1, dtype=np.int8)
         part_of[members] = is_left
         if isinstance(state, InnerEdges):
             head, tail = (part_of[ends[state.edges]] == 1 for ends in (self.heads, self.tails))
             return InnerEdges(state.edges[head & tail]), InnerEdges(state.edges[~(head | tail)])
-        return (
-            self._part(state, members, part_of, 1, is_left),
-            self._part(state, members, part_of, 0, ~is_left),
-        )
+        self._forget(state)
+        sides = (0, ~is_left), (1, is_left)
+        parts = [
+            EdgesInBins(
+                self._part(state.near, members, part_of, (side, side), inside),
+                of_parent=state.counted,
+            )
+            for side, inside in sides
+        ]
+        if state.counted is not None and state.counted.cells is not None:
+            side, inside = sides[int(2 * np.count_nonzero(is_left) <= len(members))]
+            ends = side, 1 - side
+            parts[side].crossing = self._part(state.near, members, part_of, ends, inside)
+        return parts[1], parts[0]
 
     def group_profiles(self, state: Any, members: Array, groups: Ints, n_groups: int) -> Ints:
         """Return the weight of the edges between every two groups, each counted at both ends."""
@@ -129,8 +164,8 @@ class EdgeLedger(SideLedger):
             first, last = group_of[self.heads[state.edges]], group_of[self.tails[state.edges]]
             weights = self.graph.weights[state.edges]
         else:
-            first = np.repeat(groups, np.diff(state.indptr))
-            last, weights = group_of[state.neighbors], state.weights
+            first = np.repeat(groups, np.diff(state.near.indptr))
+            last, weights = group_of[state.near.neighbors], state.near.weights
         between = np.zeros((n_groups, n_groups), dtype=np.int64)
         np.add.at(between, (first, last), weights)
         return between + between.T if isinstance(state, InnerEdges) else between
@@ -149,22 +184,30 @@ class EdgeLedger(SideLedger):
         return next(sides), next(sides)
 
     def _part(
-        self, state: InnerNeighbors, rows: Array, part_of: Array, part: int, is_inside: Bools
+        self,
+        near: InnerNeighbors,
+        rows: Array,
+        part_of: Array,
+        ends: tuple[int, int],
+        is_inside: Bools,
     ) -> InnerNeighbors:
+        """Return the edges from the rows of one part of a node to those of one."""
         from spexplain.kernels.neighbors import keep_neighbors
 
         indptr = np.empty(np.count_nonzero(is_inside) + 1, dtype=np.int64)
-        # Room for the neighbours in the other part too: they are few.
-        room = int(np.sum(np.diff(state.indptr), where=is_inside))
+        # Room for all neighbours: those in the other part are few.
+        room = int(np.sum(np.diff(near.indptr), where=is_inside))
         neighbors, weights = np.empty(room, dtype=np.int32), np.empty(room, dtype=self._weight_type)
-        keep_neighbors(rows, *state, part_of, part, indptr, neighbors, weights)
+        keep_neighbors(rows, *near, part_of, *ends, indptr, neighbors, weights)
+        if ends[0] != ends[1]:
+            neighbors, weights = neighbors[: indptr[-1]].copy(), weights[: indptr[-1]].copy()
         return InnerNeighbors(indptr, neighbors[: indptr[-1]], weights[: indptr[-1]])
 
-    def node(self, state: InnerEdges | InnerNeighbors, members: Array) -> Side:
+    def node(self, state: InnerEdges | EdgesInBins, members: Array) -> Side:
         if isinstance(state, InnerEdges):
             inner = np.sum(self.twice_weights[state.edges])
         else:
-            inner = np.sum(state.weights, dtype=np.int64)
+            inner = np.sum(state.near.weights, dtype=np.int64)
         vertices = self.vertices_in(members)
         volume, size, loops = (np.sum(vertices[field][members]) for field in (0, 1, 3))
         return Side(inner + loops, volume, size)
@@ -206,15 +249,113 @@ class EdgeLedger(SideLedger):
         joined, parted, volume, rows = np.moveaxis(border_cells(cells, starts), 2, 0)
         return np.stack([joined, node.inner - parted, volume, rows, rows, rows], axis=1)
 
-    def border_fields(self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats) -> None:
-        from spexplain.kernels.edges import scan_edges
+    @property
+    def _adds_up(self) -> bool:
+        """Whether the counts of two parts and of the edges between them are those of the node.
+
+        Other vertices than samples may count for more in a part.
+        """
+        return self.graph.extra is None
+
+    def prepare(self, nodes: Sequence[NodeBins], threads: Threads) -> None:
+        """Count in the smaller of siblings; the larger has what it and the edges between leave of the parent."""
+        self._forget()
+        if len(nodes) == 2:
+            smaller, larger = sorted(nodes, key=lambda node: len(node.rows))
+            self._part_counts(smaller, larger, threads)
+        for node in nodes:
+            node.state.of_parent = node.state.crossing = None
+
+    def _part_counts(self, smaller: NodeBins, larger: NodeBins, threads: Threads) -> None:
+        """Count in one of two nodes and know the other's counts, if they are siblings whose parent has kept its own."""
+        crossing, of_parent = smaller.state.crossing, larger.state.of_parent
+        if (
+            crossing is not None
+            and of_parent is smaller.state.of_parent
+            and of_parent.cells is not None
+            and (of_parent.shift, of_parent.cells.shape) == _bins_of(larger.table)
+        ):
+            in_bins, own = NodeBins(*smaller[:2], larger.table), smaller.state.counted
+            if own is None or own.shift != of_parent.shift:
+                own = self._counted(in_bins, threads)
+            if smaller.table.shift == own.shift:
+                self._keep(smaller, own)
+            self._take(of_parent.cells, own.cells, crossing, in_bins, threads)
+            larger.state.counted = EdgeCells(of_parent.cells, of_parent.shift)
+            of_parent.cells = None
+
+    def _forget(self, still_needed: EdgesInBins | None = None) -> None:
+        """Give the room of counts back that are not kept."""
+        for state in self._passing:
+            if state is not still_needed:
+                state.counted = None
+        self._passing = []
+
+    def count(self, node: NodeBins, threads: Threads) -> None:
+        known = node.state.counted
+        if self._adds_up and (known is None or known.shift != node.table.shift):
+            self._keep(node, self._counted(node, threads))
+
+    def _keep(self, node: NodeBins, counted: EdgeCells) -> None:
+        """Keep what was counted in a node until it is searched, and in large ones until they are split."""
+        node.state.counted = counted
+        if len(node.rows) < _ROWS_PER_KEPT_BIN * node.table.n_bins:
+            self._passing.append(node.state)
+
+    def _counted(self, node: NodeBins, threads: Threads) -> EdgeCells:
+        n_features = node.table.matrix.shape[1]
+        cells = np.zeros((n_features, node.table.n_bins, 4), dtype=np.int64)
+
+        def count(block: slice) -> None:
+            self._count(node, block.start, cells[block])
+
+        threads.map(count, _blocks(n_features, threads))
+        return EdgeCells(cells, node.table.shift)
+
+    def _count(self, node: NodeBins, first: int, cells: Ints) -> Ints:
+        """Add the edges of a node to its cells; return the vertices there that are no samples."""
+        from spexplain.kernels.edges import count_edges
 
         state, rows, table = node
+        most, vertices = 127 if self._is_small else 2**62, self.vertices_in(rows)
+        others = np.zeros(cells.shape[:2], dtype=np.int64)
+        near: InnerNeighbors = state.near
+        codes = table.codes.T
+        count_edges(codes, table.shift, first, rows, *near, most, vertices, cells, others)
+        return others
+
+    def _take(
+        self,
+        cells: Ints,
+        own: Any,
+        crossing: InnerNeighbors,
+        smaller: NodeBins,
+        threads: Threads,
+    ) -> None:
+        """Take the smaller of two parts, and the edges between them, off the cells of their parent."""
+        from spexplain.kernels.edges import take_crossing
+
+        codes, shift = smaller.table.codes.T, smaller.table.shift
+
+        def take(block: slice) -> None:
+            part = cells[block]
+            part -= own[block]
+            take_crossing(codes, shift, block.start, smaller.rows, *crossing, part)
+
+        threads.map(take, _blocks(len(cells), threads))
+
+    def border_fields(self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats) -> None:
+        from spexplain.kernels.edges import add_up
+
         first, last = int(ranges.features[0]), int(ranges.features[-1]) + 1
-        inside: InnerNeighbors = state
-        most = 127 if self._is_small else 2**62
-        vertices = self.vertices_in(rows)
-        scan_edges(table.codes.T, table.shift, first, last, rows, *inside, most, vertices, fields)
+        known: EdgeCells | None = node.state.counted
+        if known is not None and known.cells is not None:
+            cells = known.cells[first:last]
+            others = np.zeros(cells.shape[:2], dtype=np.int64)
+        else:
+            cells = np.zeros((last - first, node.table.n_bins, 4), dtype=np.int64)
+            others = self._count(node, first, cells)
+        add_up(cells, others, fields)
 
     def _number_of(self, rows: Array) -> Array:
         """Return the place of every vertex among the rows of a node."""
@@ -230,7 +371,7 @@ class EdgeLedger(SideLedger):
 
         state, rows, table = node
         features, bins, start = wanted
-        inside: InnerNeighbors = state
+        near: InnerNeighbors = state.near
         n_chosen = np.full(len(features), len(rows))
         if not bins.all():
             n_chosen = np.sum(np.diff(start[:, -2], axis=1), axis=1, where=bins)
@@ -243,12 +384,23 @@ class EdgeLedger(SideLedger):
             bins,
             rows,
             self._number_of(rows),
-            *inside,
+            *near,
             self.vertices_in(rows),
             np.append(0, np.cumsum(n_chosen)),
             start,
             *gaps,
         )
+
+
+def _bins_of(table: BinnedTable) -> tuple[int, tuple[int, int, int]]:
+    """Return shift and shape of the cells of a node in these bins."""
+    return table.shift, (table.matrix.shape[1], table.n_bins, 4)
+
+
+def _blocks(n_features: int, threads: Threads) -> list[slice]:
+    """Return the features in blocks of full lanes: two are a line of the cache, if that leaves work for all."""
+    n_lanes = 2 if n_features >= 2 * _LANES * threads.n_threads else 1
+    return blocks_of(n_features, n_lanes * _LANES)
 
 
 def neighbor_lists(graph: EdgeGraph) -> InnerNeighbors:

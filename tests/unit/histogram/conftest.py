@@ -3,7 +3,7 @@
 import pytest
 
 from spexplain.engines.histogram import search
-from spexplain.ledgers import labels
+from spexplain.ledgers import edges, labels
 
 
 @pytest.fixture(params=[2, 3, 7, 255], scope="module")
@@ -22,6 +22,7 @@ def path(request):
             patch.setattr(search, "_MUCH", 0.0)
         if request.param == "codes":
             patch.setattr(labels, "_ROWS_PER_KEPT_CELL", 0.0)
+            patch.setattr(edges, "_ROWS_PER_KEPT_BIN", 0)
             patch.setattr(labels.CountingLedger, "most_bins", 2)
             patch.setattr(search, "_N_BY_CODES", 0)
             patch.setattr(search, "_SHARE_BY_CODES", 0.0)

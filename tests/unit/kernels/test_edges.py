@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from kernel_sums import EXTRA, N_BINS, WANTED, edge_sums, expected_borders, expected_gaps, read_gaps
+from kernel_sums import (
+    EXTRA,
+    N_BINS,
+    WANTED,
+    edge_sums,
+    expected_borders,
+    expected_gaps,
+    neighbors_of,
+    read_gaps,
+)
 from spexplain.kernels import edges, sums
 
 
@@ -36,11 +45,38 @@ def test_edge_borders(run, table, joined):
     padded = np.zeros((42, 32), dtype=np.uint8)
     padded[:, :3] = 4 * codes.T + np.arange(42)[:, None] % 4  # all codes of a bin
     sums = np.empty((3, 6, N_BINS + 1), dtype=np.int64)
-    run(edges.scan_edges, padded, 2, 0, 3, rows, *neighbors, most, vertices, sums)
+    cells, others = np.zeros((3, N_BINS, 4), dtype=np.int64), np.zeros((3, N_BINS), dtype=np.int64)
+    run(edges.count_edges, padded, 2, 0, rows, *neighbors, most, vertices, cells, others)
+    run(edges.add_up, cells, others, sums)
     expected = expected_borders(
         codes, rows, lambda left: edge_sums(left, rows, adjacency, vertices)
     )
     assert np.swapaxes(sums, 1, 2).tolist() == expected
+
+
+def test_parts_and_what_lies_between_are_the_whole(run, table, joined):
+    _, _, codes, rows = table
+    adjacency, vertices, _, most = joined
+    padded = np.zeros((42, 32), dtype=np.uint8)
+    padded[:, :3] = codes.T
+    is_left = np.arange(len(rows)) % 3 == 0
+
+    def counted(members):
+        near = neighbors_of(adjacency, members, joined[2][2].dtype)
+        cells, others = (np.zeros((3, N_BINS, *more), dtype=np.int64) for more in ((4,), ()))
+        run(edges.count_edges, padded, 0, 0, members, *near, most, vertices, cells, others)
+        return cells
+
+    left, right = rows[is_left], rows[~is_left]
+    between = np.zeros_like(adjacency)
+    between[np.ix_(left, right)] = adjacency[np.ix_(left, right)]
+    ends = [np.flatnonzero(between[x]) for x in left]
+    indptr = np.append(0, np.cumsum([len(each) for each in ends]))
+    neighbors = np.concatenate(ends).astype(np.int32)
+    weights = np.concatenate([between[x, each] for x, each in zip(left, ends, strict=True)])
+    cells = counted(rows)
+    run(edges.take_crossing, padded, 0, 0, left, indptr, neighbors, weights, cells)
+    assert np.array_equal(cells, counted(left) + counted(right))
 
 
 def test_sweep_edges(run, table, joined):

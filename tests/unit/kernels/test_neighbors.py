@@ -24,8 +24,14 @@ def test_keep_neighbors(run, table, joined):
     part_of[rows] = np.arange(len(rows)) % 2
     kept = rows[part_of[rows] == 1]
     found = np.empty(len(kept) + 1, np.int64), np.empty_like(neighbors), np.empty_like(weights)
-    run(keep_neighbors, rows, indptr, neighbors, weights, part_of, 1, *found)
+    run(keep_neighbors, rows, indptr, neighbors, weights, part_of, 1, 1, *found)
     expected = neighbors_of(adjacency, kept, weights.dtype)
     assert found[0].tolist() == expected[0].tolist()
     assert found[1][: found[0][-1]].tolist() == expected[1].tolist()
     assert found[2][: found[0][-1]].tolist() == expected[2].tolist()
+    run(keep_neighbors, rows, indptr, neighbors, weights, part_of, 1, 0, *found)
+    others = rows[part_of[rows] == 0]
+    for i, x in enumerate(kept):
+        near = slice(*found[0][i : i + 2])
+        assert sorted(found[1][near]) == [y for y in others if adjacency[x, y]]
+        assert found[2][near].tolist() == adjacency[x, found[1][near]].tolist()
