@@ -105,7 +105,7 @@ def _of_speed(speed: dict[str, Any]) -> Iterator[Quote]:
     yield Quote("docs/which-method.md", "| scikit-learn's CART | {} |", (short(seconds),), "speed")
 
     seconds = speed["refinement"]["pass_seconds"]
-    sentence = 'One pass of `refine="agreement"` over the tree of the first row takes {} s.'
+    sentence = 'One pass of `refine="agreement"` over the tree of the first row takes {} s'
     yield Quote("README.md", sentence, (short(seconds),), "speed")
     waits = speed["latency"]
     yield Quote(
