@@ -44,11 +44,15 @@ def main(report: Path) -> None:
     clusters = KMeans(4, n_init=10, random_state=0).fit_predict(
         StandardScaler().fit_transform(habits)
     )
+    # Names by what the segments do, the most idle first.
+    by_idleness = recency.groupby(clusters).median().sort_values(ascending=False).index
+    names = dict(zip(by_idleness, ["tried once", "gone", "regular", "loyal"], strict=True))
+    segments = pd.Series(clusters).map(names)
 
     # Of every hundred customers one may change sides for a rounder number.
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        explainer = BestTree(round_to=0.01, random_state=0).fit(table, clusters)
+        explainer = BestTree(round_to=0.01, random_state=0).fit(table, segments)
     print(f"{len(table)} customers in four segments. {said[0].message}\n")
     for rule in explainer.rules(output="records"):
         print(f"  {rule['size']:>4} customers, {rule['purity']:.0%} of one segment: {rule['rule']}")

@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ import pytest
 pytest.importorskip("typer", reason="needs the extra cli")
 
 from command_pages import FOLDER, flowers, pages
-from quoted_figures import Quote, quotes, stale, written
+from dark_pages import both
+from quoted_figures import Quote, peers, quotes, stale, with_tables, written
 from schema_page import PAGE, page
 
 ROOT = Path(__file__).parents[1]
@@ -71,6 +74,37 @@ def test_commands_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
             assert same or not expected, f"{command}\n{got}"
 
 
+# --- Pictures ---------------------------------------------------------------------------------------
+
+SHOWN = re.compile(r"!\[[^]]*\]\(([^)]+\.png)\)")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if SHOWN.search((ROOT / name).read_text())]
+)
+def test_pictures_have_a_twin_for_dark_pages(name: str) -> None:
+    page = ROOT / name
+    for picture in SHOWN.findall(page.read_text()):
+        assert (page.parent / picture).exists()
+        assert (page.parent / f"{picture.removesuffix('.png')}-dark.png").exists(), (
+            f"run python docs/scripts/make_figures.py {Path(picture).stem}"
+        )
+    shown = both(page.read_text(), page.parent)
+    assert (
+        shown.count("#only-dark")
+        == shown.count("#only-light")
+        == len(SHOWN.findall(page.read_text()))
+    )
+
+
+def test_pictures_of_the_readme_exist_in_both_schemes() -> None:
+    text = (ROOT / "README.md").read_text()
+    light, dark = (re.findall(rf'{name}="([^"]+\.png)"', text) for name in ("src", "srcset"))
+    assert light
+    assert dark == [f"{each.removesuffix('.png')}-dark.png" for each in light]
+    assert all((ROOT / each).exists() for each in (*light, *dark))
+
+
 # --- Figures ----------------------------------------------------------------------------------------
 
 RESULTS = re.compile(r"(?:benchmarks|campaign)/results/([\w-]+)\.md")
@@ -94,31 +128,37 @@ def quoted(text: str) -> Iterator[tuple[str, list[str]]]:
         yield re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", " ", said), files
 
 
-def decimals(text: str) -> set[float]:
-    return {float(each.replace(",", "")) for each in re.findall(r"\d[\d,]*\.?\d*|\.\d+", text)}
+@cache
+def decimals(path: Path) -> list[float]:
+    """Return the numbers of a file in order, as they are, as shares of 100 and in thousands."""
+    found = re.findall(r"\d[\d,]*\.?\d*|\.\d+", path.read_text())
+    numbers = {float(each.replace(",", "")) for each in found}
+    return sorted(each / scale for each in numbers for scale in (1, 100, 1000))
 
 
-def stands(figure: str, numbers: set[float]) -> bool:
+def stands(figure: str, numbers: list[float]) -> bool:
     """Say whether a number of the results rounds to the figure, as a share or in percent."""
     places = len(figure.partition(".")[2])
     half = 0.5 * 10.0**-places + 1e-9
-    return any(
-        abs(float(figure) - each / scale) <= half for each in numbers for scale in (1, 100, 1000)
-    )
+    at = bisect_left(numbers, float(figure) - half)
+    return at < len(numbers) and numbers[at] <= float(figure) + half
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_stand_in_the_result_files(name: str) -> None:
     for block, files in quoted((ROOT / name).read_text()):
-        texts = [
-            path.read_text()
+        results = [
+            decimals(path)
             for file in files
             for folder in ("benchmarks", "campaign")
             if (path := ROOT / folder / "results" / f"{file}.md").exists()
         ]
-        assert texts, f"{name} names {files}, which do not exist"
-        numbers = set[float]().union(*map(decimals, texts))
-        absent = [each for each in DECIMAL.findall(block) if not stands(each, numbers)]
+        assert len(results) == len(files), f"{name} names {files}, of which some do not exist"
+        absent = [
+            each
+            for each in DECIMAL.findall(block)
+            if not any(stands(each, numbers) for numbers in results)
+        ]
         assert not absent, f"{name}: {absent} do not stand in {files}"
 
 
@@ -141,20 +181,59 @@ def test_a_time_that_is_out_of_date_is_found_and_mended() -> None:
         stale(quote, "It takes long.")
 
 
-def test_the_readme_shows_all_pairs_as_measured() -> None:
+def test_the_readme_shows_peers_as_measured() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert with_tables(text) == text, "run python docs/scripts/quoted_figures.py"
+
+
+def test_the_readme_counts_pairs_as_measured() -> None:
     rows = json.loads((ROOT / "benchmarks/results/fidelity.json").read_text())["rows"]
-    measured: dict[tuple[str, str], dict[str, str]] = {}
+    pairs: dict[tuple[str, str], dict[str, float]] = {}
     for each in rows:
         if each["refine"] == "none":
-            figures = (f"{each[name]:.3f}".removeprefix("0") for name in ("rows_right", "leaf_ari"))
-            pair = measured.setdefault((each["dataset"], each["reference"]), {})
-            pair[each["method"]] = " · ".join(figures)
-    shown = re.findall(
-        r"^\| .*?, \d+ leaves \|(.* · .*)\|$", (ROOT / "README.md").read_text(), re.MULTILINE
+            pair = pairs.setdefault((each["dataset"], each["reference"]), {})
+            pair[each["method"]] = round(each["rows_right"], 3)
+    shown = {
+        "best": compared((known["best"], known["sklearn-tree"]) for known in pairs.values()),
+        "as it comes": compared(
+            (
+                round(known["BestTree"]["rows_right"], 3),
+                round(known["scikit-learn"]["rows_right"], 3),
+            )
+            for known in peers().values()
+        ),
+    }
+    agreed = compared(
+        (
+            round(known["BestTree, agreement"]["leaf_ari"], 3),
+            round(known["scikit-learn"]["leaf_ari"], 3),
+        )
+        for known in peers().values()
     )
-    methods = ("sklearn-tree", "spex-clique", "best", "best, agreement")
-    expected = [[pair[method] for method in methods] for pair in measured.values()]
-    assert [[cell.strip().replace("*", "") for cell in row.split("|")] for row in shown] == expected
+    text = " ".join((ROOT / "README.md").read_text().split())
+    said = re.search(
+        r"agree better with the clusters in (\d+) pairs and equally well in (\d+)\.", text
+    )
+    assert said is not None
+    assert [int(said[1]), int(said[2]), 0] == agreed
+    said = re.search(
+        r"`BestTree` as it comes puts more rows right in (\d+) of the (\d+) pairs .*? as many in (\d+), "
+        r"and \*\*fewer in (\w+)",
+        text,
+    )
+    words = ("none", "one", "two", "three")
+    assert said is not None
+    assert [int(said[1]), int(said[3]), words.index(said[4])] == shown["as it comes"]
+    assert int(said[2]) == len(pairs) == len(peers())
+    said = re.search(r"it is above in (\d+), equal in (\d+) and below in (\w+)\.", text)
+    assert said is not None
+    assert [int(said[1]), int(said[2]), words.index(said[3])] == shown["best"]
+
+
+def compared(pairs: Iterable[tuple[float, float]]) -> list[int]:
+    """Return how many first figures are above, equal to and below the second ones."""
+    signs = [(ours > theirs) - (ours < theirs) for ours, theirs in pairs]
+    return [signs.count(sign) for sign in (1, 0, -1)]
 
 
 def test_the_pages_of_commands_are_those_of_the_program() -> None:

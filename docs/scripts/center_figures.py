@@ -38,7 +38,7 @@ def imm() -> Any:
     explainer = spx.IMM().fit(X, y)
     figure, left, right = panels("", "score of the first cut")
     parted = draw_star(left, explainer, X, y)
-    left.set_title(f"samples joined to their centres: {parted} mistakes")
+    left.set_title(f"rows joined to their centres: {parted} mistakes")
     points, adjacency, is_center = star(X, y)
     objective = objectives.imm(graphs.StarGraph(y, points[len(X) :]))
     draw_scores(right, objective, adjacency, is_center, points, "mistakes")

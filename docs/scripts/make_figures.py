@@ -2,7 +2,11 @@
 
 Every picture of a method is made from a small generated table, so it needs no download and always looks
 the same; the story of the README needs the table Pathbased. The pictures of the gallery are made by the
-scripts in examples/gallery.
+scripts in examples/gallery, that of the report by examples/cd_shop.py and a browser. ``paper`` stands for the
+pictures that ``spexplain paper`` has drawn.
+
+Each picture has a twin for dark pages, ``name-dark.png``: the same with light and dark exchanged. The site shows
+it by ``dark_pages.py``, the README by prefers-color-scheme.
 """
 
 import sys
@@ -16,7 +20,8 @@ from step_figures import STEPS
 from story_figure import story
 
 IMAGES = Path(__file__).parents[1] / "images"
-GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GALLERY = EXAMPLES / "gallery"
 FIGURES: dict[str, Callable[[], Any]] = {
     "story": story,
     "spex-clique": spex_clique,
@@ -35,6 +40,11 @@ FIGURES: dict[str, Callable[[], Any]] = {
 }
 
 
+# Maps and photographs keep their colours: these are drawn on a dark ground instead.
+DRAWN_DARK = ("photo", "regions")
+GROUND = "#16181d"  # of the twins
+
+
 def save(figure: Any, path: Path) -> None:
     """Write a picture of few colours: a third of the bytes, and no visible difference."""
     from io import BytesIO
@@ -46,6 +56,29 @@ def save(figure: Any, path: Path) -> None:
     figure.savefig(raw, dpi=120)
     plt.close(figure)
     Image.open(raw).convert("RGB").quantize(128).save(path, optimize=True)
+    save_twin(path)
+
+
+def twin(path: Path) -> Path:
+    """Return where the picture for dark pages lies."""
+    return path.with_name(f"{path.stem}-dark{path.suffix}")
+
+
+def save_twin(path: Path) -> None:
+    """Write a picture with light and dark exchanged; hues stay."""
+    import numpy as np
+    from PIL import Image
+
+    values = np.asarray(Image.open(path).convert("RGB")) / 255
+    lightness = (values.max(axis=2) + values.min(axis=2)) / 2
+    darkest, lightest = int(GROUND[1:3], 16) / 255, 0.95
+    wanted = lightest - (lightest - darkest) * lightness
+    # The same hue and saturation at another lightness: distances from grey keep their share of what is possible.
+    room, space = (1 - np.abs(2 * each - 1) for each in (lightness, wanted))
+    scale = np.divide(space, room, out=np.zeros_like(room), where=room > 1e-6)
+    found = wanted[..., None] + (values - lightness[..., None]) * scale[..., None]
+    picture = Image.fromarray((found.clip(0, 1) * 255).round().astype(np.uint8))
+    picture.quantize(128).save(twin(path), optimize=True)
 
 
 def draw_gallery(script: Path, path: Path) -> None:
@@ -53,20 +86,60 @@ def draw_gallery(script: Path, path: Path) -> None:
     from runpy import run_path
 
     import matplotlib as mpl
+    import matplotlib.pyplot as plt
 
     mpl.rcdefaults()
-    run_path(str(script))["main"](str(path))
+    draw = run_path(str(script))["main"]
+    draw(str(path))
+    if script.stem not in DRAWN_DARK:
+        save_twin(path)
+        return
+    with plt.style.context("dark_background"), mpl.rc_context({"figure.facecolor": GROUND}):
+        draw(str(twin(path)))
+
+
+def draw_report(path: Path) -> None:
+    """Let an example write its report, and a browser show the top of it, light and dark."""
+    import shutil
+    from runpy import run_path
+    from tempfile import TemporaryDirectory
+
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome")
+    browser = next(found for name in names if (found := shutil.which(name)))
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        report = Path(folder) / "report.html"
+        run_path(str(EXAMPLES / "cd_shop.py"))["main"](report)
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        for scheme, target in (("light", path), ("dark", twin(path))):
+            page = chromium.new_page(
+                viewport={"width": 1100, "height": 1150},
+                color_scheme=scheme,
+                reduced_motion="reduce",
+            )
+            page.goto(report.as_uri())
+            page.screenshot(path=target)
+            Image.open(target).convert("RGB").quantize(128).save(target, optimize=True)
+        chromium.close()
 
 
 def main(names: list[str]) -> None:
     """Draw the named pictures, or all."""
     scripts = {script.stem: script for script in sorted(GALLERY.glob("*.py"))}
-    for name in names or [*FIGURES, *scripts]:
+    for name in names or [*FIGURES, *scripts, "report", "paper"]:
+        if name == "paper":
+            for path in [each for each in IMAGES.glob("paper-*.png") if "-dark" not in each.name]:
+                save_twin(path)
+            continue
         folder = "methods" if name in FIGURES else "gallery"
-        folder = {"story": "", **dict.fromkeys(STEPS, "steps")}.get(name, folder)
+        folder = {"story": "", "report": "", **dict.fromkeys(STEPS, "steps")}.get(name, folder)
         path = IMAGES / folder / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
-        if name in FIGURES:
+        if name == "report":
+            draw_report(path)
+        elif name in FIGURES:
             save(FIGURES[name](), path)
         else:
             draw_gallery(scripts[name], path)

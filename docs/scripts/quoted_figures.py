@@ -48,6 +48,7 @@ def quotes() -> Iterator[Quote]:
     yield from _of_commands(_result("cli"))
     yield from _of_gpu(_result("gpu"))
     yield from _of_clusters(_result("distributed"))
+    yield _of_cases((ROOT / "campaign" / "results" / "fuzz.md").read_text())
 
 
 def _of_speed(speed: dict[str, Any]) -> Iterator[Quote]:
@@ -104,7 +105,7 @@ def _of_speed(speed: dict[str, Any]) -> Iterator[Quote]:
     yield Quote("docs/which-method.md", "| scikit-learn's CART | {} |", (short(seconds),), "speed")
 
     seconds = speed["refinement"]["pass_seconds"]
-    sentence = 'One pass of `refine="agreement"` over the tree of the first row takes {} s.'
+    sentence = 'One pass of `refine="agreement"` over the tree of the first row takes {} s'
     yield Quote("README.md", sentence, (short(seconds),), "speed")
     waits = speed["latency"]
     yield Quote(
@@ -204,6 +205,148 @@ def _of_clusters(found: dict[str, Any]) -> Iterator[Quote]:
         )
 
 
+def _of_cases(text: str) -> Quote:
+    cases = dict(re.findall(r"^\| (\w+) \| ([\d,]+) \|", text, re.MULTILINE))
+    failures = re.search(r"(\d+) failures", text)
+    assert failures is not None
+    return Quote(
+        "README.md",
+        "{} cases, of which {} on the histogram engine, {} on NumPy, {} on Dask and the rest on parts that need no "
+        "engine, with {} failures",
+        (*(cases[name] for name in ("all", "histogram", "numpy", "dask")), failures[1]),
+        "fuzz",
+    )
+
+
+# --- The tables of peers in the README -----------------------------------------------------------------
+
+TABLES = {
+    "iris-uci": "Iris 150×4",
+    "wine": "Wine 178×13",
+    "r15": "R15 600×2",
+    "pathbased": "Pathbased 300×2",
+    "ecoli": "Ecoli 327×7",
+    "cancer": "Breast cancer 683×9",
+    "digits": "Digits 1,797×64",
+    "beans": "Dry Bean 13,611×16",
+    "newsgroups": "20 Newsgroups 11,314×768",
+    "caltech101": "Caltech 101 8,677×512",
+    "cifar10": "CIFAR-10 50,000×128",
+    "newsgroups-words": "20 Newsgroups 11,314×7,884 words",
+    "newsgroups-words-40": "20 Newsgroups 11,314×7,884 words",
+}
+CLUSTERS = {
+    "spectral": "spectral",
+    "kmeans": "k-means",
+    "kmeans (standardised)": "standardised k-means",
+}
+METHODS = {
+    "scikit-learn": "scikit-learn",
+    "ConTree": "ConTree",
+    "STreeD": "STreeD",
+    "ExKMC": "ExKMC",
+    "Kauri": "Kauri",
+    "SpexClique": "`SpexClique`",
+    "BestTree": "`BestTree`",
+    "BestTree, agreement": '`BestTree(goal="agreement")`',
+}
+Pairs = dict[tuple[str, str], dict[str, Any]]
+
+
+# Pairs that only scikit-learn and we were measured on (words: nobody else takes sparse tables) are those of
+# `make fidelity`, which keeps every dataset.
+IN_FIDELITY = {
+    "sklearn-tree": "scikit-learn",
+    "spex-clique": "SpexClique",
+    "best, clusters kept": "BestTree",
+    "best, agreement": "BestTree, agreement",
+}
+
+
+def peers() -> Pairs:
+    """Return the trees of every pair of data and clusters, by method."""
+    pairs: Pairs = {}
+    for each in _result("fidelity")["rows"]:
+        pair = pairs.setdefault((each["dataset"], each["reference"]), {})
+        if each["refine"] == "none" and each["method"] in IN_FIDELITY:
+            pair[IN_FIDELITY[each["method"]]] = {**each, "lost": 0}
+    measured = [
+        each for each in _result("peers")["peers"] if (each["dataset"], each["reference"]) in pairs
+    ]
+    for each in measured:
+        pairs[each["dataset"], each["reference"]] = {}
+    for each in measured:
+        pairs[each["dataset"], each["reference"]][each["method"]] = each
+    return pairs
+
+
+def table_of_means(pairs: Pairs) -> str:
+    """Return the means of the pairs that all methods were measured on."""
+    shared = [known for known in pairs.values() if len(known) == len(METHODS)]
+    titles = "leaves | rows right | balanced | agreement | pairs that keep every cluster | median seconds"
+    lines = [
+        f"| means of {len(shared)} pairs | {titles} |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for method, name in METHODS.items():
+        found = [known[method] for known in shared]
+        leaves, right, balanced, ari = (
+            sum(each[key] for each in found) / len(found)
+            for key in ("leaves", "rows_right", "balanced", "leaf_ari")
+        )
+        kept = sum(each["lost"] == 0 for each in found)
+        seconds = sorted(each["seconds"] for each in found)[len(found) // 2]
+        figures = " | ".join(_share(value) for value in (right, balanced, ari))
+        lines.append(f"| {name} | {leaves:.1f} | {figures} | {kept} | {short(seconds)} |")
+    return "\n".join(lines)
+
+
+def table_of_pairs(pairs: Pairs) -> str:
+    """Return rows right and agreement of every pair; the best of those with no more leaves than asked for are bold."""
+    lines = [f"| clusters | {' | '.join(METHODS.values())} |", "|---" * (len(METHODS) + 1) + "|"]
+    for (dataset, reference), known in pairs.items():
+        asked = known["scikit-learn"]["leaves"]
+        fair = [each for each in known.values() if each["leaves"] <= asked]
+        best = {key: max(_share(each[key]) for each in fair) for key in ("rows_right", "leaf_ari")}
+        cells = []
+        for method in METHODS:
+            each = known.get(method)
+            if each is None:
+                cells.append("–")
+                continue
+            more = each["leaves"] > asked
+            figures = " · ".join(
+                f"**{_share(each[key])}**"
+                if _share(each[key]) == top and not more
+                else _share(each[key])
+                for key, top in best.items()
+            )
+            mark = "°" if each["lost"] else ""
+            size = f" ({each['leaves']})" if more else ""
+            cells.append(f"{figures}{mark}{size}")
+        name = f"{TABLES[dataset]}, {CLUSTERS[reference]}, {asked} leaves"
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def with_tables(text: str) -> str:
+    """Return the README with both tables as they were measured."""
+    pairs = peers()
+    for table in (table_of_means(pairs), table_of_pairs(pairs)):
+        start = re.escape(re.sub(r"\d+ pairs.*", "", table.split("\n")[0]))
+        pattern = re.compile(rf"^{start}.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+        if len(pattern.findall(text)) != 1:
+            raise ValueError(
+                f"README.md has no table that begins with {start!r}, or more than one."
+            )
+        text = pattern.sub(lambda _, table=table: table, text)
+    return text
+
+
 def place(quote: Quote, text: str) -> re.Match[str]:
     """Return where a sentence stands on its page, which must have it once."""
     words = (re.escape(part) for part in quote.sentence.split())
@@ -240,9 +383,12 @@ def main() -> None:
         text = path.read_text()
         if options.list:
             line = text[: place(quote, text).start()].count("\n") + 1
-            print(f"{quote.page}:{line}: {', '.join(quote.figures)} ({quote.source}.json)")
+            print(f"{quote.page}:{line}: {', '.join(quote.figures)} ({quote.source})")
         else:
             path.write_text(written(quote, text))
+    readme = ROOT / "README.md"
+    if not options.list:
+        readme.write_text(with_tables(readme.read_text()))
 
 
 if __name__ == "__main__":

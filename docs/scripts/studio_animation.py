@@ -18,7 +18,7 @@ from spexplain.references.named import cluster
 
 WIDTH, HEIGHT = 1280, 760
 SHOWN = 1000  # points of the picture's width
-N_COLORS = 160
+N_COLORS = 128
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

@@ -25,7 +25,7 @@ def main(picture: str) -> None:
         ax.imshow(shown.reshape(photo.shape).astype(np.uint8))
         ax.set_title(title, fontsize=9)
         ax.set_axis_off()
-    figure.savefig(picture, dpi=72)
+    figure.savefig(picture, dpi=110)
     plt.close(figure)
 
 

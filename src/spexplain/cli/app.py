@@ -50,7 +50,7 @@ def _start(
 
 
 def demo() -> None:
-    """Explain the clusters of a small table that comes along."""
+    """Explain the clusters of a small table that comes with the package."""
     from spexplain.demo import main
 
     main()

@@ -1,4 +1,4 @@
-"""``spexplain check``: are new rows like those that a model was fitted to? In constant memory."""
+"""``spexplain check``: are new rows like those that a model was fitted to? A block of rows at a time."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -48,7 +48,7 @@ TimeLimit = Annotated[
         rich_help_panel="The tree",
         min=0.01,
         metavar="SECONDS",
-        help="A method that takes longer is given up.",
+        help="Seconds after which a method is given up.",
     ),
 ]
 

@@ -83,7 +83,8 @@ class ReadingOptions:
         _reading(
             "--input-format",
             metavar="NAME",
-            help="csv, tsv, parquet, arrow, jsonl or xlsx, not what the file's name says; standard input is CSV.",
+            help="Format, where the file's name does not say it: csv, tsv, parquet, arrow, jsonl or xlsx; standard "
+            "input is CSV.",
         ),
     ] = None
     delimiter: Annotated[
@@ -91,7 +92,7 @@ class ReadingOptions:
         _reading(
             "--delimiter",
             metavar="CHAR",
-            help="Between the cells of a CSV file; by default what its first line has, else a comma.",
+            help="Character between the cells of a CSV file; by default the one in its first line, else a comma.",
         ),
     ] = None
     null: Annotated[
@@ -99,22 +100,22 @@ class ReadingOptions:
         _reading(
             "--null",
             metavar="WORDS",
-            help="Cells of a text file that mean a missing value, such as 'NA,?'; by default NA, N/A, NaN, NULL and "
-            "empty ones.",
+            help="Cells of a text file that are missing values, such as 'NA,?'; by default NA, N/A, NaN, NULL and "
+            "empty cells.",
         ),
     ] = None
     no_header: Annotated[
         bool,
         _reading(
             "--no-header",
-            help="The first line of a CSV file is a row; columns are called x0, x1, ...",
+            help="The first line of a CSV file is a row, not names; columns are called x0, x1, ...",
         ),
     ] = False
     decimal_comma: Annotated[
         bool | None,
         _reading(
             "--decimal-comma/--decimal-point",
-            help="Numbers of a CSV file are written as 1,5, or as 1.5; by default as its first rows are.",
+            help="Decimals of a CSV file are written 1,5, or 1.5; by default as in its first rows.",
         ),
     ] = None
     thousands: Annotated[
@@ -122,7 +123,8 @@ class ReadingOptions:
         _reading(
             "--thousands",
             metavar="CHAR",
-            help="Between groups of three digits, such as the comma of 1,234.50; a point means decimal commas.",
+            help="Character between groups of three digits, such as the comma of 1,234.50; a point means decimal "
+            "commas.",
         ),
     ] = None
     currency: Annotated[
@@ -134,12 +136,12 @@ class ReadingOptions:
         _reading(
             "--encoding",
             metavar="NAME",
-            help="Of a text file, such as latin-1; by default what its first bytes say, else UTF-8.",
+            help="Encoding of a text file, such as latin-1; by default what its first bytes say, else UTF-8.",
         ),
     ] = None
     sheet: Annotated[
         str | None,
-        _reading("--sheet", metavar="NAME", help="Of an Excel file, by default the first."),
+        _reading("--sheet", metavar="NAME", help="Sheet of an Excel file; by default the first."),
     ] = None
 
 
@@ -172,7 +174,7 @@ class ColumnOptions:
         _columns(
             "--id",
             metavar="COLUMN",
-            help="The column that says what rows are called in reports; the tree does not use it.",
+            help="The column with the names of rows for reports; the tree does not use it.",
         ),
     ] = None
     texts: Annotated[
@@ -189,7 +191,7 @@ class ColumnOptions:
         _columns(
             "--weights",
             metavar="COLUMN",
-            help="The column that says how many rows each stands for.",
+            help="The column that says how many rows each row stands for.",
         ),
     ] = None
     missing: Annotated[
@@ -199,7 +201,7 @@ class ColumnOptions:
             metavar="allow|error",
             show_default=True,
             parser=_missing_policy,
-            help="Missing values: every test says where they go, or they are refused.",
+            help="Missing values: allowed, and every test says where they go, or refused.",
         ),
     ] = "allow"
     text: Annotated[
@@ -225,7 +227,7 @@ class ClusteringOptions:
             "--reference",
             "-r",
             metavar="NAME",
-            help="How to find clusters: kmeans, spectral, kmedians or kernel_kmeans; by default as the method does.",
+            help="How to find clusters: kmeans, spectral, kmedians or kernel_kmeans; by default the method's own way.",
         ),
     ] = None
     n_clusters: Annotated[
@@ -253,7 +255,9 @@ class TreeOptions:
     ] = None
     max_depth: Annotated[
         int | None,
-        _tree("--max-depth", min=1, metavar="N", help="Most tests on the way to a leaf."),
+        _tree(
+            "--max-depth", min=1, metavar="N", help="Greatest number of tests on the way to a leaf."
+        ),
     ] = None
     min_samples_leaf: Annotated[
         int,
@@ -262,7 +266,7 @@ class TreeOptions:
             min=1,
             metavar="N",
             show_default=True,
-            help="Fewest rows in a leaf.",
+            help="Smallest number of rows in a leaf.",
         ),
     ] = 1
     goal: Annotated[
@@ -270,7 +274,7 @@ class TreeOptions:
         _tree(
             "--goal",
             show_default=True,
-            help="What --method best is best in: rows right, mean recall of the clusters, adjusted Rand index, "
+            help="What --method best optimises: rows right, mean recall of the clusters, adjusted Rand index, "
             "k-means cost of the leaves, or SpEx's own objective.",
         ),
     ] = "fidelity"
@@ -303,7 +307,7 @@ class TreeOptions:
             max=2**32 - 1,
             metavar="N",
             show_default=True,
-            help="Of everything that is random.",
+            help="Seed of everything that is random.",
         ),
     ] = 0
     jobs: Annotated[
@@ -314,7 +318,7 @@ class TreeOptions:
             min=-1,
             metavar="N",
             show_default=True,
-            help="Threads; -1 means all processors.",
+            help="Number of threads; -1 means all processors.",
         ),
     ] = -1
 
@@ -361,7 +365,7 @@ class FileOptions:
         _files(
             "--dbt",
             metavar="FOLDER",
-            help="A dbt project: it gets a model that labels --table, and its tests.",
+            help="Folder of a dbt project; it gets a model that labels --table, with tests.",
         ),
     ] = None
     json: Annotated[
@@ -374,8 +378,8 @@ class FileOptions:
             "--profile",
             show_default=True,
             metavar="tested|all|rows|none",
-            help="Columns of which the model remembers ranges, quantiles and categories, for spexplain check; rows "
-            "stores the rows, too.",
+            help="Columns whose ranges, quantiles and categories the model remembers, for spexplain check; rows "
+            "also stores the rows.",
         ),
     ] = "tested"
     python: Annotated[
@@ -393,7 +397,7 @@ class FileOptions:
         _files(
             "--export-label",
             show_default=True,
-            help="What SQL, Python and ONNX answer; a tree without clusters answers with leaves.",
+            help="What SQL, Python and ONNX return; a tree without clusters returns leaves.",
         ),
     ] = "cluster"
     output: Annotated[
@@ -471,14 +475,14 @@ class AnswerOptions:
         _answers(
             "--names",
             metavar="FILE",
-            help='What clusters are called, in every output: a JSON file such as {"0": "VIP", "1": "new"}.',
+            help='Names of the clusters for every output: a JSON file such as {"0": "VIP", "1": "new"}.',
         ),
     ] = None
     validate: Annotated[
         bool,
         _answers(
             "--validate",
-            help="Fit again without a fifth of the rows, five times, and say how the rules do on these.",
+            help="Fit five times without a fifth of the rows, and say how the rules do on the rows left out.",
         ),
     ] = False
     fail_under: Annotated[

@@ -31,7 +31,7 @@ Tables = Annotated[
         "--tables",
         rich_help_panel=_PANEL,
         metavar="A,B,...",
-        help="small, large, neighbors, leaves, price, runtime; by default all.",
+        help="Tables to compute: small, large, neighbors, leaves, price, runtime; by default all.",
     ),
 ]
 Datasets = Annotated[
@@ -67,7 +67,7 @@ Jobs = Annotated[
         rich_help_panel=_PANEL,
         min=-1,
         metavar="N",
-        help="Threads; -1 means all processors.",
+        help="Number of threads; -1 means all processors.",
     ),
 ]
 Out = Annotated[

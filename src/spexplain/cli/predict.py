@@ -1,4 +1,4 @@
-"""``spexplain predict``: label the rows of a table with a model from JSON, in constant memory."""
+"""``spexplain predict``: label the rows of a table with a model from JSON, a block at a time."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -44,14 +44,14 @@ Output = Annotated[
 ]
 OutputFormat = Annotated[
     TableFormat | None,
-    typer.Option("--format", help="Instead of what the output's name says."),
+    typer.Option("--format", help="Format of the output, where its name does not say it."),
 ]
 MaxUnscored = Annotated[
     str,
     typer.Option(
         "--max-unscored",
         metavar="N|SHARE",
-        help="Rows with a value that cannot be read, in a tested column, that are written without a label.",
+        help="How many rows, or which share, may be written without a label because a tested value cannot be read.",
     ),
 ]
 WithCheck = Annotated[

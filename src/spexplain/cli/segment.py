@@ -44,7 +44,7 @@ MaxConditions = Annotated[
         rich_help_panel=_RULES,
         min=1,
         metavar="N",
-        help="Most conditions of a rule.",
+        help="Greatest number of conditions of a rule.",
     ),
 ]
 NRules = Annotated[
@@ -54,7 +54,7 @@ NRules = Annotated[
         rich_help_panel=_RULES,
         min=1,
         metavar="N",
-        help="Most rules per cluster, one of which must hold.",
+        help="Greatest number of rules per cluster, one of which must hold.",
     ),
 ]
 Alternatives = Annotated[
@@ -91,7 +91,7 @@ Jobs = Annotated[
         rich_help_panel=_RULES,
         min=-1,
         metavar="N",
-        help="Threads; -1 means all processors.",
+        help="Number of threads; -1 means all processors.",
     ),
 ]
 Sql = Annotated[

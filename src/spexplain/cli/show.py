@@ -22,7 +22,7 @@ Rows = Annotated[
     typer.Argument(
         metavar="[DATA]",
         show_default=False,
-        help="The training rows, for a report that also speaks of values; or other rows, with --labels.",
+        help="The training rows, for a report that also shows values; or other rows, with --labels.",
     ),
 ]
 Labels = Annotated[

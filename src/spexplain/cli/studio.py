@@ -40,7 +40,7 @@ TableOrNot = Annotated[
     typer.Argument(
         metavar="[DATA]",
         show_default=False,
-        help="The table, as for explain; without, a file is dropped onto the page.",
+        help="The table, as for explain; without it, drop a file onto the page.",
     ),
 ]
 Model = Annotated[
@@ -79,13 +79,13 @@ SessionFile = Annotated[
         rich_help_panel=_PAGE,
         metavar="FILE",
         show_default=False,
-        help="Where every edit is saved; by default in a folder of yours, found again by the same command.",
+        help="Where every edit is saved; by default in your own state folder, where the same command finds it.",
     ),
 ]
 New = Annotated[
     bool,
     typer.Option(
-        "--new", rich_help_panel=_PAGE, help="Start over, even if there is a session of this table."
+        "--new", rich_help_panel=_PAGE, help="Start over, even if this table has a session."
     ),
 ]
 

@@ -28,7 +28,7 @@ class NumpyEngine:
     Parameters
     ----------
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     """
 
     n_jobs: int | None = None

@@ -34,7 +34,7 @@ class SurrogateEngine:
     half_lines : bool, default=False
         Only tests that are ordinary thresholds on the samples of their node.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     """
 
     half_lines: bool = False

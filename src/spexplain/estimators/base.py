@@ -94,16 +94,16 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -114,8 +114,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -129,11 +129,11 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -266,7 +266,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table in whose columns the explanation speaks.
+            The table; rules speak of its columns.
         y : array of shape (n_samples,) or (n_samples, n_clusters), optional
             Reference labels of any type, explained as they are; or memberships, how much of each row
             belongs to every cluster. Without them, methods that need a reference compute it by
@@ -287,7 +287,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table in whose columns the explanation speaks.
+            The table; rules speak of its columns.
         y : array of shape (n_samples,) or (n_samples, n_clusters), optional
             Reference labels or memberships, as in `fit`.
         **given
@@ -555,7 +555,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         cv : int or splitter, default=5
             Number of folds, in which every cluster has its share; or what has scikit-learn's ``split``.
         random_state : int, default=0
-            Of the folds.
+            Seed of the folds.
 
         Returns
         -------

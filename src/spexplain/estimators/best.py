@@ -121,7 +121,7 @@ class _Rows(NamedTuple):
 class BestTree(Explainer):
     """Explain a reference clustering with the best tree of a given size that can be found.
 
-    What is best, `goal` says. Trees grown by several methods are improved: cuts are moved, leaves are
+    `goal` says what is best. Trees grown by several methods are improved: cuts are moved, leaves are
     exchanged (a new one is cut off above any node, and the one that is missed least is dropped for it),
     and subtrees of up to four leaves are replaced by the best there are, as long as this helps. Trees
     of up to eight leaves are searched exactly as far as time allows; `bound_` says what no tree of this
@@ -130,7 +130,7 @@ class BestTree(Explainer):
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     goal : {"fidelity", "balanced", "agreement", "cost", "conductance"}, default="fidelity"
@@ -158,14 +158,14 @@ class BestTree(Explainer):
         Larger tables are searched on that many evenly spaced rows, and the tree found is refined on
         all rows; None searches on all rows whatever their number. `starts_` speaks of the search.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" searches trees of up to three per cluster (see `curve_`) and takes the smallest to
         which further leaves add less than 1 % each of what `goal` measures; where every cluster should
         have a leaf, it has at least as many leaves as clusters.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -176,8 +176,8 @@ class BestTree(Explainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -191,11 +191,11 @@ class BestTree(Explainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0

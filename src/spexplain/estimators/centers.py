@@ -48,7 +48,7 @@ class CenterExplainer(Explainer):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table in whose columns the explanation speaks.
+            The table; rules speak of its columns.
         y : array of shape (n_samples,) or (n_samples, n_clusters), optional
             Reference labels of any type, or memberships: how much of each row belongs to every cluster.
             Without them each row belongs to the nearest of `centers`, or the clustering is computed by
@@ -134,12 +134,12 @@ class CenterExplainer(Explainer):
 
 
 class IMM(CenterExplainer):
-    """Part all centres with as few samples as possible parted from their own (iterative mistake minimisation).
+    """Part all centres with as few rows as possible parted from their own (iterative mistake minimisation).
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     pairs : {"any", "furthest"}, default="any"
@@ -147,14 +147,14 @@ class IMM(CenterExplainer):
     objective : {"kmeans", "kmedians"}, default="kmeans"
         Centres are means and distances Euclidean, or medians and ℓ1.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -165,8 +165,8 @@ class IMM(CenterExplainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -180,11 +180,11 @@ class IMM(CenterExplainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -233,7 +233,7 @@ class IMM(CenterExplainer):
     --------
     >>> from spexplain import IMM, datasets
     >>> iris = datasets.load("iris")
-    >>> IMM().fit(iris.data, iris.target).objective_  # samples parted from their centre
+    >>> IMM().fit(iris.data, iris.target).objective_  # rows parted from their centre
     6.0
     """
 
@@ -263,27 +263,27 @@ class IMM(CenterExplainer):
 
 
 class EMN(CenterExplainer):
-    """Part all centres with few parted samples per parted centre.
+    """Part all centres with few parted rows per parted centre.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     denominator : {"min", "product"}, default="min"
-        Parted samples are divided by the smaller number of centres of both sides, or by the product.
+        Parted rows are divided by the smaller number of centres of both sides, or by the product.
     objective : {"kmeans", "kmedians"}, default="kmeans"
         Centres are means or medians.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -294,8 +294,8 @@ class EMN(CenterExplainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -309,11 +309,11 @@ class EMN(CenterExplainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -396,18 +396,18 @@ class ExKMC(CenterExplainer):
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -418,8 +418,8 @@ class ExKMC(CenterExplainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -433,11 +433,11 @@ class ExKMC(CenterExplainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -518,12 +518,12 @@ class ExKMC(CenterExplainer):
 
 
 class RandomCuts(CenterExplainer):
-    """Part the centres by random cuts, blind to the samples; the cheapest of several draws is kept.
+    """Part the centres by random cuts, without a look at the rows; the cheapest of several draws is kept.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     objective : {"kmedians", "kmeans"}, default="kmedians"
@@ -531,14 +531,14 @@ class RandomCuts(CenterExplainer):
     n_init : int, default=10
         Number of draws.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -549,8 +549,8 @@ class RandomCuts(CenterExplainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -564,11 +564,11 @@ class RandomCuts(CenterExplainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -654,23 +654,23 @@ class RandomCuts(CenterExplainer):
 
 
 class ExGreedy(CenterExplainer):
-    """Part the centres so that serving each sample from the nearest centre of its side costs least.
+    """Part the centres so that serving each row from the nearest centre of its side costs least.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -681,8 +681,8 @@ class ExGreedy(CenterExplainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -696,11 +696,11 @@ class ExGreedy(CenterExplainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -772,20 +772,20 @@ class ExShallow(CenterExplainer):
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     depth_weight : float, default=0.03
         Weight of the expected depth beside the relative cost; 0 is ExGreedy.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -796,8 +796,8 @@ class ExShallow(CenterExplainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -811,11 +811,11 @@ class ExShallow(CenterExplainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0

@@ -41,9 +41,10 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
     Parameters
     ----------
     max_conditions : int, default=3
-        Most conditions of a rule; an interval or a set of values is one, and every word is.
+        Greatest number of conditions of a rule; an interval or a set of values is one, and every word is.
     n_rules : int, default=1
-        Most rules per cluster, one of which must hold. A further rule is added only if it improves the measure.
+        Greatest number of rules per cluster, one of which must hold. A further rule is added only if it
+        improves the measure.
     n_alternatives : int, default=2
         Further rules for every cluster that use none of the columns of those before; those that are hardly
         better than no condition are left out.
@@ -59,12 +60,12 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`, whose columns are words.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that do not count, or a cluster
-        like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" leaves them out, "cluster"
+        takes them as a cluster. Or the labels that mean such rows.
     missing : {"allow", "error"}, default="allow"
         What to do with missing values: conditions may take them in, or they are refused.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The rules do not depend on it.
+        Number of threads; None means 1, -1 all processors. The rules do not depend on it.
     verbose : int, default=0
         1 shows one line per stage with its time, by the logger "spexplain".
 

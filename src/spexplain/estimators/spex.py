@@ -28,26 +28,26 @@ from spexplain.table.reference import Reference
 class SpexClique(Explainer):
     """Explain a reference clustering: every cluster is a clique, and the tree cuts as few of its edges as it can.
 
-    A cluster of a single sample has no edges: it never gets a leaf of its own.
+    A cluster of a single row has no edges: it never gets a leaf of its own.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Clusters to look for when `fit` gets no labels.
+        Number of clusters to find when `fit` gets no labels.
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     clique_weights : {"unit", "inverse_size"}, default="unit"
-        Weight of an edge inside a cluster: 1, or 1/(N-1) in a cluster of N samples, so that small
+        Weight of an edge inside a cluster: 1, or 1/(N-1) in a cluster of N rows, so that small
         clusters have the same say as large ones.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -58,8 +58,8 @@ class SpexClique(Explainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -73,11 +73,11 @@ class SpexClique(Explainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -162,26 +162,26 @@ class SpexClique(Explainer):
 
 
 class SpexGraph(Explainer):
-    """Cut any graph over the samples into leaves of small conductance; no reference clustering is needed.
+    """Cut any graph over the rows into leaves of small conductance; no reference clustering is needed.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Leaves of the tree, unless `n_leaves` says otherwise.
     graph : scipy.sparse matrix or array, graph, transformer, callable, or None
-        Symmetric, non-negative adjacency of the samples; or a graph of `spexplain.graphs`; or a
+        Symmetric, non-negative adjacency of the rows; or a graph of `spexplain.graphs`; or a
         transformer such as `sklearn.neighbors.KNeighborsTransformer`, whose neighbours are joined
         by unit edges; or a function from X to one of these. None: the 10-nearest-neighbour graph of
         the standardised table.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -192,8 +192,8 @@ class SpexGraph(Explainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -207,11 +207,11 @@ class SpexGraph(Explainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -285,14 +285,14 @@ class SpexGraph(Explainer):
 
 
 class SpexKNN(Explainer):
-    """Cut the nearest-neighbour graph of the samples into leaves of small conductance; needs no reference.
+    """Cut the nearest-neighbour graph of the rows into leaves of small conductance; needs no reference.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Leaves of the tree, unless `n_leaves` says otherwise.
     n_neighbors : int or Neighbors, default=20
-        Neighbours of each sample, itself excluded; at most all others. Or neighbours found before
+        Neighbours of each row, itself excluded; at most all others. Or neighbours found before
         (`spexplain.graphs.Neighbors`), to share them with a spectral reference or another fit.
     standardize : bool, default=True
         Measure distances with every feature brought to variance 1. The tree always speaks of the
@@ -303,14 +303,14 @@ class SpexKNN(Explainer):
     approximate : bool, default=False
         Search neighbours faster and miss some (extra ``knn``); `recall_` tells how many.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -321,8 +321,8 @@ class SpexKNN(Explainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -336,11 +336,11 @@ class SpexKNN(Explainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0
@@ -484,14 +484,14 @@ class NonUniformCut(Explainer):
         The graph to cut much of. None: the clique whose edges weigh the product of the degrees of
         their ends in `graph`.
     n_leaves : int or "auto", optional
-        Leaves of the tree; by default one per cluster. Fewer come out, with a warning, if no valid cut is
+        Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
-        Most tests on the way to a leaf.
+        Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of weight 0 do not count.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -502,8 +502,8 @@ class NonUniformCut(Explainer):
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What labels of no cluster mean, which are -1, "-1" and missing ones: rows that are routed but neither
-        attract nor repel, or a cluster like others. Or the labels that mean such rows.
+        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
+        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
     cluster_weight : None, "balanced" or dict, default=None
         Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
         gives all clusters the same total, a dict has a number for some labels. Without effect in methods
@@ -517,11 +517,11 @@ class NonUniformCut(Explainer):
         Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
         nothing improves the objective of the method, or a goal of `BestTree`.
     refine_passes : int, optional
-        Most rounds of `refine` over all nodes; by default until nothing improves.
+        Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
         How the best cuts are found; all engines give the same tree.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the reference clustering, and of methods that draw at random.
     verbose : int, default=0

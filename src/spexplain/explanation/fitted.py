@@ -495,7 +495,7 @@ class FittedModel(ABC):
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "auto"
     ) -> Any:
-        """Return one record per leaf: its rule in words, samples, share, reference label, purity and recall.
+        """Return one record per leaf: its rule in words, rows, share, reference label, purity and recall.
 
         Recall is the share of that label's rows that are in the leaf. Where rows have weights, also the leaf's
         weight; the shares are then those of the weight.

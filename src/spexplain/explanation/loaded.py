@@ -72,7 +72,7 @@ class LoadedModel(FittedModel):
     def rules(
         self, feature_names: Sequence[str] | None = None, *, output: FrameKind = "records"
     ) -> Any:
-        """Return one record per leaf: its rule in words, samples, share, reference label, purity and recall.
+        """Return one record per leaf: its rule in words, rows, share, reference label, purity and recall.
 
         Parameters
         ----------

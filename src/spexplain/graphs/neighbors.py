@@ -214,7 +214,7 @@ def knn_graph(
     X : array of shape (n_samples, n_features)
         The samples.
     n_neighbors : int, default=20
-        Neighbours of each sample, itself excluded.
+        Neighbours of each row, itself excluded.
     standardize : bool, default=True
         Bring every feature to mean 0 and variance 1 first (constant features stay as they are).
     symmetrize : {"sum", "union", "mutual"}, default="sum"

@@ -82,7 +82,7 @@ def refine(
     min_samples_leaf : int, default=1
         Fewest rows in a leaf.
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class HistogramEngine:
     Parameters
     ----------
     n_jobs : int, optional
-        Threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     max_bins : int, default=255
         Bins of a feature, 2 to 255. The tree does not depend on it.
     """
