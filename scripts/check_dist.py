@@ -100,7 +100,17 @@ def check_names(wheel: list[str], sdist: list[str], sources: list[str]) -> None:
         raise BuildError(
             f"the wheel lacks {sorted(expected - packed)} and has {sorted(packed - expected)} too much."
         )
-    parts = {"src", "tests", "examples", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE"}
+    parts = {
+        "src",
+        "tests",
+        "examples",
+        "docs",
+        "benchmarks",
+        "mkdocs.yml",
+        "pyproject.toml",
+        "README.md",
+    }
+    parts |= {"CHANGELOG.md", "CITATION.cff", "LICENSE", "SECURITY.md"}
     missing = parts - {name.split("/")[1] for name in sdist}
     if missing:
         raise BuildError(f"the sdist lacks {sorted(missing)}.")
