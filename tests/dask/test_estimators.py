@@ -201,11 +201,23 @@ def test_memberships_and_loops_of_collections(case):
     assert SpexGraph(4, graph=near).fit(frame(X), sample_weight=weights).tree_ == joined.tree_
 
 
+@pytest.mark.parametrize("method", sorted(WEIGHTED))
+def test_rows_of_weight_0_are_only_routed(case, method):
+    X, labels = case
+    rng = np.random.default_rng(0)
+    weights = np.where(rng.random(len(X)) < 0.4, 0, 1 + np.arange(len(X)) % 3)
+    weights[:90] = 0  # all of the first partition
+    expected = WEIGHTED[method]().fit(X, labels, sample_weight=weights)
+    for rows in (frame(X), da.from_array(X, chunks=(70, -1))):
+        found = WEIGHTED[method]().fit(rows, labels, sample_weight=weights)
+        assert found.tree_ == expected.tree_
+        assert found.agreement_ == expected.agreement_
+        assert np.asarray(found.labels_).tolist() == expected.labels_.tolist()
+
+
 def test_what_partitions_do_not_weigh_is_said(case):
     X, labels = case
     weights, centers = 1.0 + np.arange(len(X)) % 3, centers_of(X, labels)
-    with pytest.raises(ValueError, match="sample_weight is 0 for some rows, which cannot be left"):
-        SpexClique().fit(frame(X), labels, sample_weight=weights - 1)
     with pytest.raises(ValueError, match="pass a table in memory"):
         IMM().fit(frame(X), labels, centers=centers, sample_weight=weights)
     with pytest.raises(ValueError, match="pass the centres as centers"):

@@ -250,6 +250,24 @@ def test_zeros_and_ones_of_whole_numbers_are_flags():
     assert "flag" in [field.kind for field in found.explanation_.fields]
 
 
+def test_rows_of_weight_0_with_gaps_and_categories():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "a": np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200).round(1)),
+            "b": pd.Categorical(rng.choice(list("pqr"), size=200)),
+            "c": rng.integers(0, 9, size=200),
+        }
+    )
+    y = (X["a"].fillna(2) > 0.3).to_numpy() + 2 * (X["b"] == "p").to_numpy()
+    weights = np.where(rng.random(200) < 0.4, 0.0, rng.random(200))
+    weights[:70] = 0
+    expected = SpexClique(n_leaves=6).fit(X, y, sample_weight=weights)
+    found = SpexClique(n_leaves=6).fit(dd.from_pandas(X, npartitions=3), y, sample_weight=weights)
+    assert found.tree_ == expected.tree_
+    assert found.to_text() == expected.to_text()
+
+
 def test_what_is_not_taken_is_said():
     frame, y = customers()
     rows = dd.from_pandas(frame, npartitions=3)

@@ -312,13 +312,14 @@ class Explanation:
         more["training"] = replace(
             more.get("training") or Training(reference=reference), labels=labels
         )
+        row_totals = _row_totals(reference, weights)
+        if row_totals is not None:
+            labels = np.asarray(labels)  # weights are in memory, so are leaves that were lazy
         if not is_collection(labels):
             # Rows of weight 0 are routed, too, but growth has not seen them.
             sizes = tree.totals(table.leaf_sizes(labels, tree.n_leaves))
             tree = replace(tree, size=sizes)
-        row_totals = _row_totals(reference, weights)
         if row_totals is not None:
-            labels = np.asarray(labels)  # weights are in memory, so are leaves that were lazy
             more["node_weights"] = tree.totals(_summed(labels, row_totals, tree.n_leaves))
         if reference is None:
             return cls(tree, **more)

@@ -117,11 +117,8 @@ class Table(Rows):
         """Return the table of some columns only."""
 
     def take(self, rows: Ints) -> Self:
-        """Return the table of some rows only; refused where rows cannot be left out."""
-        raise ValueError(
-            "sample_weight is 0 for some rows, which cannot be left out of a table in partitions; drop them from X, y "
-            "and sample_weight, or pass a table in memory."
-        )
+        """Return the table of some rows only."""
+        raise NotImplementedError
 
     @cached_property
     def known(self) -> ColumnCache:

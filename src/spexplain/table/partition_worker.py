@@ -340,6 +340,11 @@ def merge_values_in(parts: list[list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]
     return [ordered_categories(chain.from_iterable(each)) for each in zip(*parts, strict=True)]
 
 
+def chosen_rows(block: Any, rows: Ints) -> Matrix:
+    """Return some rows of a block of numbers."""
+    return as_matrix(block)[rows]
+
+
 def derive(block: Any, recipes: Sequence[Recipe]) -> Matrix:
     """Return columns of numbers made of a block."""
     wanted = {each.place: each.column for each in recipes if each.column is not None}

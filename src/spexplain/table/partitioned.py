@@ -131,7 +131,45 @@ class DerivedSource:
         return self._columns[chosen], {column: i for i, column in enumerate(chosen)}
 
 
-AnySource: TypeAlias = Source | DerivedSource
+class ChosenSource:
+    """Some rows of a table of numbers, taken by the workers.
+
+    Parameters
+    ----------
+    table : PartitionedTable
+        The table.
+    rows : array of int
+        Their numbers, ascending.
+    """
+
+    def __init__(self, table: "PartitionedTable", rows: Ints) -> None:
+        self.table, self.workers = table, table.workers
+        self.collection: Any = table.source.collection
+        self.names: list[Any] | None = table.source.names
+        self.n_features: int = table.source.n_features
+        self.is_held = False
+        ends = np.cumsum(table.lengths)
+        cuts = np.searchsorted(rows, np.append(0, ends))
+        parts = [
+            (number, rows[cuts[number] : cuts[number + 1]] - (end - table.lengths[number]))
+            for number, end in enumerate(ends.tolist())
+        ]
+        self.parts = [(number, own) for number, own in parts if len(own)]  # no partition is empty
+        self._columns: dict[tuple[int, ...], list[Any]] = {}
+
+    def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
+        """Return these rows of the partitions that have some, and where in them the columns stand."""
+        blocks, places = self.table.read(columns)
+        chosen = tuple(columns)
+        if chosen not in self._columns:
+            arguments = [
+                (blocks[number], self.workers.hold(own, "values")) for number, own in self.parts
+            ]
+            self._columns[chosen] = self.workers.tasks("chosen", worker.chosen_rows, arguments)
+        return self._columns[chosen], places
+
+
+AnySource: TypeAlias = Source | DerivedSource | ChosenSource
 
 
 def _parts_of(frame: Any) -> list[Any]:
@@ -309,6 +347,8 @@ class PartitionedTable(Table):
         """Kind of all columns, or of each."""
         if isinstance(self.source, DerivedSource):
             return "number"  # or they are described
+        if isinstance(self.source, ChosenSource):
+            return self.source.table.kinds
         kinds = kinds_of(self.source.collection)
         return kinds if isinstance(kinds, str) else tuple(kinds[column] for column in self.used)
 
@@ -332,6 +372,11 @@ class PartitionedTable(Table):
         if described is not None:
             described = tuple(described[column] for column in chosen)
         return replace(self, used=self.used[chosen], described=described)
+
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only, ascending, made of what the workers keep or read anew."""
+        source = ChosenSource(self, rows)
+        return replace(self, source=source, lengths=tuple(len(own) for _, own in source.parts))
 
     @property
     def differs(self) -> bool:
@@ -726,6 +771,11 @@ class CodedTable(PartitionedTable):
         )
         low[binning.discrete], high[binning.discrete] = spread
         return cls(**about, **bins, lengths=tuple(sizes), parts=coded, low=low, high=high), flaws
+
+    def take(self, rows: Ints) -> Self:
+        """Return the table of some rows only, in bins of their own."""
+        coded, _ = self.coded(ChosenSource(self, rows), self.workers, self.max_bins)
+        return replace(coded, used=self.used, described=self.described)
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
         """Return the partitions as the workers keep them, with all columns."""
