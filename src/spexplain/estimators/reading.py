@@ -49,7 +49,7 @@ class TableReader:
     def _settings(self) -> dict[str, Any]:
         """Return the parameters for the record, which has the names of columns anyway."""
         held = ("feature_names", "start")  # the record has names and locks of its own
-        names = sorted(parameters_of(type(self)))
+        names = sorted(parameters_of(type(self)))  # type: ignore[arg-type]
         return {name: getattr(self, name) for name in names if name not in held}
 
     def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
@@ -86,8 +86,8 @@ class TableReader:
 
 
 @cache
-def parameters_of(kind: type) -> Mapping[str, Parameter]:
-    """Return the parameters of a class; looking at its signature takes long beside a small table."""
+def parameters_of(kind: Any) -> Mapping[str, Parameter]:
+    """Return the parameters of an estimator class; looking at its signature takes long beside a small table."""
     return signature(kind).parameters
 
 

@@ -391,7 +391,7 @@ def _is_matrix(X: Any) -> bool:
     """Whether scikit-learn would find nothing to convert, which takes it longer than a small table takes us."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
         return False
-    return X.shape[0] > 1 and X.shape[1] > 0
+    return bool(X.shape[0] > 1 and X.shape[1] > 0)
 
 
 def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
