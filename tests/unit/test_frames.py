@@ -23,7 +23,7 @@ def test_names_are_kept_and_compared():
 
 
 def test_an_old_scikit_learn_finds_values_and_names(monkeypatch):
-    monkeypatch.setattr(frames, "_ASKS_BY_PROTOCOL", True)
+    monkeypatch.setattr("sklearn.__version__", "1.8.2")
     view = frames.readable(TABLE)
     assert list(view.__dataframe__().column_names()) == TABLE.columns
     assert (view.shape, len(view)) == (TABLE.shape, len(TABLE))

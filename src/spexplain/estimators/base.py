@@ -15,7 +15,7 @@ from spexplain.arguments import check_choice, check_integer, check_number
 from spexplain.engines import Engine, resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
-from spexplain.estimators.reading import TableReader
+from spexplain.estimators.reading import TableReader, parameters_of
 from spexplain.estimators.scorers import comparing_metric, metric_of_search
 from spexplain.estimators.starting import check_start, fitted_from, kept_part
 from spexplain.estimators.weights import (
@@ -802,7 +802,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     def _warn_of_other_clusters(self, reference: Reference) -> None:
         """Say that a number of clusters that was asked for is not that of the labels."""
-        default = signature(type(self)).parameters["n_clusters"].default
+        default = parameters_of(type(self))["n_clusters"].default
         n_labels = reference.n_clusters + int(reference.has_noise)
         if self.n_clusters not in (default, reference.n_clusters, n_labels):
             warn_caller(

@@ -1,6 +1,8 @@
 """How estimators read tables: names, kinds, and the columns that an explanation may use."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from inspect import Parameter, signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,9 +48,9 @@ class TableReader:
 
     def _settings(self) -> dict[str, Any]:
         """Return the parameters for the record, which has the names of columns anyway."""
-        settings: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         held = ("feature_names", "start")  # the record has names and locks of its own
-        return {name: each for name, each in settings.items() if name not in held}
+        names = sorted(parameters_of(type(self)))  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names if name not in held}
 
     def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
         return read_rows(X, self, whole=whole)
@@ -81,6 +83,12 @@ class TableReader:
                 ColumnWarning,
             )
         return kept
+
+
+@cache
+def parameters_of(kind: Any) -> Mapping[str, Parameter]:
+    """Return the parameters of an estimator class; looking at its signature takes long beside a small table."""
+    return signature(kind).parameters
 
 
 def _column_names(X: Any) -> tuple[str | int, ...] | None:

@@ -115,7 +115,8 @@ def _column_number(feature: Any, places: dict[str, int], n_columns: int) -> int:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of any library, in memory."""
-    return bool(nw.dependencies.is_into_dataframe(X))
+    # Of an array it is known without asking for the names of methods, which takes longer than a small table.
+    return not isinstance(X, np.ndarray) and bool(nw.dependencies.is_into_dataframe(X))
 
 
 def column_names(X: Any) -> list[Any]:

@@ -289,14 +289,14 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
         rows = members.pop(node)
         x = values[:, test.feature][rows].astype(np.float64, copy=False)
         is_left = test.passes(x)
-        known = x
+        known, is_low = x, None if test.lower > -np.inf else is_left
         if len(x) and bool(np.isnan(x.max())):  # one look tells whether values are missing
             missing = np.isnan(x)
-            n_missing[node], known = int(missing.sum()), x[~missing]
+            n_missing[node], known, is_low = int(missing.sum()), x[~missing], None
         if test.values is not None:
             present[node] = frozenset(np.unique(known).astype(np.int64).tolist())
         else:
-            ends[:2, node] = _around(known, test.upper)
+            ends[:2, node] = _around(known, test.upper, is_low)
             if test.lower > -np.inf:
                 ends[2:, node] = _around(known, test.lower)
         for child, inside in ((tree.left[node], is_left), (tree.right[node], ~is_left)):
@@ -313,11 +313,14 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
     return NodeValues(below, above, lower_below, lower_above, n_missing, present, leaves)
 
 
-def _around(values: Any, threshold: float) -> tuple[float, float]:
-    """Return the greatest value up to a threshold and the least above it; NaN where there is none."""
+def _around(values: Any, threshold: float, is_low: Any = None) -> tuple[float, float]:
+    """Return the greatest value up to a threshold and the least above it; NaN where there is none.
+
+    Which values are up to it may be known.
+    """
     if not len(values):
         return np.nan, np.nan
-    is_low = values <= threshold
+    is_low = values <= threshold if is_low is None else is_low
     low, high = values.compress(is_low), values.compress(~is_low)
     return float(low.max()) if len(low) else np.nan, float(high.min()) if len(high) else np.nan
 

@@ -65,8 +65,7 @@ def read_table(X: Any, estimator: Any) -> Table:
         Whose table it is; what it can work with decides whether values stay on a device.
     """
     if isinstance(X, Table):
-        estimator.n_features_in_ = X.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
+        _remember_width(estimator, X.shape[1])
         if X.names is not None:
             estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X
@@ -75,8 +74,7 @@ def read_table(X: Any, estimator: Any) -> Table:
         return _read_collection(X, estimator)
     if is_on_device(X):
         check_shape(X, least_rows=2)
-        estimator.n_features_in_ = X.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
+        _remember_width(estimator, X.shape[1])
         if _works_on_device(estimator):
             device = DeviceTable(_floats(X), kinds_of(X))
             seen = check_finite(device.values, allow_missing=_allows_missing(estimator))
@@ -343,8 +341,7 @@ def _as_array(X: Any) -> Any:
 def _read_entries(X: Any, estimator: Any) -> Table:
     """Return a sparse matrix or frame as it is, or with its zeros written out where a method needs them."""
     if is_sparse(X):
-        estimator.n_features_in_ = X.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
+        _remember_width(estimator, X.shape[1])
         given = X
     else:
         from sklearn.utils.validation import validate_data
@@ -384,10 +381,26 @@ def _floats(X: Any) -> Any:
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
+def _remember_width(estimator: Any, n_columns: int) -> None:
+    """Set what scikit-learn wants to know of a table whose columns have no names."""
+    estimator.n_features_in_ = n_columns
+    estimator.__dict__.pop("feature_names_in_", None)
+
+
+def _is_matrix(X: Any) -> bool:
+    """Whether scikit-learn would find nothing to convert, which takes it longer than a small table takes us."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
+        return False
+    return bool(X.shape[0] > 1 and X.shape[1] > 0)
+
+
 def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
     """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
     if not _is_estimator(estimator):
         return _plain_matrix(X, estimator)
+    if reset and _is_matrix(X):
+        _remember_width(estimator, X.shape[1])
+        return X  # type: ignore[no-any-return]
     from sklearn.utils.validation import validate_data
 
     try:

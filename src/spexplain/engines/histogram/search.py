@@ -118,6 +118,8 @@ class HistogramSearch:
         return HistogramNode(rows, state, self.ledger.node(state, rows))
 
     def size(self, node: HistogramNode) -> int:
+        if self.n_samples == self.table.codes.shape[1]:  # no extra vertices
+            return len(node.rows)
         return int(np.searchsorted(node.rows, self.n_samples))
 
     def value(self, node: HistogramNode) -> float:
@@ -155,20 +157,22 @@ class HistogramSearch:
             ledger.prepare(in_bins, threads)
             # The largest first: its cut often spares the search for those of the others.
             for i in sorted(range(len(nodes)), key=lambda i: -len(nodes[i].rows)):
-                found[i] = self._best_cut(nodes[i], rival)
+                found[i] = self._best_cut(nodes[i], in_bins[i].table, rival)
                 rival = rival if (cut := found[i]) is None else min(rival, cut.priority)
         return found
 
-    def _best_cut(self, node: HistogramNode, rival: float) -> Cut | Promise | None:
+    def _best_cut(
+        self, node: HistogramNode, table: BinnedTable, rival: float
+    ) -> Cut | Promise | None:
         if self.objective.is_leaf(node.record):
             return None
-        cut = self._best_with(node, self.min_samples_leaf, rival)
+        cut = self._best_with(node, table, self.min_samples_leaf, rival)
         if cut is None and searches_empty_sides(self.objective, self.min_samples_leaf):
-            cut = self._best_with(node, 0, rival)
+            cut = self._best_with(node, table, 0, rival)
         return cut
 
     def _best_with(
-        self, node: HistogramNode, min_samples: int, rival: float
+        self, node: HistogramNode, table: BinnedTable, min_samples: int, rival: float
     ) -> Cut | Promise | None:
         if len(node.rows) < 2:
             return None
@@ -179,7 +183,7 @@ class HistogramSearch:
         elif len(node.rows) <= _N_SMALL:
             best = cuts.best_of_all()
         else:
-            best = cuts.best_by_bounds(rival)
+            best = cuts.best_by_bounds(table, rival)
             self.n_bounded += cuts.n_bounded
             self.n_refined += cuts.n_refined
         if isinstance(best, Promise):
@@ -259,12 +263,12 @@ class NodeCuts:
         low, high = gaps.around[:, best].tolist()
         return CandidateCut(score, feature, n_left, low=low, high=high)
 
-    def best_by_bounds(self, rival: float) -> CandidateCut | Promise:
-        """Return the best of the cuts at borders and of those in between that can be better.
+    def best_by_bounds(self, table: BinnedTable, rival: float) -> CandidateCut | Promise:
+        """Return the best of the cuts at borders of bins and of those in between that can be better.
 
         Or a promise: if much is left to look at, and the best is sure to come after the rival.
         """
-        self.table = self.search.bins_for(len(self.rows), self.ledger.n_cells(self.state))
+        self.table = table
         self._lay_out()
         self.ledger.count(self._in(self.table), self.threads)
         self.n_bounded = self.bounds.size
