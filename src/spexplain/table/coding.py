@@ -106,9 +106,9 @@ def bin_table(
             column, number = int(column_of[feature]), float(filling[feature])
             spread_of_bins(values, column, number, codes, feature, low, high)
             solid[feature] = (low == high)[:n_bins]
-        twin = codes[shared]
-        twin += (twin == 0) * np.uint8(n_bins - 1)
-        codes[shared + 1] = twin
+        for feature in shared.tolist():
+            is_missing = (codes[feature] == 0).view(np.uint8)
+            np.add(codes[feature], is_missing * np.uint8(n_bins - 1), out=codes[feature + 1])
         solid[shared + 1] = solid[shared]
         solid[shared + 1, 0], solid[shared + 1, -1], solid[shared, 0] = False, True, True
 
