@@ -126,10 +126,10 @@ def scan_histograms(
     6, n_bins + 1), caps (m, 2, n_bins + 1), is_twin (m,), of which the first is none. Cost O(size of the
     histograms); two loops, because one for all is not vectorised.
     """
-    if is_twin is None:
-        is_twin = np.zeros(len(histograms), dtype=np.bool_)
-    has_twin = np.append(is_twin[1:], False)
-    which = np.flatnonzero(~is_twin)
+    has_twin = np.zeros(len(histograms), dtype=np.bool_)
+    which = np.arange(len(histograms))
+    if is_twin is not None:
+        has_twin[:-1], which = is_twin[1:], np.flatnonzero(~is_twin)
     scan_labels(
         histograms, starts, which, has_twin, clusters, rates, np.empty(len(rates)), sums, caps
     )

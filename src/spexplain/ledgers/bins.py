@@ -26,19 +26,19 @@ class BinnedTable(NamedTuple):
     n_bins: int
     shift: int = 0
 
-    def shared(self, features: slice) -> Bools:
-        """Return which of some features are counted as the one before them, but for missing values."""
+    def shared(self, features: slice) -> Bools | None:
+        """Return which of some features are counted as the one before them, but for missing values; None for none."""
         from spexplain.table.coding import APART
 
         is_twin = self.twins[features]
-        if 1 << self.shift > APART:
-            return np.zeros_like(is_twin)
+        if 1 << self.shift > APART or not is_twin.any():
+            return None
         is_twin = is_twin.copy()
-        is_twin[:1] = False
+        is_twin[0] = False
         return is_twin
 
     def twins_in(self, ranges: "BinRanges") -> Bools | None:
-        """Return the same of ranges, None where single bins are asked for."""
+        """Return the same of ranges; single bins are all counted."""
         if ranges.bins is not None:
             return None
         return self.shared(slice(ranges.features[0], ranges.features[-1] + 1))

@@ -232,9 +232,10 @@ def _fill(
     from spexplain.kernels.labels import fill_histograms
 
     is_twin = table.shared(slice(first, first + len(histograms)))
-    places = np.flatnonzero(~is_twin)
+    places = np.arange(len(histograms)) if is_twin is None else np.flatnonzero(~is_twin)
     fill_histograms(table.codes, table.shift, first, places, rows, labels, step, histograms)
-    share_counts(histograms, np.flatnonzero(is_twin))
+    if is_twin is not None:
+        share_counts(histograms, np.flatnonzero(is_twin))
 
 
 class ClusterTable(NamedTuple):
