@@ -291,7 +291,7 @@ def _end(extreme: Any, rows: Floats) -> Floats:
     while len(rows) > 1:
         half = (len(rows) + 1) // 2
         rows = extreme(rows[:half], rows[-half:])  # of an odd number the middle one counts twice
-    return rows[0]
+    return np.asarray(rows[0])
 
 
 def _sizes(groups: list[Ints], weights: Floats | None) -> Array:
