@@ -220,7 +220,9 @@ class KindSearch:
         if twin is None:
             return cut
         other = cut._replace(feature=twin)
-        parts_of = getattr(self.search, "parts", partial(Parts.by_split, self.search))
+        parts_of: Callable[[Any, Cut], Parts] = getattr(
+            self.search, "parts", partial(Parts.by_split, self.search)
+        )
         own, its = parts_of(node, cut), parts_of(node, other)
         if own.sizes[0] == its.sizes[0] or min(its.sizes) < max(1, self.search.min_samples_leaf):
             return cut  # no rows lack a value, or nothing would be left
