@@ -78,14 +78,17 @@ def test_columns_by_name_or_number():
 def test_first_flaw_of_large_tables(monkeypatch, order, dtype):
     monkeypatch.setattr(checks, "_BLOCK", 16)
     table = np.asarray(X, dtype=dtype, order=order).copy(order=order)
-    assert checks.check_finite(table, watched=True)[:2] == (checks.checksum(table), False)
+    for n_jobs in (1, 2):
+        seen = checks.check_finite(table, watched=True, n_jobs=n_jobs)
+        assert seen == (checks.checksum(table), False, None)
     assert checks.check_finite(table)[:2] == ((), False)
     table[50, 0] = table[41, 2] = np.nan
     with pytest.raises(
         ValueError, match=r"^X contains NaN or infinity, first in row 41, column 2;"
     ):
         checks.check_finite(table)
-    assert checks.check_finite(table, allow_missing=True)[:2] == ((), True)
+    for n_jobs in (1, 2):
+        assert checks.check_finite(table, allow_missing=True, n_jobs=n_jobs)[:2] == ((), True)
     with pytest.raises(ValueError, match="row 141, column 'c'"):
         checks.check_finite(table, ["a", "b", "c"], first_row=100)
     with pytest.raises(ValueError, match="row 41 of a partition, column 2"):
@@ -94,7 +97,7 @@ def test_first_flaw_of_large_tables(monkeypatch, order, dtype):
 
 def test_values_whose_sum_is_infinite_are_finite():
     huge = np.full((8, 2), 3e38, dtype=np.float32)
-    checks.check_finite(huge)
+    checks.check_finite(huge, n_jobs=2)
     checks.check_finite(np.full((8, 2), 1.7e308))
 
 

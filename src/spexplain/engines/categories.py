@@ -21,6 +21,21 @@ class GroupedSums(NamedTuple):
     sides: Callable[[Bools], tuple[Any, Any]]  # the records of both sides, for sets of groups
 
 
+class Parts(NamedTuple):
+    """What is asked of the two parts of a node before it is split."""
+
+    sizes: tuple[int, int]  # samples
+    masses: Callable[[], tuple[float, float]]  # what these weigh
+    records: Callable[[], tuple[Any, Any]]  # of sums
+
+    @classmethod
+    def by_split(cls, search: Any, node: Any, cut: Cut) -> "Parts":
+        """Return the parts of a node of any search."""
+        left, right = search.split(node, cut)
+        sizes = search.size(left), search.size(right)
+        return cls(sizes, lambda: sizes, lambda: (search.record(left), search.record(right)))
+
+
 class GroupSearch(Search, Protocol):
     """A search that also knows the sums of its nodes, and how they spread over categories."""
 
@@ -58,12 +73,29 @@ class MemberGroups:
     def record(self, node: Any) -> Any:
         return self.search.ledger.node(node.state, self.search.members(node))
 
-    def mass(self, node: Any) -> float:
-        """Return the number of samples in a node, or what they weigh."""
-        if self.weights is None:
-            return float(self.size(node))
-        members = np.sort(self.search.members(node))  # sums of fractions depend on their order
-        return float(self.weights[members[members < len(self.weights)]].sum())
+    def parts(self, node: Any, cut: Cut) -> Parts:
+        """Return what is asked of the parts of a node, without making them."""
+        search, members = self.search, self.search.members(node)
+        is_left = search.sides(node, cut)
+        left, right = members.compress(is_left), members.compress(~is_left)
+        sizes = self._n_samples(left), self._n_samples(right)
+
+        def mass(part: Any) -> float:
+            if self.weights is None:
+                return self._n_samples(part)
+            # Sums of fractions depend on their order.
+            return float(self.weights[np.sort(part[part < search.n_samples])].sum())
+
+        def records() -> tuple[Any, Any]:
+            states = search.ledger.split(node.state, members, is_left, cut)
+            return search.ledger.node(states[0], left), search.ledger.node(states[1], right)
+
+        return Parts(sizes, lambda: (mass(left), mass(right)), records)
+
+    def _n_samples(self, members: Any) -> int:
+        if self.objective.graph.extra is None:
+            return len(members)
+        return int(np.count_nonzero(members < self.search.n_samples))
 
     def is_pure(self, node: Any) -> bool:
         return bool(self.search.ledger.is_pure(node.state))
@@ -188,18 +220,18 @@ class KindSearch:
         if twin is None:
             return cut
         other = cut._replace(feature=twin)
-        own_parts, parts = self.search.split(node, cut), self.search.split(node, other)
-        sizes = [self.search.size(part) for part in (*own_parts, *parts)]
-        if sizes[0] == sizes[2] or min(sizes[2:]) < max(1, self.search.min_samples_leaf):
+        parts_of: Callable[[Any, Cut], Parts] = getattr(
+            self.search, "parts", partial(Parts.by_split, self.search)
+        )
+        own, its = parts_of(node, cut), parts_of(node, other)
+        if own.sizes[0] == its.sizes[0] or min(its.sizes) < max(1, self.search.min_samples_leaf):
             return cut  # no rows lack a value, or nothing would be left
-        left, right = (self.search.record(part) for part in parts)
         with np.errstate(divide="ignore", invalid="ignore"):
-            score = float(self.search.objective.score(left, right, self.search.record(node)))
-        is_as_good = score == cut.score or (self._is_flat(node) and score < np.inf)
+            score = float(self.search.objective.score(*its.records(), self.search.record(node)))
+        if score != cut.score and not (self._is_flat(node) and score < np.inf):
+            return cut
         # Of the sides on which no missing value lies.
-        mass = getattr(self.search, "mass", self.search.size)
-        is_larger = mass(own_parts[1]) > mass(parts[0])
-        return other if is_as_good and is_larger else cut
+        return other if own.masses()[1] > its.masses()[0] else cut
 
     def _best_sets(self, nodes: Sequence[Any]) -> list[Cut | None]:
         if not self.categories:

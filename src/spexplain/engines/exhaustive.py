@@ -98,9 +98,13 @@ class NumpySearch:
         return node.members
 
     def split(self, node: SortedNode, cut: Cut) -> tuple[SortedNode, SortedNode]:
+        return self.part(node, self.sides(node, cut), cut)
+
+    def sides(self, node: SortedNode, cut: Cut) -> Bools:
+        """Return which members of a node go left."""
         x = self.columns[cut.feature].astype(np.float64, copy=False)
         goes_left = (cut.lower < x) & (x <= cut.threshold)
-        return self.part(node, goes_left[node.members], cut)
+        return np.asarray(goes_left[node.members])
 
     def part(self, node: SortedNode, is_left: Bools, cut: Cut) -> tuple[SortedNode, SortedNode]:
         """Return the two parts of a node, from the members that go left."""

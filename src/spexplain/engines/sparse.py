@@ -25,9 +25,10 @@ from spexplain.records import Cut, Side
 from spexplain.table.sparse import densified
 from spexplain.threads import Threads, count_threads
 
-_BLOCK = 1 << 15  # pieces that a thread sweeps at a time: a few megabytes of gaps
+_BLOCK = 1 << 14  # pieces that a thread sweeps at a time: a megabyte of gaps
 _MOST_KEYS = 1 << 16  # values times labels up to which a table of them stays in the cache
 _MOST_WHOLE = 1 << 12  # whole numbers that are taken as they are, whether they occur or not
+_ALL = slice(None)
 _DENSE = 8  # numbers are looked up in a table where it has at most so many entries per number
 
 
@@ -106,18 +107,21 @@ class SparseSearch:
     def root(self) -> SparseNode:
         rows = np.arange(self.n_samples, dtype=np.int32)
         pieces = np.arange(len(self.pieces.values), dtype=np.int32)
-        return self._node(rows, self.ledger.root(), PieceCounts(pieces, *self._counts()))
+        own = PieceCounts(pieces, self._counts(), self._added())
+        return self._node(rows, self.ledger.root(), own)
 
-    def _counts(self, moves: Bools | None = None) -> tuple[Array, Array | None]:
-        """Return how many rows, all or some, are in each piece, and what they add to it."""
-        n_pieces, of_entry = len(self.pieces.values), self.pieces.of_entry
-        n_entries = np.diff(self.pieces.row_starts)
-        moving = slice(None) if moves is None else np.repeat(moves, n_entries)
-        counts = np.bincount(of_entry[moving], minlength=n_pieces).astype(np.int32)
+    def _counts(self, moving: Bools | slice = _ALL) -> Array:
+        """Return how many entries, of all or some, are in each piece."""
+        of_entry, n_pieces = self.pieces.of_entry[moving], len(self.pieces.values)
+        return np.bincount(of_entry, minlength=n_pieces).astype(np.int32)
+
+    def _added(self, moving: Bools | slice = _ALL) -> Array | None:
+        """Return what their rows add to the sums of its cluster; None where rows do not weigh."""
         if self.amounts is None:
-            return counts, None
-        added = np.repeat(self.amounts, n_entries)[moving]  # floats hold their sums exactly
-        return counts, np.bincount(of_entry[moving], added, n_pieces).astype(np.int64)
+            return None
+        added = np.repeat(self.amounts, np.diff(self.pieces.row_starts))[moving]
+        n_pieces, of_entry = len(self.pieces.values), self.pieces.of_entry[moving]
+        return np.bincount(of_entry, added, n_pieces).astype(np.int64)  # floats hold them exactly
 
     def _node(self, rows: Array, state: LabelCounts, own: PieceCounts) -> SparseNode:
         return SparseNode(rows, state, self.ledger.node(state, rows), own)
@@ -198,9 +202,10 @@ class SparseSearch:
         """Return pieces and counts of some rows of a node, and of its other rows."""
         moves = np.zeros(self.n_samples, dtype=bool)
         moves[rows] = True
+        moving = np.repeat(moves, np.diff(self.pieces.row_starts))
         pieces, counts, amounts = node.own
-        n_moved, moved = (None if each is None else each[pieces] for each in self._counts(moves))
-        assert n_moved is not None
+        n_moved, added = self._counts(moving)[pieces], self._added(moving)
+        moved = None if added is None else added[pieces]
         stay = None if amounts is None else amounts - moved
         return (
             PieceCounts(pieces, n_moved, moved).some(n_moved > 0),
@@ -272,6 +277,13 @@ class CompiledSparseSearch(SparseSearch):
 
     def _cut(self, X: Any, labels: Array, n_labels: int) -> Pieces:
         return cut_to_pieces_compiled(X, labels, n_labels)
+
+    def _counts(self, moving: Bools | slice = _ALL) -> Array:
+        from spexplain.kernels.sparse import count_pieces
+
+        counts = np.zeros(len(self.pieces.values), dtype=np.int32)
+        count_pieces(self.pieces.of_entry[moving], counts)
+        return counts
 
     def _parted(self, node: SparseNode, rows: Array) -> tuple[PieceCounts, PieceCounts]:
         from spexplain.kernels.sparse import part_pieces
@@ -349,7 +361,26 @@ def searched_entries(
     return search
 
 
-def cut_to_pieces(X: Any, labels: Array, n_labels: int) -> Pieces:
+def _by_row(X: Any, of_entry: Array) -> tuple[Array, Array]:
+    """Return what belongs to the entries of a table, column by column, row by row; and where rows start."""
+    turned = sparse.csc_array((of_entry, X.indices, X.indptr), shape=X.shape).tocsr()
+    return turned.data, turned.indptr
+
+
+def _by_row_compiled(X: Any, of_entry: Array) -> tuple[Array, Array]:
+    """Return the same in less memory."""
+    from spexplain.kernels.sparse import turn_entries
+
+    n_rows, starts = X.shape[0], np.zeros(X.shape[0] + 1, dtype=X.indptr.dtype)
+    for start in range(0, X.nnz, _BLOCK):  # whose numbers become longer on the way
+        starts[1:] += np.bincount(X.indices[start : start + _BLOCK], minlength=n_rows)
+    np.cumsum(starts, out=starts)
+    turned = np.empty_like(of_entry)
+    turn_entries(X.indices, of_entry, starts[:-1].copy(), turned)
+    return turned, starts
+
+
+def cut_to_pieces(X: Any, labels: Array, n_labels: int, by_row: Any = _by_row) -> Pieces:
     """Return the stored entries of a table by column, value and label of their row.
 
     A few columns at a time: what is needed on the way then takes little memory.
@@ -375,39 +406,41 @@ def cut_to_pieces(X: Any, labels: Array, n_labels: int) -> Pieces:
         own_labels.append(own.astype(labels.dtype))
         starts.append(n_pieces + np.searchsorted(own_cells, firsts[1:]))
         n_pieces, first = n_pieces + len(pieces), last
-    joined = (np.concatenate(each) for each in (values, own_labels, starts))
-    return Pieces(*_by_row(X, piece), *joined)
+    joined = [_joined(each) for each in (values, own_labels, starts)]
+    return Pieces(*by_row(X, piece), *joined)
+
+
+def _joined(parts: list[Array]) -> Array:
+    """Return arrays as one; the list is emptied, to free them."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def cut_to_pieces_compiled(X: Any, labels: Array, n_labels: int) -> Pieces:
     """Return the same; column by column where there are few values."""
     if len(np.unique(X.data[:_MOST_KEYS])) * n_labels > _MOST_KEYS:  # so are those of all
-        return cut_to_pieces(X, labels, n_labels)
+        return cut_to_pieces(X, labels, n_labels, _by_row_compiled)
     distinct, rank = _ranked(X.data)
     n_keys = len(distinct) * n_labels
     if n_keys > _MOST_KEYS:
-        return cut_to_pieces(X, labels, n_labels)
+        return cut_to_pieces(X, labels, n_labels, _by_row_compiled)
     from spexplain.kernels.sparse import number_pieces
 
-    piece, keys = np.empty(X.nnz, dtype=np.int32), np.empty(X.nnz, dtype=np.int32)
+    piece, keys = np.empty(X.nnz, dtype=np.int32), np.empty(X.nnz, dtype=np.uint16)
+    rank = rank.astype(np.uint16)
     room, met = np.zeros((2, n_keys), dtype=np.int32)
     starts = np.empty(X.shape[1] + 1, dtype=np.int64)
     n = number_pieces(X.indptr, X.indices, rank, labels, n_labels, room, met, piece, keys, starts)
     del rank, room, met  # memory for what follows
-    by_row = _by_row(X, piece)
-    del piece
     values, own_labels = np.divmod(keys[:n], n_labels)
     del keys
     own_labels, short = own_labels.astype(labels.dtype), distinct.astype(np.float32)
     if np.array_equal(short, distinct):  # less to read
         distinct = short
-    return Pieces(*by_row, distinct[values], own_labels, starts)
-
-
-def _by_row(X: Any, of_entry: Array) -> tuple[Array, Array]:
-    """Return what belongs to the entries of a table, column by column, row by row; and where rows start."""
-    turned = sparse.csc_array((of_entry, X.indices, X.indptr), shape=X.shape).tocsr()
-    return turned.data, turned.indptr
+    own_values = distinct[values]
+    del values
+    return Pieces(*_by_row_compiled(X, piece), own_values, own_labels, starts)
 
 
 def _ranked(values: Array) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PARTED_ROWS = 20_000
 _FEW_ROWS = 2_000
+_FEWEST_ROWS = 1_000  # of tables with very many columns
 _PARTED_TESTS = 3
 _MOST_PARTED = 3  # leaves of a tree that are tried to be parted further
 _PARTED_GAIN = 0.01  # of the mean recall, that a further test must add
@@ -150,7 +151,7 @@ def _right_below(
     min_samples_leaf: int,
 ) -> float:
     """Return how many rows of a leaf are right once it is parted into so many."""
-    most = max(_FEW_ROWS, _FEW_ROWS * 50 // max(table.shape[1], 1))
+    most = max(_FEWEST_ROWS, _FEW_ROWS * 50 // max(table.shape[1], 1))
     some = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)]
     options: dict[str, Any] = {"features": None if columns is None else columns.tolist()}
     tree = CART(2, n_leaves=n_leaves, refine="fidelity", **options)

@@ -1,6 +1,6 @@
 """The facts that need the training rows: profiles of leaves, typical rows, points to draw."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from spexplain.facts.schema import (
     ShareFacts,
     Summary,
     TellingFacts,
+    all_finite,
     column_of,
     finite,
     plain_label,
@@ -32,6 +33,7 @@ from spexplain.facts.statistics import (
 )
 from spexplain.facts.text import amount_text, percent
 from spexplain.table.host import rows_of_groups
+from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import dense
 from spexplain.tree import LEAF, Column, Kind, Region, Tree
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 _N_TELLING = 3
 _N_SHARES = 5  # values of a category that are named
 _N_COMPARED = 4  # of these, values that all leaves are compared by
+_AT_A_TIME = 16  # columns that are read together
+_FEW = 100  # rows that mostly tell whether all are whole numbers
 _DAY = 86_400_000_000
 _YES_OR_NO: tuple[Kind, ...] = ("boolean", "flag", "word")  # told by one share
 
@@ -235,8 +239,8 @@ def _differences(training: TrainingRows) -> DifferencesFacts:
             values.append(difference)
             shares.append(inside)
     for leaf in range(len(training.groups)):
-        found["values"].append([finite(each[leaf]) for each in values])
-        found["shares"].append([finite(each[leaf]) for each in shares])
+        found["values"].append(all_finite(np.array([each[leaf] for each in values])))
+        found["shares"].append(all_finite(np.array([each[leaf] for each in shares])))
     return found
 
 
@@ -304,8 +308,9 @@ def _profiled_features(
 
 def _leaf_columns(training: TrainingRows, leaf: int, features: Ints) -> Floats:
     """Return the values of some features in a leaf, shape (n_features, n_rows): contiguous columns sort fast."""
-    rows = training.X[training.groups[leaf]]
-    return np.ascontiguousarray(dense(rows[:, features]).T, dtype=np.float64)
+    X, rows = training.X, training.groups[leaf]
+    values = dense(X[rows][:, features]) if is_sparse(X) else X[np.ix_(rows, features)]
+    return np.ascontiguousarray(values.T, dtype=np.float64)
 
 
 def column_values(X: Matrix, feature: int) -> Floats:
@@ -464,7 +469,7 @@ def _row_facts(training: TrainingRows, rows: Ints) -> list[RowFacts]:
             "row": int(row),
             "id": None if training.row_ids is None else str(training.row_ids[row]),
             "label": None if reference is None else plain_label(reference.labels[row]),
-            "values": [finite(x) for x in own],
+            "values": all_finite(own),
         }
         for row, own in zip(rows, values, strict=True)
     ]
@@ -475,7 +480,7 @@ def _add_features(summary: Summary, training: TrainingRows, total: Moments) -> N
     known = {each["feature"]: each for each in summary["features"]}
     means = total.means[0]
     summary["features"] = []
-    for feature in training.columns.tolist():
+    for feature, x in _columns_of(training):
         fact = known.get(feature) or _feature(feature, training.fields, 0, 0.0)
         column = training.fields[feature]
         fact["missing"] = float(1 - total.counts[0, feature] / total.sizes[0])
@@ -485,13 +490,16 @@ def _add_features(summary: Summary, training: TrainingRows, total: Moments) -> N
             overall = counts / counts.sum()
             fact["shares"] = [_share(column, code, overall[code]) for code in _commonest(counts)]
             continue
-        values, weights = _known_values(training, feature)
+        values, weights = _known_values(training, x)
         if not len(values):
             continue
         if column.kind in _YES_OR_NO:
             fact["shares"] = [_share(column, 1, means[feature])]
         unit = _DAY if column.kind == "date" else 1
-        fact["integer"] = column.zone is None and bool(np.all(values % unit == 0))
+        is_integer = column.zone is None and all(
+            bool(np.all(some % unit == 0)) for some in (values[:_FEW], values)
+        )
+        fact["integer"] = is_integer
         fact["mean"] = finite(means[feature])
         fact["std"] = finite(training.scales[feature])
         fact["min"], fact["max"] = finite(values.min()), finite(values.max())
@@ -517,12 +525,20 @@ def add_profile(summary: Summary, profile: Profile | None) -> None:
             fact["median"] = finite(seen.quantiles[len(seen.quantiles) // 2])
 
 
-def _known_values(training: TrainingRows, feature: int) -> tuple[Floats, Floats | None]:
+def _columns_of(training: TrainingRows) -> Iterator[tuple[int, Floats]]:
+    """Give the features spoken of and their values; some at a time, because neighbours lie in the same memory."""
+    features = training.columns
+    for start in range(0, len(features), _AT_A_TIME):
+        some = features[start : start + _AT_A_TIME]
+        values = np.ascontiguousarray(dense(training.X[:, some]).T, dtype=np.float64)
+        yield from zip(some.tolist(), values, strict=True)
+
+
+def _known_values(training: TrainingRows, values: Floats) -> tuple[Floats, Floats | None]:
     """Return the values of a feature in rows that have one and count, and their weights."""
-    values = column_values(training.X, feature)
     counts = ~np.isnan(values)
     if training.weights is None:
-        return values[counts], None
+        return values if counts.all() else values[counts], None
     counts &= training.weights > 0
     return values[counts], training.weights[counts]
 
@@ -543,7 +559,7 @@ def _points(
     reference, labels = explanation.row_reference, explanation.labels
     assert labels is not None
     values = dense(X[rows][:, features]).T.astype(np.float64)
-    columns = [[finite(x) for x in own] for own in values]
+    columns = [all_finite(own) for own in values]
     return {
         "features": features,
         "names": [names[feature].name for feature in features],

@@ -12,6 +12,7 @@ from typing import Any, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 
+from spexplain.aliases import Floats
 from spexplain.tree import Column, Kind, Region, Test
 
 FORMAT = "spexplain.facts"
@@ -610,6 +611,14 @@ def finite(x: Any) -> float | None:
     """Return a float, or None for what JSON lacks: NaN and infinity."""
     x = float(x)
     return x if isfinite(x) else None
+
+
+def all_finite(values: Floats) -> list[float | None]:
+    """Return floats as a list, None for what JSON lacks."""
+    numbers: list[float | None] = values.astype(np.float64).tolist()
+    for place in np.flatnonzero(~np.isfinite(values)).tolist():
+        numbers[place] = None
+    return numbers
 
 
 def bounds(interval: Sequence[float | None]) -> tuple[float, float]:

@@ -9,6 +9,8 @@ from spexplain.kernels.jit import jit, jit_inline
 
 MISSING = 255  # the code of a missing value that counts as no number; bins have the codes below
 
+_N_PROBES = 256  # rows whose values tell on which side of a threshold the others lie
+
 # Values are brought together feature by feature in a tile that stays in the first-level cache.
 _TILE_FEATURES = 64
 _TILE_ROWS = 80  # no power of two: columns of the tile would share the same few places of the cache
@@ -150,24 +152,43 @@ def values_of(matrix: Any, extra: Floats, feature: int, rows: Array) -> Floats:
 def sides_of(
     matrix: Any,
     extra: Floats,
+    codes: Array,
     feature: int,
     lower: float,
     upper: float,
     rows: Array,
     is_left: Array,
 ) -> None:
-    """Write to `is_left` which of the ascending rows have ``lower < value <= upper``. Cost O(n_rows)."""
-    values = values_of(matrix, extra, feature, rows)
-    np.less_equal(values, upper, out=is_left)
-    if lower > -np.inf:
-        is_left &= lower < values
+    """Write to `is_left` which of the ascending rows have ``lower < value <= upper``.
+
+    Few values are read where there is no lower end: codes, which never decrease with the value, tell the rest.
+    Shapes: codes (d, n), rows and is_left (n_rows,). Cost O(n_rows).
+    """
+    step = len(rows) // _N_PROBES
+    if lower > -np.inf or step < 2:
+        values = values_of(matrix, extra, feature, rows)
+        np.less_equal(values, upper, out=is_left)
+        if lower > -np.inf:
+            is_left &= lower < values
+        return
+    own = codes[feature].take(rows)
+    probed = values_of(matrix, extra, feature, rows[::step]) <= upper
+    last_left = own[::step].max(where=probed, initial=0)
+    first_right = own[::step].min(where=~probed, initial=MISSING)
+    np.less(own, last_left, out=is_left)
+    unsure = np.flatnonzero((own >= last_left) & (own <= first_right))
+    is_left[unsure] = values_of(matrix, extra, feature, rows[unsure]) <= upper
 
 
 def values_around(
     matrix: Any, extra: Floats, codes: Array, feature: int, rows: Array, last_bin: int
 ) -> tuple[float, float]:
     """Return the greatest value in bins up to `last_bin` and the least beyond, among ascending rows. Cost O(n_rows)."""
-    values = values_of(matrix, extra, feature, rows)
-    is_low = codes[feature][rows] <= last_bin
-    low, high = values.compress(is_low), values.compress(~is_low)
+    own = codes[feature].take(rows)
+    is_low = own <= last_bin
+    below = own.compress(is_low).max(initial=0)
+    above = own.compress(~is_low).min(initial=MISSING)
+    # Only the bins next to the border are read.
+    low = values_of(matrix, extra, feature, rows[is_low & (own == below)])
+    high = values_of(matrix, extra, feature, rows[~is_low & (own == above)])
     return float(low.max(initial=-np.inf)), float(high.min(initial=np.inf))

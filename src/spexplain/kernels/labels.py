@@ -107,44 +107,73 @@ def fill_segments(
 
 
 def scan_histograms(
-    histograms: Array, starts: Array, clusters: Array, rates: Floats, sums: Ints, caps: Floats
+    histograms: Array,
+    starts: Array,
+    clusters: Array,
+    rates: Floats,
+    sums: Ints,
+    caps: Floats,
+    is_twin: Array | None = None,
 ) -> None:
     """Write the sums left and right of every bin border to `sums`, and caps of inner weight to `caps`.
 
     Border b lies before bin b, and the first has the labels in `starts` on its left. A member of
     cluster c has at most (members there - 1) inner edges; ``caps[:, 0]`` is the largest of these
     numbers times ``rates[c]`` left of a border, ``caps[:, 1]`` right of it. The clusters come as
-    floats where these hold all sums exactly, else as integers. Shapes: histograms (m, n_bins,
-    n_labels), starts (m, n_labels), clusters (4, n_labels), rates (n_labels,), sums (m, 6,
-    n_bins + 1), caps (m, 2, n_bins + 1). Cost O(size of the histograms); two loops, because one for
-    all is not vectorised.
+    floats where these hold all sums exactly, else as integers. A twin differs from the histogram before
+    it in that the first bin is the last; its sums follow from that one's, its caps may be too large. Shapes:
+    histograms (m, n_bins, n_labels), starts (m, n_labels), clusters (4, n_labels), rates (n_labels,), sums (m,
+    6, n_bins + 1), caps (m, 2, n_bins + 1), is_twin (m,), of which the first is none. Cost O(size of the
+    histograms); two loops, because one for all is not vectorised.
     """
-    scan_labels(histograms, starts, clusters, rates, np.empty(len(rates)), sums, caps)
+    has_twin = np.zeros(len(histograms), dtype=np.bool_)
+    which = np.arange(len(histograms))
+    if is_twin is not None:
+        has_twin[:-1], which = is_twin[1:], np.flatnonzero(~is_twin)
+    scan_labels(
+        histograms, starts, which, has_twin, clusters, rates, np.empty(len(rates)), sums, caps
+    )
 
 
 @jit_any_order
 def scan_labels(
     histograms: Array,
     starts: Array,
+    which: Ints,
+    has_twin: Array,
     clusters: Array,
     rates: Floats,
     left: Floats,
     sums: Ints,
     caps: Floats,
 ) -> None:
-    """Do the work of `scan_histograms`; `left` is room."""
-    n_parts, n_bins, n_labels = histograms.shape
+    """Do the work of `scan_histograms` for some histograms and the twins behind them; `left` is room."""
+    _, n_bins, n_labels = histograms.shape
     exact = clusters.dtype.type
     none = exact(0)
-    for j in range(n_parts):
-        node_inner = none
+    for place in range(len(which)):
+        j = which[place]
+        node_inner, own, own_parted, own_volume, own_size = none, none, none, none, none
+        n_own, spread = none, 0.0
         for c in range(n_labels):
             left[c] = starts[j, c]
-            node_inner += clusters[1, c] * clusters[0, c] * (clusters[0, c] - 1)
+            # Of the bin in which a twin differs.
+            weight, m = clusters[1, c], exact(histograms[j, 0, c])
+            node_inner += weight * clusters[0, c] * (clusters[0, c] - 1)
+            own += weight * m * (m + 1)
+            own_parted += weight * (clusters[0, c] - 1) * m
+            own_volume += clusters[2, c] * m
+            own_size += clusters[3, c] * m
+            n_own += m
+            spread = m * rates[c] if m * rates[c] > spread else spread
         for b in range(n_bins + 1):
             # With a of t members on the left, the inner weight is w a (a - 1) left and that less
             # 2 w (t - 1) a, but for a constant, right.
             joined, parted, volume, size, members = none, none, none, none, none
+            shared, is_other = none, has_twin[j] and 0 < b < n_bins
+            if is_other:
+                for c in range(n_labels):
+                    shared += clusters[1, c] * exact(left[c]) * histograms[j, 0, c]
             for c in range(n_labels):
                 a = exact(left[c])
                 members += a
@@ -167,6 +196,19 @@ def scan_labels(
             sums[j, 2, b], sums[j, 3, b] = volume, size
             sums[j, 4, b], sums[j, 5, b] = members, members
             caps[j, 0, b], caps[j, 1, b] = low, high
+            if has_twin[j]:
+                if is_other:
+                    # Without m of the a: w (a - m) (a - m - 1) left.
+                    joined += own - 2 * shared
+                    parted -= own_parted
+                    volume -= own_volume
+                    size -= own_size
+                    members -= n_own
+                    high += spread
+                sums[j + 1, 0, b], sums[j + 1, 1, b] = joined, node_inner + joined - 2 * parted
+                sums[j + 1, 2, b], sums[j + 1, 3, b] = volume, size
+                sums[j + 1, 4, b], sums[j + 1, 5, b] = members, members
+                caps[j + 1, 0, b], caps[j + 1, 1, b] = low, high
 
 
 def places_before(wanted: Array, n_kinds: int) -> tuple[Ints, Ints]:

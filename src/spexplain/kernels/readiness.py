@@ -14,6 +14,7 @@ _SAVED = 3.5e-7  # seconds that it saves a value
 _TO_IMPORT = 0.3  # seconds until Numba is imported
 _TO_LOAD = 0.3  # seconds until the kernels of a fit are loaded from disk
 _TO_COMPILE = 5.0  # seconds until they are compiled
+_TO_COMPILE_ONE = {"groups": 0.3}  # modules whose kernels are used alone, where Numba runs already
 
 _n_values_before = 0
 
@@ -49,8 +50,10 @@ def _seconds_to_start(kernel: str) -> float:
     loaded = sys.modules.get(f"spexplain.kernels.{module}")
     if loaded is not None and getattr(loaded, name).signatures:
         return 0.0
-    to_import = 0.0 if "numba" in sys.modules else _TO_IMPORT
-    return to_import + (_TO_LOAD if _is_on_disk(kernel) else _TO_COMPILE)
+    is_kept = _is_on_disk(kernel)
+    if "numba" in sys.modules:
+        return _TO_LOAD if is_kept else _TO_COMPILE_ONE.get(module, _TO_COMPILE)
+    return _TO_IMPORT + (_TO_LOAD if is_kept else _TO_COMPILE)
 
 
 @cache

@@ -62,6 +62,26 @@ def number_pieces(
 
 
 @jit
+def turn_entries(rows: Array, of_entry: Array, places: Array, turned: Array) -> None:
+    """Write what belongs to entries row by row.
+
+    Shapes: rows, of_entry and turned (n_entries,), places (n,): where rows begin, then where they end. Cost
+    O(n_entries).
+    """
+    for e in range(len(rows)):
+        row = rows[e]
+        turned[places[row]] = of_entry[e]
+        places[row] += 1
+
+
+@jit
+def count_pieces(of_entry: Array, counts: Array) -> None:
+    """Add the entries of every piece to its count. Shapes: of_entry (n_entries,), counts (n_pieces,)."""
+    for e in range(len(of_entry)):
+        counts[of_entry[e]] += 1
+
+
+@jit
 def sum_entries(
     starts: Array,
     rows: Array,

@@ -26,16 +26,22 @@ class BinnedTable(NamedTuple):
     n_bins: int
     shift: int = 0
 
-    def to_count(self, first: int, n_features: int) -> tuple[Ints, Ints]:
-        """Return which of some features must be counted, and those that `share_counts` knows from the one before."""
+    def shared(self, features: slice) -> Bools | None:
+        """Return which of some features are counted as the one before them, but for missing values; None for none."""
         from spexplain.table.coding import APART
 
-        twins = self.twins[first : first + n_features]
-        if 1 << self.shift > APART or not twins.any():
-            return np.arange(n_features), np.empty(0, dtype=np.int64)
-        is_counted = ~twins
-        is_counted[0] = True
-        return np.flatnonzero(is_counted), np.flatnonzero(~is_counted)
+        is_twin = self.twins[features]
+        if 1 << self.shift > APART or not is_twin.any():
+            return None
+        is_twin = is_twin.copy()
+        is_twin[0] = False
+        return is_twin
+
+    def twins_in(self, ranges: "BinRanges") -> Bools | None:
+        """Return the same of ranges; single bins are all counted."""
+        if ranges.bins is not None:
+            return None
+        return self.shared(slice(ranges.features[0], ranges.features[-1] + 1))
 
     def to_bound(
         self, n_rows: int, most_bins: int, rows_per_bin: int, n_cells: int = 1
@@ -70,10 +76,16 @@ class BinnedTable(NamedTuple):
 
 def share_counts(histograms: Array, twins: Ints) -> None:
     """Write the histograms of features that differ from those before them in missing values alone."""
-    if len(twins):
+    if not len(twins):
+        return
+    first, last = int(twins[0]), int(twins[-1])
+    if last - first == 2 * (len(twins) - 1):  # every second one: copied without a list of them
+        place, before = slice(first, last + 1, 2), slice(first - 1, last, 2)
+        histograms[place] = histograms[before]
+    else:
         histograms[twins] = histograms[twins - 1]
-        histograms[twins, -1] = histograms[twins, 0]  # of these values alone, there and here
-        histograms[twins, 0] = 0
+    histograms[twins, -1] = histograms[twins, 0]  # of these values alone, there and here
+    histograms[twins, 0] = 0
 
 
 class NodeBins(NamedTuple):

@@ -196,7 +196,7 @@ class CountingLedger(SideLedger):
         def apply(block: slice) -> None:
             part = histograms[block]
             if known is not None and known.shape == histograms.shape:
-                part += step * known[block]
+                (np.add if step > 0 else np.subtract)(part, known[block], out=part)
             else:
                 _fill(table, block.start, rows, labels, step, part)
 
@@ -231,9 +231,11 @@ def _fill(
     """Add `step` to the counts of some features for rows with these labels."""
     from spexplain.kernels.labels import fill_histograms
 
-    places, twins = table.to_count(first, len(histograms))
+    is_twin = table.shared(slice(first, first + len(histograms)))
+    places = np.arange(len(histograms)) if is_twin is None else np.flatnonzero(~is_twin)
     fill_histograms(table.codes, table.shift, first, places, rows, labels, step, histograms)
-    share_counts(histograms, twins)
+    if is_twin is not None:
+        share_counts(histograms, np.flatnonzero(is_twin))
 
 
 class ClusterTable(NamedTuple):
@@ -312,13 +314,19 @@ class LabelLedger(CountingLedger):
         return ClusterTable(np.concatenate([totals[None], self.per_cluster]), self.rates)
 
     def fields_of(
-        self, cells: Array, starts: Array, clusters: ClusterTable, fields: Ints, caps: Floats
+        self,
+        cells: Array,
+        starts: Array,
+        clusters: ClusterTable,
+        fields: Ints,
+        caps: Floats,
+        is_twin: Bools | None = None,
     ) -> None:
         """Write the fields and caps at the borders of bins with these counts, `starts` left of the first."""
         from spexplain.kernels.labels import scan_histograms
 
         sums = clusters.sums.astype(self.dtype)
-        scan_histograms(cells, starts, sums, clusters.rates, fields, caps)
+        scan_histograms(cells, starts, sums, clusters.rates, fields, caps, is_twin)
 
     def corners_of(
         self, counted: CountedBins, clusters: ClusterTable, wanted: Bools, n_top: int
@@ -407,7 +415,8 @@ class LabelLedger(CountingLedger):
         self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats
     ) -> CountedBins:
         histograms, starts = self.histograms(node, ranges)
-        self.fields_of(histograms, starts, self._clusters(node.state), fields, caps)
+        is_twin = node.table.twins_in(ranges)
+        self.fields_of(histograms, starts, self._clusters(node.state), fields, caps, is_twin)
         return CountedBins(histograms, starts, fields)
 
     def corners(

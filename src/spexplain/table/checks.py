@@ -7,6 +7,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
+from spexplain.threads import Threads, count_threads
 
 _BLOCK = 1 << 18  # values that are read at a time: they stay in the cache for a second look
 _WORDS = 256  # of 8 bytes, whose order a checksum does not tell
@@ -21,6 +22,7 @@ def check_finite(
     first_row: int | None = 0,
     watched: bool = False,
     allow_missing: bool = False,
+    n_jobs: int | None = None,
 ) -> "Checked":
     """Refuse infinite values and, unless they are allowed, missing ones.
 
@@ -36,6 +38,8 @@ def check_finite(
         Whether a checksum is wanted, which is cheap on the way; of tables on the host only.
     allow_missing : bool, default=False
         Whether NaN may stand for a missing value.
+    n_jobs : int, optional
+        Threads.
 
     Returns
     -------
@@ -48,21 +52,27 @@ def check_finite(
         flaw = first_flaw(X, allow_missing=allow_missing)
         refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
         return Checked((), bool(np.isnan(X).any()))
-    sums, is_finite = [], True
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block in _blocks(X):
-            # One number tells for nearly every block; a finite sum has only finite terms.
-            is_finite = is_finite and bool(np.isfinite(block.sum()))
-            if watched:
-                sums.append(_checksum(block))
-    if is_finite:
-        return Checked(tuple(sums), False)
+    suspects: list[bool] = []
+
+    def look(block: Matrix) -> int:
+        # One number tells for nearly every block; a finite sum has only finite terms.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not suspects and not np.isfinite(block.sum()):
+                suspects.append(True)
+        return _checksum(block) if watched else 0
+
+    with Threads(count_threads(n_jobs)) as threads:
+        sums = tuple(threads.map(look, list(_blocks(X))))
+        threads.end()
+    sums = sums if watched else ()
+    if not suspects:
+        return Checked(sums, False)
     known = known_values(X)
     has_missing = bool((known.n_known < len(X)).any())
     if known.has_infinity or (has_missing and not allow_missing):
         flaw = first_flaw(X, allow_missing=allow_missing)
         refuse_flaw(flaw, names, first_row, allow_missing=allow_missing)
-    return Checked(tuple(sums), has_missing, known)
+    return Checked(sums, has_missing, known)
 
 
 class KnownValues(NamedTuple):

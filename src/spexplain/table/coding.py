@@ -83,7 +83,7 @@ def bin_table(
     grid = _Grid(np.empty(n_features), np.empty(n_features), cells)
     solid = np.zeros((n_features, n_bins), dtype=bool)
     values, column_of, filling = matrix
-    sample = values[_sample(n_samples)]
+    sampled = _sample(n_samples)
     twins = np.zeros(n_features, dtype=bool)
     if n_bins >= _FEWEST_CODES and not extra.shape[1]:  # which may lie beyond missing values
         twins[1:] = (column_of[1:] == column_of[:-1]) & (filling[1:] > filling[:-1])
@@ -94,7 +94,12 @@ def bin_table(
         features = coded[block]
         shared, discrete = features[has_twin[features]], []
         for some, n_apart in ((features[~has_twin[features]], 0), (shared, APART)):
-            seen = np.ascontiguousarray(sample[:, column_of[some]].T)
+            if not len(some):
+                continue
+            columns = column_of[some]
+            first = columns.min()
+            near = values[:, first : columns.max() + 1][sampled]
+            seen = np.ascontiguousarray(near[:, columns - first].T)
             edges[some], own, is_discrete = _choose_bins(seen, filling[some], n_bins, n_apart)
             grid.origin[some], grid.scale[some], grid.cells[some] = own
             discrete += some[is_discrete].tolist()
@@ -106,9 +111,9 @@ def bin_table(
             column, number = int(column_of[feature]), float(filling[feature])
             spread_of_bins(values, column, number, codes, feature, low, high)
             solid[feature] = (low == high)[:n_bins]
-        twin = codes[shared]
-        twin += (twin == 0) * np.uint8(n_bins - 1)
-        codes[shared + 1] = twin
+        for feature in shared.tolist():
+            is_missing = (codes[feature] == 0).view(np.uint8)
+            np.add(codes[feature], is_missing * np.uint8(n_bins - 1), out=codes[feature + 1])
         solid[shared + 1] = solid[shared]
         solid[shared + 1, 0], solid[shared + 1, -1], solid[shared, 0] = False, True, True
 

@@ -98,7 +98,13 @@ def read_table(X: Any, estimator: Any) -> Table:
     table = HostTable(values, names, kinds_of(X))
     watched = is_shared and not table.is_small
     allow = _allows_missing(estimator)
-    seen = check_finite(values, names, watched=watched, allow_missing=allow)
+    seen = check_finite(
+        values,
+        names,
+        watched=watched,
+        allow_missing=allow,
+        n_jobs=getattr(estimator, "n_jobs", None),
+    )
     check_tells_apart(rows_differ(values))
     if seen.has_missing:
         table = replace(table, surveyed=seen.known)

@@ -10,6 +10,7 @@ from spexplain.engines import resolve_engine
 from spexplain.engines.histogram import HistogramEngine
 from spexplain.graphs import CliqueGraph
 from spexplain.grow import grow
+from spexplain.kernels.coding import sides_of, values_around
 from spexplain.objectives import spex
 from spexplain.table import coding as binning
 from spexplain.table.views import SearchedMatrix
@@ -70,6 +71,35 @@ def test_twins_have_the_same_bins_but_for_missing_values(column, missing, extra,
                 assert 0 not in bins[1, ~is_missing]
                 assert set(bins[2, is_missing]) == {max_bins - 1 >> shift}
                 assert np.all(bins[2, ~is_missing] < max_bins - 1 >> shift)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_values=st.sampled_from([1, 3, 200, 10**6]),
+    share=st.sampled_from([0.0, 0.05, 1.0]),
+    max_bins=st.sampled_from([2, 64, 255]),
+    threshold=st.floats(-0.1, 1.1),
+)
+def test_codes_tell_the_sides_of_a_cut_and_the_values_around_it(
+    seed, n_values, share, max_bins, threshold
+):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, n_values + 1, size=(1500, 1)) / n_values
+    values[rng.random(1500) < share] = np.nan
+    matrix = SearchedMatrix(values, np.array([0, 0]), np.array([-0.5, 1.5]))
+    extra = np.tile(rng.random(3), (2, 1))
+    codes, *_ = binning.bin_table(matrix, extra, max_bins, Threads(1), row_major=False)
+    rows = np.flatnonzero(rng.random(1503) < rng.choice([0.1, 0.5, 1.0])).astype(np.int32)
+    for feature, column in enumerate(matrix.written_out().T):
+        own = np.r_[column, extra[feature]][rows]
+        is_left = np.empty(len(rows), dtype=bool)
+        for cut in (threshold, *own[:3]):
+            sides_of(matrix, extra, codes, feature, -np.inf, cut, rows, is_left)
+            assert np.array_equal(is_left, own <= cut)
+        for last_code in (0, max_bins // 2, max_bins - 2, 255):
+            below = codes[feature, rows] <= last_code
+            expected = own[below].max(initial=-np.inf), own[~below].min(initial=np.inf)
+            assert values_around(matrix, extra, codes, feature, rows, last_code) == expected
 
 
 def test_bins_are_balanced_and_single_values_known():

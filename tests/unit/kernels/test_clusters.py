@@ -65,6 +65,29 @@ def test_label_borders(run, table, clustered, counted, dtype):
             assert caps[f, side, b] == np.max((n_inside - 1) * rates * (n_inside > 0), initial=0.0)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_borders_of_twins_follow_from_those_before_them(run, clustered, counted, dtype):
+    _, clusters = clustered
+    histograms = np.repeat(counted, 2, axis=0)
+    histograms[1::2, -1] = histograms[::2, 0]
+    histograms[1::2, 0] = 0
+    histograms[::2, -1] = 0  # what lies apart from the rest there lies in a bin of its own here
+    totals = histograms.sum(axis=1)
+    assert np.array_equal(totals[::2], totals[1::2])
+    for each in (0, 2):
+        own = np.vstack([totals[each], clusters[1:]]).astype(dtype)
+        pair, rates = histograms[each : each + 2], np.array([0.5, 0.25, 0.1, 0.0])
+        starts, found = np.zeros((2, 4), dtype=np.int32), []
+        for is_twin in (None, np.array([False, True])):
+            sums, caps = np.empty((2, 6, N_BINS + 1), np.int64), np.empty((2, 2, N_BINS + 1))
+            run(labels.scan_histograms, pair, starts, own, rates, sums, caps, is_twin)
+            found.append((sums, caps))
+        (sums, caps), (shared_sums, shared_caps) = found
+        assert np.array_equal(sums, shared_sums)
+        assert np.array_equal(caps[0], shared_caps[0])
+        assert np.all(shared_caps[1] >= caps[1])
+
+
 def test_zoomed_label_borders(run, table, clustered):
     """Single bins of two codes each, looked at code by code, have the borders of the whole feature."""
     _, _, codes, rows = table

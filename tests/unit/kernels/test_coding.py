@@ -54,7 +54,7 @@ def test_values_and_sides(run, table):
         assert run(coding.value_of, matrix, EXTRA, feature, row) == values[feature, row]
     assert run(coding.value_of, matrix, EXTRA, 1, 41) == EXTRA[1, 1]
     is_left = np.empty(len(rows), dtype=bool)
-    run(coding.sides_of, matrix, EXTRA, 2, -0.5, 0.5, rows, is_left)
+    run(coding.sides_of, matrix, EXTRA, codes, 2, -0.5, 0.5, rows, is_left)
     assert np.array_equal(is_left, (values[2, rows] > -0.5) & (values[2, rows] <= 0.5))
     low, high = run(coding.values_around, matrix, EXTRA, codes, 0, rows, 2)
     below = codes[0, rows] <= 2

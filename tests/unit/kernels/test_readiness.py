@@ -45,6 +45,14 @@ def test_loading_pays_for_large_tables(fresh, monkeypatch):
     assert compiled_pays(IMPORTED)
 
 
+def test_one_small_kernel_pays_where_numba_runs(fresh, monkeypatch):
+    monkeypatch.delitem(sys.modules, "spexplain.kernels.groups", raising=False)
+    assert not compiled_pays(IMPORTED, "groups.survey_columns")
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert compiled_pays(IMPORTED, "groups.survey_columns")
+    assert not compiled_pays(IMPORTED, "edges.walk_edges")
+
+
 def test_many_tables_count_like_a_large_one(fresh):
     for _ in range(2000):
         count_table(19_000)  # too small to gain anything

@@ -126,10 +126,14 @@ class HistogramSearch:
         return self.objective.leaf_value(node.record)
 
     def split(self, node: HistogramNode, cut: Cut) -> tuple[HistogramNode, HistogramNode]:
-        matrix, extra, *_ = self.table
+        return self.part(node, self.sides(node, cut), cut)
+
+    def sides(self, node: HistogramNode, cut: Cut) -> Bools:
+        """Return which members of a node go left."""
+        matrix, extra, codes, *_ = self.table
         is_left = np.empty(len(node.rows), dtype=np.bool_)
-        sides_of(matrix, extra, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
-        return self.part(node, is_left, cut)
+        sides_of(matrix, extra, codes, cut.feature, cut.lower, cut.threshold, node.rows, is_left)
+        return is_left
 
     def members(self, node: HistogramNode) -> Array:
         """Return the vertices of a node."""
