@@ -137,6 +137,11 @@ class LeafScore:
         scale = {LARGEST: self.totals.sum(), PAIRS: self.totals @ self.totals, INNER_SHARE: 1.0}
         return _ROUNDING * float(scale[self.kind] or 1.0)
 
+    @cached_property
+    def counts_rows(self) -> bool:
+        """Whether every row counts as one, or for nothing."""
+        return bool(np.all((self.amounts == 1) | (self.amounts == 0)))
+
     @property
     def is_bounded(self) -> bool:
         """Whether one row that changes sides changes the optimum by a known amount at most."""
