@@ -117,6 +117,7 @@ class Solver:
             if self.score.kind != LARGEST:
                 return Solved(-np.inf, -np.inf, None)
             n_leaves = max(len(node.rows), 1)
+        depth = min(depth, n_leaves - 1)  # no tree is deeper
         if n_leaves == 1:
             return self._leaf(node)
         if n_leaves == 2:
@@ -643,6 +644,8 @@ class _Node:
 
     def search(self, ceiling: float) -> float:
         """Look at cuts until none can be better or the budget is over; return the highest bound that is left."""
+        if not self.is_bounded and self.score.kind != OWN_MEANS:
+            return self._search_by_ceilings(ceiling)
         total = float(self.score.rows(self.node.rows).sum())
         numbers, heap = count(), []  # type: count[int], list[tuple[float, int, int, int, int, _Looked, _Looked]]
 
@@ -677,3 +680,34 @@ class _Node:
             add(order, low, middle, first, here)
             add(order, middle + 1, high, here, last)
         return self._remaining(-np.inf, ceiling)
+
+    def _search_by_ceilings(self, ceiling: float) -> float:
+        """Look at the cuts of the highest ceilings first, as `search` does."""
+        ceilings = np.concatenate([self._ceilings(order) for order in range(len(self.gaps))])
+        orders = np.repeat(np.arange(len(self.gaps)), [len(gaps) for gaps in self.gaps])
+        places = np.concatenate(self.gaps)
+        for at in np.argsort(-ceilings, kind="stable").tolist():
+            bound = min(float(ceilings[at]), ceiling)
+            if bound < self.best + self.score.unit:
+                break
+            if self.solver.budget.is_over():
+                return self._remaining(bound, ceiling)
+            if self.solver.budget.tell is not None:
+                self.solver.budget.tell(len(self.node.rows), self.best, bound)
+            self.look(int(orders[at]), int(places[at]))
+        return self._remaining(-np.inf, ceiling)
+
+    def _ceilings(self, order: int) -> Floats:
+        """Return what no tree that begins with a cut of an order can exceed, from amounts alone."""
+        gaps, score = self.gaps[order], self.score
+        if not len(gaps):
+            return np.zeros(0)
+        rows = self.node.before(order, int(gaps[-1]))
+        amounts = np.zeros((len(rows), score.n_clusters))
+        amounts[np.arange(len(rows)), score.codes[rows]] = score.amounts[rows]
+        before = np.cumsum(amounts, axis=0)[gaps - 1]
+        behind = score.rows(self.node.rows) - before
+        sizes = range(1, max(max(pair) for pair in self.shares) + 1)
+        left, right = ({n: score.bounds(side, n) for n in sizes} for side in (before, behind))
+        self.solver.budget.spend(float(len(gaps) * score.n_clusters * len(sizes)))
+        return np.asarray(np.max([left[a] + right[b] for a, b in self.shares], axis=0))
