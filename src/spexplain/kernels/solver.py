@@ -51,6 +51,68 @@ def leaf_score(totals: Array, degrees: Array, kind: int, factor: float) -> float
 
 
 @jit
+def bound_shares(totals: Array, degrees: Array, few: int, bounds: Array) -> None:
+    """Write what trees of one leaf, of two, and so on over some rows cannot exceed by score 2.
+
+    A leaf scores a mean of the shares (n_j - 1) / d_j that it has of the clusters, weighted by n_j d_j.
+    As a sum over leaves that is convex in how clusters are shared out between them, so it is highest
+    where none is split. Where there are more clusters than leaves, some two are together; without the
+    lowest of three or more its mean is higher, so that one pair and other clusters alone are as good as
+    any groups.
+
+    Parameters
+    ----------
+    totals : float64 (n_sets, n_clusters)
+    degrees : float64 (n_clusters,)
+    few : clusters up to which pairs are looked at.
+    bounds : float64 (n_sets, n_sizes)
+        Written.
+    """
+    n_clusters, n_sizes = totals.shape[1], bounds.shape[1]
+    shares, weights = np.empty(n_clusters), np.empty(n_clusters)
+    sums = np.zeros(n_clusters + 1)
+    for t in range(len(totals)):
+        n, weight, mean = 0, 0.0, 0.0
+        for j in range(n_clusters):
+            if totals[t, j] <= 0 or degrees[j] <= 0:
+                continue
+            share, own = max(totals[t, j] - 1, 0.0) / degrees[j], totals[t, j] * degrees[j]
+            weight += own
+            mean += own * share
+            at = n
+            while at > 0 and shares[at - 1] < share:
+                shares[at], weights[at] = shares[at - 1], weights[at - 1]
+                at -= 1
+            shares[at], weights[at] = share, own
+            n += 1
+        for i in range(n):
+            sums[i + 1] = sums[i] + shares[i]
+        for s in range(n_sizes):
+            size = s + 1
+            if n <= size or n_clusters > few:
+                bounds[t, s] = sums[min(n, size)]
+                continue
+            if size == 1:
+                bounds[t, s] = mean / weight
+                continue
+            best = 0.0
+            for i in range(n - 1):
+                for j in range(i + 1, n):
+                    pair = (weights[i] * shares[i] + weights[j] * shares[j]) / (
+                        weights[i] + weights[j]
+                    )
+                    # The best others, one fewer than there are leaves.
+                    if i >= size - 1:
+                        pair += sums[size - 1]
+                    elif j < size:
+                        pair += sums[size + 1] - shares[i] - shares[j]
+                    else:
+                        pair += sums[size] - shares[i]
+                    best = max(best, pair)
+            bounds[t, s] = best
+
+
+@jit
 def add_row(row: int, score: Any, totals: Array) -> None:
     """Add a row to the totals of some."""
     w = score.amounts[row]

@@ -179,25 +179,32 @@ class LeafScore:
 
     def bound(self, totals: Floats, n_leaves: int) -> float:
         """Return what no tree of so many leaves over rows of these amounts can exceed."""
-        return float(self.bounds(totals, n_leaves))
+        return float(self.bounds(totals[None], n_leaves)[0, -1])
 
-    def bounds(self, totals: Floats, n_leaves: int) -> Floats:
-        """Return the same for many sets of rows, whose amounts by cluster stand along the last axis."""
+    def bounds(self, totals: Floats, most: int) -> Floats:
+        """Return the same for many sets of rows, and for trees of one leaf, of two, and so on.
+
+        Parameters
+        ----------
+        totals : array of float, shape (n_sets, n_clusters)
+            Amounts by cluster.
+        most : int
+            Leaves of the largest trees.
+        """
+        if self.kind == INNER_SHARE:
+            from spexplain.kernels.solver import bound_shares
+
+            found = np.empty((len(totals), most))
+            bound_shares(np.ascontiguousarray(totals), self.degrees, _FEW_CLUSTERS, found)
+            return found
+        sizes = np.arange(1, most + 1)
         if self.kind == LARGEST:
-            return np.asarray(np.sort(totals)[..., ::-1][..., :n_leaves].sum(axis=-1))
-        if self.kind == PAIRS:
-            total = totals.sum(axis=-1)
-            inner = 0.5 * (totals * np.maximum(totals - 1, 0)).sum(axis=-1)
-            fewest = np.maximum(0.5 * total * (total / n_leaves - 1), 0.0)
-            return np.asarray(inner - self.factor * fewest)
-        # A leaf scores a mean of what it has of the clusters, weighted by their edge ends. As a sum over
-        # leaves that is convex in how clusters are shared out, so it is highest where none is split.
-        degrees = self.degrees
-        shares = np.where(degrees > 0, (totals - 1) / np.where(degrees > 0, degrees, 1.0), 0.0)
-        shares = np.maximum(shares, 0.0)
-        if n_leaves >= self.n_clusters or self.n_clusters > _FEW_CLUSTERS:
-            return np.asarray(np.sort(shares)[..., ::-1][..., :n_leaves].sum(axis=-1))
-        return _of_groups(shares, np.maximum(totals * degrees, 0.0), n_leaves)
+            best = np.cumsum(np.sort(totals)[:, ::-1], axis=1)
+            return np.asarray(best[:, np.minimum(sizes, totals.shape[1]) - 1])
+        total = totals.sum(axis=1, keepdims=True)
+        inner = 0.5 * (totals * np.maximum(totals - 1, 0)).sum(axis=1, keepdims=True)
+        fewest = np.maximum(0.5 * total * (total / sizes - 1), 0.0)
+        return np.asarray(inner - self.factor * fewest)
 
     def at_index(self, value: float, index: RandIndex) -> Self:
         """Return the score whose best tree has a higher adjusted Rand index than a value, if any has.
@@ -299,51 +306,11 @@ class CostScore(LeafScore):
         held = np.linalg.eigvalsh(scatter)[::-1][: n_leaves - 1]
         return alone + float(np.maximum(held, 0.0).sum()) + self.unit
 
-    def bounds(self, totals: Floats, n_leaves: int) -> Floats:
-        """Return the same for many sets of rows."""
-        flat = totals.reshape(-1, totals.shape[-1])
-        found = np.array([self.bound(each, n_leaves) for each in flat])
-        return found.reshape(totals.shape[:-1])
+    def bounds(self, totals: Floats, most: int) -> Floats:
+        """Return the same for many sets of rows, and for one part, for two, and so on."""
+        sizes = range(1, most + 1)
+        return np.array([[self.bound(each, size) for size in sizes] for each in totals])
 
     def offset(self, n_leaves: int) -> float:
         """Return what the cost, with its sign changed, is less than the sum of the scores."""
         return self.square
-
-
-def _of_groups(shares: Floats, weights: Floats, n_groups: int) -> Floats:
-    """Return a bound of the sum of the groups' weighted means of shares, however clusters are grouped.
-
-    Where there are more clusters than groups, some two are together; without the lowest of any group of
-    three or more its mean is higher, so one such pair and other clusters alone are as good as any groups.
-
-    Parameters
-    ----------
-    shares, weights : array of float, shape (..., n_clusters)
-        Clusters of weight 0 are absent.
-    n_groups : int
-        Fewer than clusters.
-    """
-    n, is_there = shares.shape[-1], weights > 0
-    if n_groups == 1:
-        total = weights.sum(axis=-1)
-        mean = (weights * shares).sum(axis=-1) / np.where(total > 0, total, 1.0)
-        return np.asarray(mean)
-    order = np.argsort(-np.where(is_there, shares, -1.0), axis=-1, kind="stable")
-    share = np.take_along_axis(np.where(is_there, shares, 0.0), order, axis=-1)
-    weight = np.take_along_axis(weights, order, axis=-1)
-    sums = np.concatenate([np.zeros_like(share[..., :1]), np.cumsum(share, axis=-1)], axis=-1)
-    best = np.zeros(share.shape[:-1])
-    for i in range(n - 1):
-        others, own = share[..., i + 1 :], weight[..., i + 1 :]
-        both = np.where(own > 0, weight[..., i, None] + own, 1.0)
-        pair = (weight[..., i, None] * share[..., i, None] + own * others) / both
-        pair = np.where(own > 0, pair, -np.inf)
-        if i >= n_groups - 1:  # the best ones alone, without these two
-            alone = np.broadcast_to(sums[..., n_groups - 1, None], others.shape)
-        else:
-            is_near = np.arange(i + 1, n) < n_groups
-            nearest = sums[..., n_groups + 1, None] - share[..., i, None] - others
-            alone = np.where(is_near, nearest, sums[..., n_groups, None] - share[..., i, None])
-        best = np.maximum(best, (pair + alone).max(axis=-1))
-    # Where no more clusters are present than groups, each has its own.
-    return np.where(is_there.sum(axis=-1) <= n_groups, sums[..., -1], best)
