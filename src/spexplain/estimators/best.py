@@ -490,7 +490,10 @@ class BestTree(Explainer):
             return
         patience = 1 if self.time_budget is None else 3
         number, idle, value = 0, 0, best.value
-        while idle < patience and not self._is_over():
+        most = 1.0
+        if self.goal != "agreement":
+            most = ground.score.bound(ground.score.totals, n_leaves) - ground.score.offset(n_leaves)
+        while idle < patience and not self._is_over() and not ground.is_best(value, most):
             begin = time.perf_counter()
             with self._stage("sketch"):
                 found = ground.sketched(best.tree, n_leaves, number)
