@@ -1,6 +1,6 @@
 """How faithful the trees of all methods are, beside scikit-learn's own tree on the same labels.
 
-    python benchmarks/fidelity.py [--quick] [--parts pairs depth conductance held-out peers] [--datasets ecoli beans ...]
+    python benchmarks/fidelity.py [--quick] [--parts pairs depth conductance ...] [--datasets ecoli beans ...]
 
 writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are five parts:
 
@@ -603,7 +603,7 @@ def _of_conductances(records: list[dict[str, Any]]) -> list[str]:
     lines = []
     for each in records:
         greedy, best = each["greedy"], each["best"]
-        saved = (greedy - best) / greedy if greedy > 0 else 0.0
+        saved = max(greedy - best, 0.0) / greedy if greedy > 0 else 0.0
         lines.append(
             [
                 each["dataset"],
