@@ -9,7 +9,7 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench bench-sparse bench-growth bench-best bench-rules bench-drift fidelity paper docs clean help test-embed embed-venv fuzz mutants \
+.PHONY: demo test lint format bench bench-sparse bench-growth bench-rules bench-drift fidelity paper docs clean help test-embed embed-venv fuzz mutants \
   test-min test-new test-wheel test-dbt coverage release studio-page
 
 help:
@@ -29,7 +29,7 @@ help:
 	@echo "make bench-growth  time against rows, beside scikit-learn, LightGBM and ConTree, and the plot of it"
 	@echo "make bench-rules  rules per cluster beside trees and RIPPER"
 	@echo "make bench-drift  which drifts of real tables a check finds, and which it takes for one"
-	@echo "make bench-best  the best trees of a size beside solvers of optimal trees (pip install pycontree pystreed)"
+	@echo "make  the best trees of a size beside solvers of optimal trees (pip install pycontree pystreed)"
 	@echo "make fidelity  rows right and agreement of all methods and goals, beside other solvers of trees"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
 	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"
@@ -160,9 +160,6 @@ bench-rules: $(VENV)/.test
 
 bench-drift: $(VENV)/.test
 	$(BIN)/python benchmarks/drift.py
-
-bench-best: $(VENV)/.test
-	$(BIN)/python benchmarks/best_tree.py
 
 fidelity: $(VENV)/.test
 	$(BIN)/python benchmarks/fidelity.py

@@ -1,8 +1,8 @@
 """How faithful the trees of all methods are, beside scikit-learn's own tree on the same labels.
 
-    python benchmarks/fidelity.py [--quick] [--parts pairs depth held-out peers] [--datasets ecoli beans ...]
+    python benchmarks/fidelity.py [--quick] [--parts pairs depth conductance ...] [--datasets ecoli beans ...]
 
-writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are four parts:
+writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are five parts:
 
 - *pairs*: trees of all methods for every dataset and reference, as many leaves as there are classes. Three
   measures say how well the leaves match the reference clustering: *rows right*, the share of rows whose
@@ -11,6 +11,7 @@ writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are four 
   and class AMI compare the leaves with the classes; the objective is each method's own.
 - *depth*: rows right of trees of a given depth beside solvers of optimal trees, where they are installed
   (``pip install spexplain[benchmark]``): ConTree, and STreeD, which looks at some thresholds only.
+- *conductance*: how far greedy SpEx is from the best tree by its own objective, with proofs, on small tables.
 - *held-out*: rows right of rows that were left out, five stratified folds.
 - *peers*: our defaults beside other packages (``peers.py`` says how to install them) on the pairs of the first
   part, in one run: rows right, balanced, leaf ARI, clusters that no leaf stands for, seconds.
@@ -120,8 +121,8 @@ SUMMARY = {
 TITLES = {"rows_right": "rows right", "balanced": "balanced", "leaf_ari": "leaf ARI"}
 MEASURES = tuple(TITLES)
 THEIRS = "scikit-learn"  # the peer that all others are compared with
-PARTS = ("pairs", "depth", "held-out", "peers")
-KEYS = ("rows", "depths", "held_out", "peers")
+PARTS = ("pairs", "depth", "conductance", "held-out", "peers")
+KEYS = ("rows", "depths", "conductances", "held_out", "peers")
 # Data, clusters and depth of the trees that are compared with optimal ones.
 DEPTHS = [
     (name, k, depth)
@@ -134,6 +135,7 @@ OURS: dict[str, Callable[..., Any]] = {
     "BestTree": BestTree,
     "BestTree, agreement": partial(BestTree, goal="agreement"),
 }
+CONDUCTANCE = ("iris-uci", "wine", "pathbased", "ecoli", "r15")
 HELD_OUT = ("wine", "cancer", "digits", "beans", "newsgroups words")
 
 
@@ -279,6 +281,34 @@ def solvers(depth: int, n_jobs: int) -> dict[str, Callable[[], Any]]:
     except ImportError:
         pass
     return found
+
+
+def measure_conductances(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
+    """Give sums of conductances: of greedy SpEx, of the same refined, and of the best tree, proved or not."""
+    for name in CONDUCTANCE:
+        data, n_leaves = loaded(name)
+        for reference, labels in references(name, data):
+            greedy, refined = (
+                SpexClique(n_leaves=n_leaves, refine=refine, n_jobs=n_jobs)
+                .fit(data.data, labels)
+                .objective_
+                for refine in (None, "objective")
+            )
+            options: dict[str, Any] = {"time_budget": LIMIT, "keep_clusters": False}
+            best = BestTree(n_leaves=n_leaves, goal="conductance", n_jobs=n_jobs, **options)
+            begin = time.perf_counter()
+            best.fit(data.data, labels)
+            yield {
+                "dataset": name,
+                "reference": reference,
+                "leaves": n_leaves,
+                "greedy": greedy,
+                "refined": refined,
+                "best": best.value_,
+                "bound": best.bound_,
+                "optimal": best.optimal_,
+                "seconds": time.perf_counter() - begin,
+            }
 
 
 def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
@@ -427,6 +457,8 @@ def to_markdown(found: dict[str, Any]) -> str:
         parts += _of_pairs(rows)
     if found["depths"]:
         parts += _of_depths(found["depths"])
+    if found["conductances"]:
+        parts += _of_conductances(found["conductances"])
     if found["held_out"]:
         parts += _of_held_out(found["held_out"])
     if rows:
@@ -567,6 +599,31 @@ def _of_depths(records: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def _of_conductances(records: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for each in records:
+        greedy, best = each["greedy"], each["best"]
+        saved = max(greedy - best, 0.0) / greedy if greedy > 0 else 0.0
+        lines.append(
+            [
+                each["dataset"],
+                each["reference"],
+                str(each["leaves"]),
+                *(f"{each[name]:.4f}" for name in ("greedy", "refined", "best")),
+                f"{100 * saved:.1f} %",
+                "yes" if each["optimal"] else f"no: at least {each['bound']:.4f}",
+                f"{each['seconds']:.1f}",
+            ]
+        )
+    figures = ["greedy", "refined", "best", "less", "proved", "seconds"]
+    return [
+        "## How far greedy SpEx is from the best tree by its own objective",
+        f"Sum of the conductances of the leaves in the graph of the clusters' cliques; low is good. `BestTree(goal="
+        f'"conductance", keep_clusters=False, time_budget={LIMIT:g})`.',
+        table(["data", "reference", "leaves", *figures], lines),
+    ]
+
+
 def _of_held_out(records: list[dict[str, Any]]) -> list[str]:
     lines, below = [], []
     for name, group in groupby(records, key=lambda each: each["dataset"]):
@@ -692,6 +749,7 @@ def main() -> None:
     warnings.simplefilter("ignore")  # fewer leaves than classes: the table says so
     for key, part, measured in (
         ("depths", "depth", measure_depths),
+        ("conductances", "conductance", measure_conductances),
         ("held_out", "held-out", measure_held_out),
     ):
         if part in options.parts:

@@ -2,15 +2,19 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.refine.best_tree import AgreementSearch, Improver
+from spexplain.refine.goals import RightGoal
 from spexplain.refine.routes import Routes, exchanged, in_order_of_gain, without
-from spexplain.refine.rows import SortedRows, sorted_table
-from spexplain.refine.scores import GOALS
+from spexplain.refine.rows import SortedRows, StoredRows, sorted_table
+from spexplain.refine.scores import GOALS, LeafScore
+from spexplain.tree import Test as Asked
 
 COUNTED = tuple(goal for goal in GOALS if goal != "cost")  # goals whose trees exchange leaves
 
@@ -63,7 +67,9 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_exchange_is_the_best_of_all(seed, keep, goal):
     X, labels = table(seed, n_rows=50, n_features=3, n_values=10, n_clusters=4, noise=False)
-    tree = random_tree(X, seed, 6)
+    if seed % 2:  # neighbouring numbers: those between have no single precision
+        X = (1 + X * 2**-23).astype(np.float32)
+    tree = random_tree(X.astype(np.float64), seed, 6)
     with sorted_table(X, None, None) as orders:
         ground = Improver(orders, labels, goal=goal, keep_clusters=keep)
         routes = Routes(tree, orders.columns)
@@ -114,6 +120,108 @@ def test_new_leaves_by_conductance_are_the_best_there_are(seed):
                     if np.all(rows >= np.append(need, 2)):
                         best = max(best, score.of_table(score.table(after, 5)).sum() - now)
             assert gains.get((node, new_left), -np.inf) == pytest.approx(best)
+
+
+def asked(X, rows):
+    """All tests that part some rows: by ascending features, then thresholds."""
+    return [Asked(feature, upper=upper) for feature, upper in oracle.cuts_of(X, rows)]
+
+
+def counted_case(seed, *, n_leaves, is_sparse, is_weighted):
+    """A table with ties, in orders of all rows or of those that are not zero, and a tree over it."""
+    X, labels = table(seed, n_rows=40, n_features=3, n_values=9, n_clusters=4, noise=seed % 2 == 0)
+    random = np.random.default_rng(seed)
+    if is_sparse:
+        X[random.random(X.shape) < 0.6] = 0.0
+        X[:, 0] -= 3.0 * (X[:, 0] > 4)  # of both signs
+        X[0] = np.arange(1, 4)  # not all rows are equal
+    weights = random.integers(1, 4, len(X)) if is_weighted else None
+    tree = random_tree(X, seed, n_leaves)
+    orders = StoredRows(X) if is_sparse else SortedRows(np.ascontiguousarray(X.T))
+    return X, labels, weights, tree, orders
+
+
+COUNTED_CASES = given(
+    seed=st.integers(0, 10_000),
+    n_leaves=st.integers(2, 6),
+    least=st.integers(1, 6),
+    is_sparse=st.booleans(),
+    is_weighted=st.booleans(),
+)
+
+
+@COUNTED_CASES
+def test_cuts_of_most_votes_equal_brute_force(seed, n_leaves, least, is_sparse, is_weighted):
+    X, labels, weights, tree, orders = counted_case(
+        seed, n_leaves=n_leaves, is_sparse=is_sparse, is_weighted=is_weighted
+    )
+    goal = "fidelity" if seed % 3 else "balanced"
+    score, routes = LeafScore.of(goal, labels, weights), Routes(tree, orders.columns)
+    aim = RightGoal(score, routes, least)
+    stands_for = score.labels(aim.table)
+
+    def right(leaves):
+        return float(score.amounts[stands_for[leaves] == score.codes].sum())
+
+    ground = Improver(orders, labels)
+    for node, start, stop in ground._segments(routes):
+        if node not in routes.tests:
+            continue
+        found = aim.proposal(node, orders, start, stop)
+        inside = np.zeros(len(X), dtype=bool)
+        inside[oracle.rows_of(tree, X, node)] = True
+        left, right_ = (routes.reached(child) for child in routes.children(node))
+        best, wanted = right(routes.labels) + score.unit / 2, None
+        for test in asked(X, inside):
+            ways = np.where(test.passes(X[:, test.feature]), left, right_)
+            leaves = np.where(inside, ways, routes.labels)
+            fits = np.all(np.bincount(leaves, minlength=tree.n_leaves) >= aim.need)
+            if fits and right(leaves) > best:
+                best, wanted = right(leaves), test
+        assert (found is None) == (wanted is None)
+        if wanted is not None:
+            assert found.feature == wanted.feature
+            parted = [each.passes(X[inside, each.feature]) for each in (found, wanted)]
+            np.testing.assert_array_equal(*parted)
+
+
+@COUNTED_CASES
+def test_new_leaves_by_rows_right_are_the_best_there_are(
+    seed, n_leaves, least, is_sparse, is_weighted
+):
+    X, labels, weights, tree, orders = counted_case(
+        seed, n_leaves=n_leaves, is_sparse=is_sparse, is_weighted=is_weighted
+    )
+    ground = Improver(orders, labels, goal="fidelity", min_samples_leaf=least, amounts=weights)
+    routes, score = Routes(tree, orders.columns), ground.score
+    aim = ground._goal(routes)
+    stands_for = score.labels(aim.table)
+    right = score.amounts * (stands_for[routes.labels] == score.codes)
+    wanted = np.arange(score.n_clusters) == seed % score.n_clusters
+    if seed % 3:
+        wanted[:] = True
+    for node, start, stop in ground._segments(routes):
+        rows = oracle.rows_of(tree, X, node)
+        found = {new.new_left: new for new in ground._peels(routes, aim, node, start, stop, wanted)}
+        for new_left in (True, False):
+            best, first = -np.inf, None
+            for test in asked(X, rows):
+                new = test.passes(X[rows, test.feature]) == new_left
+                if min(np.sum(new), np.sum(~new)) < least:
+                    continue
+                rest = score.rows(rows[~new]).max() if node not in routes.tests else None
+                kept = right[rows[~new]].sum() if rest is None else rest
+                gain = score.rows(rows[new])[wanted].max() + kept - right[rows].sum()
+                if gain > best:
+                    best, first = gain, test
+            assert (new_left in found) == (first is not None)
+            if first is not None:
+                assert found[new_left].score == best
+                test = found[new_left].test
+                assert test.feature == first.feature
+                np.testing.assert_array_equal(
+                    test.passes(X[rows, test.feature]), first.passes(X[rows, first.feature])
+                )
 
 
 @pytest.mark.parametrize("goal", ["agreement", "conductance"])

@@ -2,7 +2,7 @@
 
 import warnings
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -197,6 +197,31 @@ def test_sketches_have_the_size_and_depth_that_are_asked_for(goal):
             assert tree.n_leaves == 6
             assert tree.depth <= 3
             assert np.bincount(tree.apply(X)).min() >= 4
+
+
+@given(seed=st.integers(0, 10_000), n_leaves=st.integers(1, 5), n_clusters=st.integers(2, 5))
+def test_no_leaves_share_more_than_the_bound(seed, n_leaves, n_clusters):
+    random = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(n_clusters), random.integers(1, 12, n_clusters))
+    score = LeafScore.of("conductance", codes)
+    rows = np.flatnonzero(random.random(len(codes)) < 0.7)
+    totals = score.rows(rows)
+    bound = score.bound(totals, n_leaves)
+    for _ in range(20):  # rows as they come
+        leaves = random.integers(0, n_leaves, len(rows))
+        assert score.of_table(score.table(leaves, n_leaves, rows)).sum() <= bound + 1e-9
+    whole = []  # and clusters as a whole
+    for groups in product(range(n_leaves), repeat=n_clusters):
+        table = score.table(np.array(groups)[codes[rows]], n_leaves, rows)
+        whole.append(score.of_table(table).sum())
+    assert max(whole) <= bound + 1e-9
+    n_present = np.count_nonzero((totals > 0) & (score.degrees > 0))
+    if n_present <= n_leaves + 1:
+        assert max(whole) == pytest.approx(bound)
+    every = score.bounds(np.stack([totals, score.totals]), n_leaves)
+    expected = [score.bound(score.totals, n + 1) for n in range(n_leaves)]
+    np.testing.assert_allclose(every[1], expected)
+    assert every[0, -1] == bound
 
 
 @given(seed=st.integers(0, 10_000), n_leaves=st.integers(1, 5))

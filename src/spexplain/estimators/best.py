@@ -63,6 +63,8 @@ _EXACT_LEAVES = 4  # of trees that are solved before anything else is tried
 _PATIENCE = 4  # sizes that add little, after which no larger one is searched
 _MOST_SIZES = 12  # that n_leaves="auto" searches
 _PROVED_LEAVES = 8  # of trees that are solved as a whole
+# The same by goal: a row in a leaf of another cluster costs so much conductance that few first cuts are left.
+_MOST_PROVED: dict[GoalName, int] = {"conductance": 16}
 
 
 class StartRecord(NamedTuple):
@@ -488,7 +490,10 @@ class BestTree(Explainer):
             return
         patience = 1 if self.time_budget is None else 3
         number, idle, value = 0, 0, best.value
-        while idle < patience and not self._is_over():
+        most = 1.0
+        if self.goal != "agreement":
+            most = ground.score.bound(ground.score.totals, n_leaves) - ground.score.offset(n_leaves)
+        while idle < patience and not self._is_over() and not ground.is_best(value, most):
             begin = time.perf_counter()
             with self._stage("sketch"):
                 found = ground.sketched(best.tree, n_leaves, number)
@@ -506,7 +511,8 @@ class BestTree(Explainer):
     def _proved(self, ground: Improver, tree: Tree, n_leaves: int) -> tuple[Tree, Any]:
         """Return the best tree, and set what no tree exceeds, as far as that can be proved."""
         self._bound = np.inf
-        if n_leaves > _PROVED_LEAVES or self._is_over() or tree.n_leaves < n_leaves:
+        most = _MOST_PROVED.get(self.goal, _PROVED_LEAVES)
+        if n_leaves > most or self._is_over() or tree.n_leaves < n_leaves:
             score = ground.score
             if score.kind in (LARGEST, OWN_MEANS):
                 self._bound = score.bound(score.totals, n_leaves) - score.offset(n_leaves)

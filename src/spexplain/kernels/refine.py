@@ -34,29 +34,43 @@ def part_orders(
     middles : int64 (n_orders,)
         Written: where the second part of each order begins.
     """
-    longest = 0
+    longest, one = 0, np.uint64(1)
     for o in range(len(first)):
         longest = max(longest, last[o] - first[o])
     scratch = np.empty(longest, dtype=entries.dtype)
     for o in range(len(first)):
-        n_left, n_right = begins[o], 0
-        left_starts, right_starts = 0, 0
-        for p in range(first[o], last[o]):
-            entry = entries[p]
-            row, starts = entry >> 1, entry & 1
-            left_starts |= starts
-            right_starts |= starts
-            left = int(goes_left[np.uint64(row)])
-            # Writing to both sides and advancing one is faster than a branch that guesses wrong.
-            parted[n_left] = 2 * row + left_starts
-            scratch[n_right] = 2 * row + right_starts
-            n_left += left
-            n_right += 1 - left
-            left_starts &= 1 - left
-            right_starts &= left
-        middles[o] = n_left
-        for i in range(n_right):
-            parted[n_left + i] = scratch[i]
+        n_left, n_right = np.uint64(begins[o]), np.uint64(0)
+        all_start = np.int32(1)
+        for p in range(first[o] + 1, last[o]):
+            all_start &= entries[np.uint64(p)]
+        # Writing to both sides and advancing one is faster than a branch that guesses wrong.
+        if (
+            all_start
+        ):  # no two values are equal, so that all that is written starts another one, too
+            for p in range(first[o], last[o]):
+                entry = entries[np.uint64(p)]
+                left = np.uint64(goes_left[np.uint64(entry >> 1)])
+                parted[n_left] = entry
+                scratch[n_right] = entry
+                n_left += left
+                n_right += one - left
+        else:
+            left_starts, right_starts = np.int32(0), np.int32(0)
+            for p in range(first[o], last[o]):
+                entry = entries[np.uint64(p)]
+                is_left = np.int32(goes_left[np.uint64(entry >> 1)])
+                row, starts = entry & np.int32(-2), entry & np.int32(1)
+                left_starts |= starts
+                right_starts |= starts
+                parted[n_left] = row | left_starts
+                scratch[n_right] = row | right_starts
+                n_left += np.uint64(is_left)
+                n_right += one - np.uint64(is_left)
+                left_starts &= ~is_left
+                right_starts &= is_left
+        middles[o] = np.int64(n_left)
+        for i in range(np.int64(n_right)):
+            parted[n_left + np.uint64(i)] = scratch[np.uint64(i)]
 
 
 @jit

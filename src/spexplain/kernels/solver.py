@@ -51,6 +51,68 @@ def leaf_score(totals: Array, degrees: Array, kind: int, factor: float) -> float
 
 
 @jit
+def bound_shares(totals: Array, degrees: Array, few: int, bounds: Array) -> None:
+    """Write what trees of one leaf, of two, and so on over some rows cannot exceed by score 2.
+
+    A leaf scores a mean of the shares (n_j - 1) / d_j that it has of the clusters, weighted by n_j d_j.
+    As a sum over leaves that is convex in how clusters are shared out between them, so it is highest
+    where none is split. Where there are more clusters than leaves, some two are together; without the
+    lowest of three or more its mean is higher, so that one pair and other clusters alone are as good as
+    any groups.
+
+    Parameters
+    ----------
+    totals : float64 (n_sets, n_clusters)
+    degrees : float64 (n_clusters,)
+    few : clusters up to which pairs are looked at.
+    bounds : float64 (n_sets, n_sizes)
+        Written.
+    """
+    n_clusters, n_sizes = totals.shape[1], bounds.shape[1]
+    shares, weights = np.empty(n_clusters), np.empty(n_clusters)
+    sums = np.zeros(n_clusters + 1)
+    for t in range(len(totals)):
+        n, weight, mean = 0, 0.0, 0.0
+        for j in range(n_clusters):
+            if totals[t, j] <= 0 or degrees[j] <= 0:
+                continue
+            share, own = max(totals[t, j] - 1, 0.0) / degrees[j], totals[t, j] * degrees[j]
+            weight += own
+            mean += own * share
+            at = n
+            while at > 0 and shares[at - 1] < share:
+                shares[at], weights[at] = shares[at - 1], weights[at - 1]
+                at -= 1
+            shares[at], weights[at] = share, own
+            n += 1
+        for i in range(n):
+            sums[i + 1] = sums[i] + shares[i]
+        for s in range(n_sizes):
+            size = s + 1
+            if n <= size or n_clusters > few:
+                bounds[t, s] = sums[min(n, size)]
+                continue
+            if size == 1:
+                bounds[t, s] = mean / weight
+                continue
+            best = 0.0
+            for i in range(n - 1):
+                for j in range(i + 1, n):
+                    pair = (weights[i] * shares[i] + weights[j] * shares[j]) / (
+                        weights[i] + weights[j]
+                    )
+                    # The best others, one fewer than there are leaves.
+                    if i >= size - 1:
+                        pair += sums[size - 1]
+                    elif j < size:
+                        pair += sums[size + 1] - shares[i] - shares[j]
+                    else:
+                        pair += sums[size] - shares[i]
+                    best = max(best, pair)
+            bounds[t, s] = best
+
+
+@jit
 def add_row(row: int, score: Any, totals: Array) -> None:
     """Add a row to the totals of some."""
     w = score.amounts[row]
@@ -493,6 +555,38 @@ def search_first_cuts(
 
 
 @jit
+def valid_places(
+    node: Any, order: int, ways: Array, rows: Array, need: Array, places: Array
+) -> None:
+    """Write the first and the last place where a cut of an order leaves every leaf its rows.
+
+    Rows only join leaves before the cut, and only leave those behind it, so that all places between are
+    valid, too. See `best_votes`; the last is before the first where there is none.
+    """
+    n_leaves, first, last = len(rows), node.first[order], node.last[order]
+    count = np.empty(n_leaves, np.int64)
+    short = 0
+    for leaf in range(n_leaves):
+        count[leaf] = rows[leaf]
+        short += int(rows[leaf] < need[leaf])
+    places[0], places[1] = last + 1, last
+    for p in range(first, last + 1):
+        if short == 0:
+            places[0], places[1] = min(places[0], p), p
+        elif places[0] <= last:
+            break
+        if p == last:
+            break
+        row = node.entries[p] >> 1
+        to, origin = ways[0, row], ways[1, row]
+        if to != origin:
+            count[to] += 1
+            short -= int(count[to] == need[to])
+            short += int(count[origin] == need[origin])
+            count[origin] -= 1
+
+
+@jit
 def best_votes(
     node: Any,
     ways: Array,
@@ -506,51 +600,55 @@ def best_votes(
 ) -> None:
     """Find, for every order, the cut with the most votes of the rows before it. O(1) a row.
 
+    An order is left as soon as all votes that are still to come could not make a better cut.
+
     Parameters
     ----------
     node : NodeOrders
     ways : int32 (2, n_all_rows)
-        Leaf that each row reaches before the cut, and behind it.
-    votes : float64 (n_all_rows,)
-        What is gained where a row is before the cut instead of behind it.
+        Leaf that each row reaches before the cut, and behind it: no leaf is both.
+    votes : float64 or int8 (n_all_rows,)
+        What is gained where a row is before the cut instead of behind it. Sums of them are exact.
     rows, need : int64 (n_leaves,)
         Rows of the leaves while all rows are behind, and rows that they must have.
-    least : only more votes count.
+    least : only more votes count; a whole number where votes are.
     takes_last : whether the last of equal cuts is taken, not the first.
     best, cuts : float64 (n_orders,), int64 (n_orders, 2)
-        Written: the most votes, and the rows before and after the gap; -1 if there is none, and for the
-        row after where the order has no more.
+        Written: the most votes, and the rows before and after the gap; -1 if there is none, or none with
+        more votes than in the orders before, and for the row after where the order has no more.
     """
-    n_leaves, n_rows = len(rows), len(node.rows)
-    count = np.empty(n_leaves, np.int64)
+    n_rows, entries = len(node.rows), node.entries
+    places = np.zeros(2, np.int64)
+    nothing = votes[0] * 0
+    ahead, highest = nothing, least
+    for i in range(n_rows):
+        ahead += max(votes[node.rows[i]], nothing)
     for o in range(len(node.first)):
-        short = 0
-        for leaf in range(n_leaves):
-            count[leaf] = rows[leaf]
-            short += int(rows[leaf] < need[leaf])
-        total, top, place = 0.0, least, -1
         first, last = node.first[o], node.last[o]
-        end = last if last - first == n_rows else last + 1
-        for p in range(first, end):
-            entry = node.entries[p] if p < last else -1
-            better = total > top or (takes_last and place >= 0 and total == top)
-            if entry & 1 and short == 0 and p > first and better:
-                top, place = total, p
-            if entry < 0:
+        total, against, top, place, is_known = nothing, nothing, highest, -1, False
+        limit = top - ahead  # where so many have voted against it, no later cut is better
+        for p in range(first, last + 1):
+            # Behind the last entry may be the other rows.
+            entry = entries[np.uint64(p)] if p < last else -1
+            if entry & 1 and (total > top or (takes_last and place >= 0 and total == top)):
+                if not is_known:
+                    is_known = True
+                    valid_places(node, o, ways, rows, need, places)
+                behind_all = p == last and last - first == n_rows
+                if first < p and places[0] <= p <= places[1] and not behind_all:
+                    top, place = total, p
+                    limit = top - ahead
+            if entry < 0 or against < limit:
                 break
-            row = entry >> 1
-            to, origin = ways[0, row], ways[1, row]
-            total += votes[row]
-            if to != origin:
-                count[to] += 1
-                short -= int(count[to] == need[to])
-                short += int(count[origin] == need[origin])
-                count[origin] -= 1
+            vote = votes[np.uint64(entry >> 1)]
+            total += vote
+            against += min(vote, nothing)
         best[o] = top
         cuts[o, 0], cuts[o, 1] = -1, -1
         if place >= 0:
-            cuts[o, 0] = node.entries[place - 1] >> 1
-            cuts[o, 1] = node.entries[place] >> 1 if place < last else -1
+            highest = top
+            cuts[o, 0] = entries[place - 1] >> 1
+            cuts[o, 1] = entries[place] >> 1 if place < last else -1
 
 
 @jit
@@ -626,6 +724,70 @@ def best_mean_moves(
 
 
 @jit
+def peel_leaf(
+    node: Any,
+    codes: Array,
+    amounts: Array,
+    totals: Array,
+    wanted: Array,
+    now: float,
+    top_now: float,
+    least: int,
+    takes_last: bool,
+    o: int,
+    found: Array,
+    best: Array,
+    cuts: Array,
+    room: Array,
+) -> None:
+    """Find the new leaves before and behind a cut of one order of a leaf, whose rest may stand for another cluster.
+
+    See `best_peels`; `now` and `top_now` are what the leaf has now, and could have of one wanted cluster,
+    `found` the highest gains so far.
+    """
+    n_clusters, n_rows = len(totals), len(node.rows)
+    for j in range(n_clusters):
+        room[j] = 0.0
+    top, other, stale, rest = 0.0, 0.0, top_now, now
+    first, last = node.first[o], node.last[o]
+    end = last if last - first == n_rows else last + 1
+    for p in range(first, end):
+        entry = node.entries[p] if p < last else -1
+        row = entry >> 1
+        n = p - first
+        if entry & 1 and n > 0 and n >= least and n_rows - n >= least:
+            # The largest amounts behind only fall: old ones are bounds.
+            gain = top + rest - now
+            again = takes_last and cuts[o, 0, 0] >= 0
+            if gain > found[0] or (again and gain == found[0]):
+                rest = 0.0
+                for j in range(n_clusters):
+                    rest = max(rest, totals[j] - room[j])
+                gain = top + rest - now
+                if gain > found[0] or (again and gain == found[0]):
+                    best[o, 0] = found[0] = gain
+                    cuts[o, 0, 0], cuts[o, 0, 1] = node.entries[p - 1] >> 1, row
+            again = takes_last and cuts[o, 1, 0] >= 0
+            gain = stale + other - now
+            if gain > found[1] or (again and gain == found[1]):
+                stale = 0.0
+                for j in range(n_clusters):
+                    if wanted[j]:
+                        stale = max(stale, totals[j] - room[j])
+                gain = stale + other - now
+                if gain > found[1] or (again and gain == found[1]):
+                    best[o, 1] = found[1] = gain
+                    cuts[o, 1, 0], cuts[o, 1, 1] = node.entries[p - 1] >> 1, row
+        if entry < 0:
+            break
+        j = codes[row]
+        room[j] += amounts[row]
+        other = max(other, room[j])
+        if wanted[j] and room[j] > top:
+            top = room[j]
+
+
+@jit
 def best_peels(
     node: Any,
     codes: Array,
@@ -641,6 +803,8 @@ def best_peels(
     room: Array,
 ) -> None:
     """Find, for every order, the new leaves before and behind a cut that gain most amounts. O(1) a row, mostly.
+
+    Above an inner node, an order is left as soon as more is lost than any new leaf could gain.
 
     Parameters
     ----------
@@ -662,7 +826,7 @@ def best_peels(
         Overwritten.
     """
     n_clusters, n_rows = len(totals), len(node.rows)
-    low, high = -np.inf, -np.inf
+    found = np.full(2, -np.inf)
     now, top_now = 0.0, 0.0
     for i in range(n_rows):
         now += right[node.rows[i]]
@@ -670,51 +834,54 @@ def best_peels(
         if wanted[j]:
             top_now = max(top_now, totals[j])
     for o in range(len(node.first)):
-        for j in range(n_clusters):
-            room[j] = 0.0
         for s in range(2):
             best[o, s], cuts[o, s, 0], cuts[o, s, 1] = -np.inf, -1, -1
-        gone, top, other, stale, rest = 0.0, 0.0, 0.0, top_now, now
         first, last = node.first[o], node.last[o]
-        end = last if last - first == n_rows else last + 1
-        for p in range(first, end):
-            entry = node.entries[p] if p < last else -1
-            row = entry >> 1
-            n = p - first
-            if entry & 1 and n > 0 and n >= least and n_rows - n >= least:
-                kept = rest if is_leaf else now - gone
-                gain = top + kept - now
-                again = takes_last and cuts[o, 0, 0] >= 0
-                if gain > low or (again and gain == low):
-                    if is_leaf:
-                        kept = 0.0
-                        for j in range(n_clusters):
-                            kept = max(kept, totals[j] - room[j])
-                        rest = kept
-                        gain = top + kept - now
-                    if gain > low or (again and gain == low):
-                        best[o, 0] = low = gain
-                        cuts[o, 0, 0], cuts[o, 0, 1] = node.entries[p - 1] >> 1, row
-                kept = other if is_leaf else gone
-                again = takes_last and cuts[o, 1, 0] >= 0
-                gain = stale + kept - now
-                if gain > high or (again and gain == high):
-                    stale = 0.0
-                    for j in range(n_clusters):
-                        if wanted[j]:
-                            stale = max(stale, totals[j] - room[j])
-                    gain = stale + kept - now
-                    if gain > high or (again and gain == high):
-                        best[o, 1] = high = gain
-                        cuts[o, 1, 0], cuts[o, 1, 1] = node.entries[p - 1] >> 1, row
-            if entry < 0:
-                break
-            gone += right[row]
-            j = codes[row]
-            room[j] += amounts[row]
-            other = max(other, room[j])
-            if wanted[j] and room[j] > top:
-                top = room[j]
+        is_whole = last - first == n_rows
+        if is_leaf:
+            peel_leaf(
+                node, codes, amounts, totals, wanted, now, top_now, least, takes_last, o, found,
+                best, cuts, room,
+            )  # fmt: skip
+            continue
+        for s in range(2):
+            for j in range(n_clusters):
+                room[j] = 0.0
+            gone, top, n = 0.0, 0.0, 0
+            if s == 1 and not is_whole:
+                # Behind the last cut are all rows that the order does not name.
+                gone, n = now, n_rows - (last - first)
+                for j in range(n_clusters):
+                    room[j] = totals[j]
+                for p in range(first, last):
+                    row = node.entries[p] >> 1
+                    gone -= right[row]
+                    room[codes[row]] -= amounts[row]
+                for j in range(n_clusters):
+                    if wanted[j]:
+                        top = max(top, room[j])
+            takes_equal = takes_last == (s == 0)
+            for step in range(last - first + 1):
+                # Entries that are in the new leaf are those before `p`, or from it on.
+                p = first + step if s == 0 else last - step
+                is_gap = node.entries[p] & 1 == 1 if p < last else not is_whole
+                gain = top - gone
+                again = takes_equal and cuts[o, s, 0] >= 0
+                wins = gain > found[s] or (again and gain == found[s])
+                if wins and is_gap and first < p and max(least, 1) <= n <= n_rows - least:
+                    best[o, s] = found[s] = gain
+                    cuts[o, s, 0] = node.entries[p - 1] >> 1
+                    cuts[o, s, 1] = node.entries[p] >> 1 if p < last else -1
+                # What the new leaf may still gain, and what is lost by then.
+                if step == last - first or top_now - gone < found[s]:
+                    break
+                row = np.uint64(node.entries[np.uint64(p if s == 0 else p - 1)] >> 1)
+                gone += right[row]
+                j = codes[row]
+                n += 1
+                room[j] += amounts[row]
+                if wanted[j] and room[j] > top:
+                    top = room[j]
 
 
 @jit

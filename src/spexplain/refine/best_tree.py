@@ -208,52 +208,38 @@ class Improver:
         self, routes: Routes, goal: Any, insertions: list[Insertion]
     ) -> Exchange | None:
         """Return the best exchange, if it seems to make the tree better."""
-        room, leaves = self._room(routes), routes.tree.leaves.tolist()
-        fallback = np.zeros(len(self.codes), dtype=np.int64)  # where rows go without their leaf
-        for leaf, node in enumerate(leaves):
-            left, right = routes.children(routes.parent[node])
-            rows = np.flatnonzero(routes.labels == leaf)
-            fallback[rows] = routes.reached(right if node == left else left)[rows]
-        table = self.score.table(routes.labels, routes.n_leaves)
+        room, drops = self._room(routes), _Drops(routes, self._scores)
+        table = drops.tables[0]
         margin = 0.0 if self.goal == "agreement" else self.score.unit / 2
         total = self._sums(table).sum(axis=0, keepdims=True)
         highest = float(self._of_sums(total)[0]) + margin
-        own = self._labels(self._counted.table(routes.labels, routes.n_leaves))
+        own = self._labels(drops.tables[-1])
         most_kept = len(np.unique(own[own < self.score.n_clusters])) if self.keep_clusters else 0
         best = None
         for new in insertions:
-            found = self._best_drop(routes, goal, new, fallback) if room[new.node] else None
+            found = self._best_drop(routes, goal, new, drops) if room[new.node] else None
             if found is not None and found.score > (most_kept, highest):
                 (most_kept, highest), best = found.score, found
         return best
 
+    @property
+    def _scores(self) -> list[LeafScore]:
+        """The score, and what says which cluster a leaf stands for if that is another one."""
+        return [self.score] if self._counted is self.score else [self.score, self._counted]
+
     def _best_drop(
-        self, routes: Routes, goal: Any, new: Insertion, fallback: Ints
+        self, routes: Routes, goal: Any, new: Insertion, drops: "_Drops"
     ) -> Exchange | None:
         """Return the best leaf to drop for a new one.
 
         Its score is how many clusters have a leaf then, if that counts, and what `_of_sums` says.
-        `fallback` says which leaf every row reaches when its own is dropped, without the new one.
         """
-        n_leaves, score = routes.n_leaves, self.score
-        chipped = _passes(routes, new)
-        first, last = routes.leaves[new.node]
-        labels, target = routes.labels.astype(np.int64), fallback.copy()
-        in_node = (first <= labels) & (labels < last)
-        # Rows that come through the node by their new way meet the new test, too.
-        target[~in_node & (first <= target) & (target < last) & chipped] = n_leaves
-        labels[in_node & chipped] = n_leaves
-        n_rows = np.bincount(labels, minlength=n_leaves + 1)
-        if np.any(n_rows < np.append(goal.need, self.min_samples_leaf)):
+        n_leaves = routes.n_leaves
+        after = drops.after(new)
+        if np.any(after.n_rows < np.append(goal.need, self.min_samples_leaf)):
             return None
-        table = score.table(labels, n_leaves + 1)
-        moving = np.flatnonzero(labels < n_leaves)
-        ways = labels[moving] * (n_leaves + 1) + target[moving]
-        taken = np.flatnonzero(np.bincount(ways, minlength=(n_leaves + 1) ** 2))
-        number = np.zeros((n_leaves + 1) ** 2, dtype=np.int64)
-        number[taken] = np.arange(len(taken))
-        leaf, to = np.divmod(taken, n_leaves + 1)
-        moved = score.table(number[ways], len(taken), moving)
+        leaf, to = np.divmod(after.ways, n_leaves + 1)
+        table, moved = after.tables[0], after.moved[0]
         now = self._sums(table)
         change = np.zeros((n_leaves, now.shape[1]))
         np.add.at(change, leaf, self._sums(table[to] + moved) - now[to])
@@ -261,15 +247,13 @@ class Improver:
         values[routes.tree.leaves == new.node] = -np.inf
         kept = np.zeros(n_leaves, dtype=np.int64)
         if self.keep_clusters:
-            if self._counted is not score:
-                table = self._counted.table(labels, n_leaves + 1)
-                moved = self._counted.table(number[ways], len(taken), moving)
-            own, after = self._labels(table), self._labels(table[to] + moved)
-            n_columns = score.n_clusters + 1  # the last: leaves without rows of any cluster
+            table, moved = after.tables[-1], after.moved[-1]
+            own, then = self._labels(table), self._labels(table[to] + moved)
+            n_columns = self.score.n_clusters + 1  # the last: leaves without rows of any cluster
             counts = np.tile(np.bincount(own, minlength=n_columns), (n_leaves, 1))
             counts[np.arange(n_leaves), own[:n_leaves]] -= 1
             np.subtract.at(counts, (leaf, own[to]), 1)
-            np.add.at(counts, (leaf, after), 1)
+            np.add.at(counts, (leaf, then), 1)
             kept = np.count_nonzero(counts[:, :-1] > 0, axis=1)
         at = int(np.lexsort((np.arange(n_leaves)[::-1], values, kept))[-1])
         if values[at] == -np.inf:
@@ -690,10 +674,82 @@ class Improver:
                 waiting += [(right, middle, stop), (left, start, middle)]
 
 
-def _passes(routes: Routes, new: Insertion) -> Bools:
-    """Return which rows the new test sends to the new leaf."""
-    x = routes.columns[new.test.feature].astype(np.float64, copy=False)
-    return np.asarray((x <= new.test.upper) == new.new_left)
+class _Dropped(NamedTuple):
+    """Where rows are with a new leaf, and where those of any one leaf go when it is dropped."""
+
+    n_rows: Ints  # rows of the leaves; the new one comes last
+    tables: list[Floats]  # totals of the leaves, by each score
+    ways: Ints  # leaf * (leaves + 1) + the leaf where some of its rows would go
+    moved: list[Floats]  # totals of these rows
+
+
+class _Drops:
+    """Where the rows of every leaf go when it is dropped; a new leaf changes that for some rows only.
+
+    Parameters
+    ----------
+    routes : Routes
+        The tree.
+    scores : list of LeafScore
+        What is added up of rows.
+    """
+
+    def __init__(self, routes: Routes, scores: list[LeafScore]) -> None:
+        self.routes, self.scores = routes, scores
+        n_leaves = self.n_leaves = routes.n_leaves
+        self.leaves = routes.labels.astype(np.int64)
+        # The leaf that every row reaches without its own.
+        self.fallback = np.zeros(len(self.leaves), dtype=np.int64)
+        for leaf, node in enumerate(routes.tree.leaves.tolist()):
+            left, right = routes.children(routes.parent[node])
+            rows = np.flatnonzero(self.leaves == leaf)
+            self.fallback[rows] = routes.reached(right if node == left else left)[rows]
+        self.n_rows = np.bincount(self.leaves, minlength=n_leaves)
+        self.tables = [score.table(self.leaves, n_leaves) for score in scores]
+        ways = self.leaves * (n_leaves + 1) + self.fallback
+        is_taken = np.bincount(ways, minlength=n_leaves * (n_leaves + 1)) > 0
+        is_taken[n_leaves :: n_leaves + 1] = (
+            True  # of every leaf the last: its way into the new one
+        )
+        self.ways = np.flatnonzero(is_taken)
+        self.begins = np.searchsorted(self.ways, np.arange(n_leaves) * (n_leaves + 1))
+        self.ends = np.append(self.begins[1:], len(self.ways)) - 1
+        number = np.zeros(len(is_taken), dtype=np.int64)
+        number[self.ways] = np.arange(len(self.ways))
+        self.way = number[ways]  # of every row
+        self.moved = [score.table(self.way, len(self.ways)) for score in scores]
+        self._near: dict[int, tuple[Ints, Ints]] = {}
+
+    def near(self, node: int) -> tuple[Ints, Ints]:
+        """Return the rows of a node, and those that come there when their leaf is dropped."""
+        if node not in self._near:
+            first, last = self.routes.leaves[node]
+            inside = (first <= self.leaves) & (self.leaves < last)
+            comes = (first <= self.fallback) & (self.fallback < last)
+            self._near[node] = np.flatnonzero(inside), np.flatnonzero(comes & ~inside)
+        return self._near[node]
+
+    def after(self, new: Insertion) -> _Dropped:
+        """Return what a new leaf makes of it."""
+        n_ways = len(self.ways)
+        inside, coming = self.near(new.node)
+        x = self.routes.columns[new.test.feature]
+        # Rows that come through the node by their new way meet the new test, too.
+        joins, turns = (
+            rows[new.test.passes(x[rows].astype(np.float64, copy=False)) == new.new_left]
+            for rows in (inside, coming)
+        )
+        tables, moved = [], []
+        for score, table, before in zip(self.scores, self.tables, self.moved, strict=True):
+            own, turned = (score.table(self.way[rows], n_ways, rows) for rows in (joins, turns))
+            joined = np.add.reduceat(own, self.begins, axis=0)
+            tables.append(np.concatenate([table - joined, joined.sum(axis=0, keepdims=True)]))
+            left = before - own - turned
+            left[self.ends] += np.add.reduceat(turned, self.begins, axis=0)
+            moved.append(left)
+        n_joined = np.bincount(self.leaves[joins], minlength=self.n_leaves)
+        n_rows = np.append(self.n_rows - n_joined, len(joins))
+        return _Dropped(n_rows, tables, self.ways, moved)
 
 
 class RowRange(NamedTuple):

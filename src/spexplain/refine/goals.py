@@ -208,11 +208,17 @@ class RightGoal:
         n_orders, need = len(orders.feature_of), self.need[first:last]
         best, cuts = np.empty(n_orders), np.empty((n_orders, 2), dtype=np.int64)
         least = now + self.score.unit / 2
+        if self.score.counts_rows:  # small numbers are soon read
+            votes, least, everything = (
+                votes.astype(np.int8),
+                int(np.floor(least)),
+                int(everything),
+            )
 
         def search(block: slice, is_mirrored: bool) -> None:
             # Rows before the cut of a mirrored order go right: as if votes were for that side.
             both, own, base = (
-                (ways[::-1].copy(), -votes, everything) if is_mirrored else (ways, votes, 0.0)
+                (ways[::-1].copy(), -votes, everything) if is_mirrored else (ways, votes, 0)
             )
             rows = np.bincount(both[1, here.rows], minlength=last - first)
             best_votes(

@@ -20,6 +20,7 @@ LOW_GOALS: tuple[GoalName, ...] = ("cost", "conductance")  # low in good trees
 # Numbers of the scores in `spexplain.kernels.solver`.
 LARGEST, PAIRS, INNER_SHARE, OWN_MEANS = 0, 1, 2, 3
 _FEW_COLUMNS = 32  # of points whose products are summed, for bounds
+_FEW_CLUSTERS = 32  # any two of which are looked at, for bounds
 _ROUNDING = 1e-9
 _ALL = slice(None)
 _WHOLE = 2.0**52  # what the shares of all clusters sum to, nearly
@@ -137,6 +138,11 @@ class LeafScore:
         scale = {LARGEST: self.totals.sum(), PAIRS: self.totals @ self.totals, INNER_SHARE: 1.0}
         return _ROUNDING * float(scale[self.kind] or 1.0)
 
+    @cached_property
+    def counts_rows(self) -> bool:
+        """Whether every row counts as one, or for nothing."""
+        return bool(np.all((self.amounts == 1) | (self.amounts == 0)))
+
     @property
     def is_bounded(self) -> bool:
         """Whether one row that changes sides changes the optimum by a known amount at most."""
@@ -173,17 +179,32 @@ class LeafScore:
 
     def bound(self, totals: Floats, n_leaves: int) -> float:
         """Return what no tree of so many leaves over rows of these amounts can exceed."""
+        return float(self.bounds(totals[None], n_leaves)[0, -1])
+
+    def bounds(self, totals: Floats, most: int) -> Floats:
+        """Return the same for many sets of rows, and for trees of one leaf, of two, and so on.
+
+        Parameters
+        ----------
+        totals : array of float, shape (n_sets, n_clusters)
+            Amounts by cluster.
+        most : int
+            Leaves of the largest trees.
+        """
+        if self.kind == INNER_SHARE:
+            from spexplain.kernels.solver import bound_shares
+
+            found = np.empty((len(totals), most))
+            bound_shares(np.ascontiguousarray(totals), self.degrees, _FEW_CLUSTERS, found)
+            return found
+        sizes = np.arange(1, most + 1)
         if self.kind == LARGEST:
-            return float(np.sort(totals)[::-1][:n_leaves].sum())
-        if self.kind == PAIRS:
-            total, inner = totals.sum(), 0.5 * (totals * np.maximum(totals - 1, 0)).sum()
-            fewest = max(0.5 * total * (total / n_leaves - 1), 0.0)
-            return float(inner - self.factor * fewest)
-        # A leaf scores a mean of what it has of the clusters, so at most the largest share of one of
-        # them; leaves that have parts of the same cluster score no more than one that has them all.
-        degrees = self.degrees
-        shares = np.where(degrees > 0, (totals - 1) / np.where(degrees > 0, degrees, 1.0), 0.0)
-        return float(np.sort(np.maximum(shares, 0.0))[::-1][:n_leaves].sum())
+            best = np.cumsum(np.sort(totals)[:, ::-1], axis=1)
+            return np.asarray(best[:, np.minimum(sizes, totals.shape[1]) - 1])
+        total = totals.sum(axis=1, keepdims=True)
+        inner = 0.5 * (totals * np.maximum(totals - 1, 0)).sum(axis=1, keepdims=True)
+        fewest = np.maximum(0.5 * total * (total / sizes - 1), 0.0)
+        return np.asarray(inner - self.factor * fewest)
 
     def at_index(self, value: float, index: RandIndex) -> Self:
         """Return the score whose best tree has a higher adjusted Rand index than a value, if any has.
@@ -284,6 +305,11 @@ class CostScore(LeafScore):
             return alone + float(np.trace(scatter)) + self.unit
         held = np.linalg.eigvalsh(scatter)[::-1][: n_leaves - 1]
         return alone + float(np.maximum(held, 0.0).sum()) + self.unit
+
+    def bounds(self, totals: Floats, most: int) -> Floats:
+        """Return the same for many sets of rows, and for one part, for two, and so on."""
+        sizes = range(1, most + 1)
+        return np.array([[self.bound(each, size) for size in sizes] for each in totals])
 
     def offset(self, n_leaves: int) -> float:
         """Return what the cost, with its sign changed, is less than the sum of the scores."""

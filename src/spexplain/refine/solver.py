@@ -9,6 +9,7 @@ not be looked at where the rows between cannot make up for what is missing.
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -117,6 +118,7 @@ class Solver:
             if self.score.kind != LARGEST:
                 return Solved(-np.inf, -np.inf, None)
             n_leaves = max(len(node.rows), 1)
+        depth = min(depth, n_leaves - 1)  # no tree is deeper
         if n_leaves == 1:
             return self._leaf(node)
         if n_leaves == 2:
@@ -251,8 +253,9 @@ class Solver:
         shares = [(a, n_leaves - a) for a in range(1, n_leaves) if max(a, n_leaves - a) <= half]
         search = _Node(self, node, shares, depth - 1, known)
         ceiling = self.score.bound(self.score.rows(node.rows), n_leaves)
-        search.try_first(self._first_cuts(node))
-        search.climb()
+        if search.n_promising() > _N_TRIED:
+            search.try_first(self._first_cuts(node))
+            search.climb()
         remaining = search.search(ceiling)
         tree = search.tree
         value = search.best if tree is not None else -np.inf
@@ -525,11 +528,17 @@ class _Node:
     ) -> None:
         self.solver, self.score, self.node = solver, solver.score, node
         self.shares, self.depth = shares, depth
+        self.most = max(max(pair) for pair in shares)  # leaves of a side
         self.best, self.tree = known, None  # type: float, Subtree | None
         self.gaps = self._gaps()
         self.looked: list[dict[int, _Looked]] = [{} for _ in self.gaps]
         # Leaves may be empty in what a bound of neighbours rests on, and of fewer rows.
         self.is_bounded = self.score.kind == LARGEST and solver.least == 1
+        # Else cuts are ranked by what amounts allow, where these are soon told.
+        n_gaps = sum(len(gaps) for gaps in self.gaps)
+        self.rank_work = float(n_gaps * self.score.n_clusters * self.most)
+        is_cheap = self.score.kind != OWN_MEANS and self.rank_work <= solver.budget.work
+        self.is_ranked = not self.is_bounded and is_cheap
         self.look_work = _LOOK_WORK if self.score.kind == OWN_MEANS else 0.0
         self.open = -np.inf  # what trees of the cuts that were looked at may reach
 
@@ -583,10 +592,8 @@ class _Node:
         ]
         before = float(amounts[0].sum())
         self.solver.budget.spend(self.look_work)
-        ceilings = {
-            (a, b): (self.score.bound(amounts[0], a), self.score.bound(amounts[1], b))
-            for a, b in self.shares
-        }
+        left, right = self.score.bounds(np.stack(amounts), self.most).tolist()
+        ceilings = {(a, b): (left[a - 1], right[b - 1]) for a, b in self.shares}
         if not self.is_bounded and not any(map(self._can_win, ceilings.values())):
             self.looked[order][place] = _Looked(before, -np.inf, -np.inf, -np.inf)
             return self.looked[order][place]
@@ -609,23 +616,26 @@ class _Node:
             if not self.is_bounded and not self._can_win((most_left, most_right)):
                 continue
             # What neighbours are bounded by are the best sides there are; else only better trees count.
-            left = side(0, a, most_left, -np.inf if self.is_bounded else self.best - most_right)
-            own = max(min(left.bound, most_left), left.value)
-            if not self.is_bounded and left.tree is None:
+            first_side = side(
+                0, a, most_left, -np.inf if self.is_bounded else self.best - most_right
+            )
+            own = max(min(first_side.bound, most_left), first_side.value)
+            if not self.is_bounded and first_side.tree is None:
                 both = max(both, own + most_right)
                 continue
-            right = side(1, b, most_right, -np.inf if self.is_bounded else self.best - own)
-            bounds = own, max(min(right.bound, most_right), right.value)
+            second_side = side(1, b, most_right, -np.inf if self.is_bounded else self.best - own)
+            bounds = own, max(min(second_side.bound, most_right), second_side.value)
             sides = [max(sides[0], bounds[0]), max(sides[1], bounds[1])]
             both = max(both, sum(bounds))
-            value = left.value + right.value
+            value = first_side.value + second_side.value
             top = max(top, value)
-            if left.tree and right.tree and value > self.best + 1e-11 * abs(value):
+            trees = first_side.tree, second_side.tree
+            if trees[0] and trees[1] and value > self.best + 1e-11 * abs(value):
                 at = int(self.node.first[order]) + place
                 after = self.node.entries[at] >> 1 if at < self.node.last[order] else -1
                 cut = np.array([order, first[-1], after])
                 self.best = value
-                self.tree = self.solver._split(cut, self.node.rows, (left.tree, right.tree))
+                self.tree = self.solver._split(cut, self.node.rows, (trees[0], trees[1]))
         seen = _Looked(before, sides[0], sides[1], both, top)
         self.looked[order][place] = seen
         self.open = max(self.open, both)
@@ -643,6 +653,8 @@ class _Node:
 
     def search(self, ceiling: float) -> float:
         """Look at cuts until none can be better or the budget is over; return the highest bound that is left."""
+        if self.is_ranked:
+            return self._search_by_ceilings(ceiling)
         total = float(self.score.rows(self.node.rows).sum())
         numbers, heap = count(), []  # type: count[int], list[tuple[float, int, int, int, int, _Looked, _Looked]]
 
@@ -677,3 +689,45 @@ class _Node:
             add(order, low, middle, first, here)
             add(order, middle + 1, high, here, last)
         return self._remaining(-np.inf, ceiling)
+
+    def _search_by_ceilings(self, ceiling: float) -> float:
+        """Look at the cuts of the highest ceilings first, as `search` does."""
+        ceilings = self._all_ceilings
+        orders = np.repeat(np.arange(len(self.gaps)), [len(gaps) for gaps in self.gaps])
+        places = np.concatenate(self.gaps)
+        for at in np.argsort(-ceilings, kind="stable").tolist():
+            bound = min(float(ceilings[at]), ceiling)
+            if bound < self.best + self.score.unit:
+                break
+            if self.solver.budget.is_over():
+                return self._remaining(bound, ceiling)
+            if self.solver.budget.tell is not None:
+                self.solver.budget.tell(len(self.node.rows), self.best, bound)
+            self.look(int(orders[at]), int(places[at]))
+        return self._remaining(-np.inf, ceiling)
+
+    def n_promising(self) -> float:
+        """Return how many cuts may begin better trees, as far as that is soon told."""
+        if not self.is_ranked:
+            return np.inf
+        return int(np.count_nonzero(self._all_ceilings >= self.best + self.score.unit))
+
+    @cached_property
+    def _all_ceilings(self) -> Floats:
+        found = np.concatenate([self._ceilings(order) for order in range(len(self.gaps))])
+        self.solver.budget.spend(self.rank_work)
+        return found
+
+    def _ceilings(self, order: int) -> Floats:
+        """Return what no tree that begins with a cut of an order can exceed, from amounts alone."""
+        gaps, score = self.gaps[order], self.score
+        if not len(gaps) or self.solver.budget.is_over():
+            return np.full(len(gaps), np.inf)  # not known
+        rows = self.node.before(order, int(gaps[-1]))
+        amounts = np.zeros((len(rows), score.n_clusters))
+        amounts[np.arange(len(rows)), score.codes[rows]] = score.amounts[rows]
+        before = np.cumsum(amounts, axis=0)[gaps - 1]
+        behind = score.rows(self.node.rows) - before
+        left, right = score.bounds(before, self.most), score.bounds(behind, self.most)
+        numbers = np.array(self.shares) - 1
+        return np.asarray((left[:, numbers[:, 0]] + right[:, numbers[:, 1]]).max(axis=1))
