@@ -192,6 +192,22 @@ def _of_gpu(gpu: dict[str, Any]) -> Iterator[Quote]:
         "gpu",
     )
 
+    columns = ("thread_milliseconds", "processor_milliseconds", "gpu_milliseconds")
+    for each in gpu["crossover"]:
+        yield Quote(
+            "docs/engines.md",
+            f"| {each['rows']:,} × {each['columns']} | {{}} | {{}} | {{}} |",
+            tuple(f"{each[name]:,.0f}" for name in columns),
+            "gpu",
+        )
+    for name in ("SpexClique", "CART", "IMM", "EMN"):
+        yield Quote(
+            "docs/engines.md",
+            f"| {name} tree, 1,000,000 × 512 | {{}} |",
+            (f"{took[f'{name} tree, 1,000,000×512, k=10']:.0f}",),
+            "gpu",
+        )
+
 
 def _of_clusters(found: dict[str, Any]) -> Iterator[Quote]:
     seconds = f"{found['out_of_core']['seconds']:.0f}"
