@@ -983,7 +983,8 @@ class FittedModel(ABC):
             )
         if explanation.has_objects:
             raise ValueError(
-                "A certificate is about tables of numbers, but X holds categories, dates or durations; leave it out."
+                "A certificate is about tables of numbers, but this one holds categories, dates or durations, so it "
+                "has none."
             )
         graph, labels = training.graph, np.asarray(training.labels)
         searched = explanation.tree if training.searched is None else training.searched
