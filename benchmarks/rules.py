@@ -199,11 +199,16 @@ def _frame(X: Any, own: np.ndarray) -> Any:
 
 
 METHODS: dict[str, Callable[[Problem], Answer]] = {
-    "ClusterRules": with_rules(max_conditions=N_CONDITIONS),
+    "ClusterRules": with_rules(max_conditions=N_CONDITIONS, n_alternatives=0),
+    "ClusterRules, with or": with_rules(
+        max_conditions=N_CONDITIONS,
+        n_rules=N_CONDITIONS,
+        max_total_conditions=N_CONDITIONS,
+        n_alternatives=0,
+    ),
     "scikit-learn trees": with_trees(None),
     "trees, balanced": with_trees("balanced"),
     "RIPPER": with_ripper(max_total_conds=N_CONDITIONS),
-    "ClusterRules, 2 × 2": with_rules(max_conditions=2, n_rules=2, n_alternatives=0),
     "ClusterRules, 4 × 3": with_rules(max_conditions=3, n_rules=4, n_alternatives=0),
     "RIPPER, any length": with_ripper(),
 }
@@ -229,10 +234,12 @@ def to_markdown(rows: list[Row], machine: dict[str, Any], command: str) -> str:
     parts = [
         "# One rule per cluster",
         f"Made by `{command}`. Every cluster is told from all others: by one rule of at most {N_CONDITIONS} "
-        f"conditions (`ClusterRules`); by a tree of {N_CONDITIONS} tests "
+        f"conditions (`ClusterRules`, without alternatives, which the others do not look for); by rules of "
+        f'{N_CONDITIONS} conditions in all, joined by "or" (`ClusterRules(n_rules={N_CONDITIONS}, '
+        f"max_total_conditions={N_CONDITIONS})`); by a tree of {N_CONDITIONS} tests "
         f"(`DecisionTreeClassifier(max_leaf_nodes={N_CONDITIONS + 1})`, without and with balanced weights of the "
-        f"two sides); by rules of {N_CONDITIONS} conditions in all (RIPPER of `wittgenstein`); by up to two rules of "
-        "two conditions (`ClusterRules(2, n_rules=2)`); and, on tables other than "
+        f'two sides), which may join leaves by "or", too; by rules of {N_CONDITIONS} conditions in all (RIPPER of '
+        "`wittgenstein`); and, on tables other than "
         f"{' and '.join(LARGE)}, where RIPPER would take longer than all else together, by up to four rules of three "
         "conditions (`ClusterRules(3, n_rules=4)`) and by RIPPER without a limit. "
         f"RIPPER has the {N_WORDS} most telling words of a cluster, the others have all.",

@@ -284,7 +284,45 @@ def test_rules_do_not_depend_on_threads_order_or_library():
     assert again.to_text() == clone(one).fit(TABLE, PENGUINS["species"]).to_text() == one.to_text()
 
 
+@given(seed=st.integers(0, 10_000), total=st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_several_rules_share_a_number_of_conditions(seed, total):
+    """Whatever they share, they are no worse than one rule of so many conditions, and no longer."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 5, (24, 3)).astype(float)
+    table[rng.random(table.shape) < 0.1] = np.nan
+    codes = np.append(rng.integers(0, 3, 22), [0, 1])
+    one = ClusterRules(total, n_alternatives=0).fit(table, codes)
+    several = ClusterRules(total, n_rules=3, max_total_conditions=total, n_alternatives=0)
+    both = several.fit(table, codes)
+    assert both.to_json() == clone(several).fit(table, codes).to_json()
+    for alone, joined in zip(one.explanation_.clusters, both.explanation_.clusters, strict=True):
+        assert sum(rule.size for rule in joined.rules) <= total
+        assert len(joined.rules) <= 3
+        assert joined.f1 >= alone.f1 - 1e-12
+
+
+def test_two_rules_of_three_conditions_in_all():
+    """A cluster that is two boxes in one column and a corner of two others needs "or"."""
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 10, (600, 3)).astype(float)
+    own = (table[:, 0] <= 1) | ((table[:, 1] > 6) & (table[:, 2] > 6))
+    rules = ClusterRules(3, n_rules=2, max_total_conditions=3, n_alternatives=0).fit(table, own)
+    told = rules.rules(output="records")[1]
+    assert told["f1"] == 1.0
+    assert told["rule"] in (
+        "x0 ≤ 1 or (x1 > 6 and x2 > 6)",
+        "(x1 > 6 and x2 > 6) or x0 ≤ 1",
+    )
+    assert ClusterRules(3, n_alternatives=0).fit(table, own).rules(output="records")[1]["f1"] < 0.95
+
+
 def test_wrong_calls_are_refused_in_one_sentence():
+    refused(
+        lambda: ClusterRules(max_total_conditions=0).fit(IRIS.data, IRIS.target),
+        words=["max_total_conditions=0"],
+    )
     refused(lambda: ClusterRules().fit(IRIS.data), words=["y", "label"])
     refused(lambda: ClusterRules(0).fit(IRIS.data, IRIS.target), words=["max_conditions=0"])
     refused(lambda: ClusterRules(measure="f3").fit(IRIS.data, IRIS.target), words=['"f1"'])

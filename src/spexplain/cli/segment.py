@@ -57,6 +57,17 @@ NRules = Annotated[
         help="Greatest number of rules per cluster, one of which must hold.",
     ),
 ]
+MaxTotal = Annotated[
+    int | None,
+    typer.Option(
+        "--max-total-conditions",
+        rich_help_panel=_RULES,
+        min=1,
+        metavar="N",
+        show_default=False,
+        help="Greatest number of conditions of all rules of a cluster together, where --rules allows for several.",
+    ),
+]
 Alternatives = Annotated[
     int,
     typer.Option(
@@ -147,6 +158,7 @@ def segment(
     target: Target = None,
     max_conditions: MaxConditions = 3,
     rules: NRules = 1,
+    max_total_conditions: MaxTotal = None,
     alternatives: Alternatives = 2,
     measure: Measure = "f1",
     overlap: Overlap = True,
@@ -186,6 +198,7 @@ def segment(
         options = {
             "max_conditions": max_conditions,
             "n_rules": rules,
+            "max_total_conditions": max_total_conditions,
             "n_alternatives": alternatives,
             "measure": measure,
             "overlap": overlap,

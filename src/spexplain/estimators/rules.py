@@ -19,8 +19,7 @@ from spexplain.table.columns import row_names
 from spexplain.table.reference import Reference, labels_of_codes
 from spexplain.threads import Threads, count_threads
 
-_WIDTH = 8  # rules that are kept at each length
-_WIDTH_OF_OTHERS = 3  # likewise of alternatives
+_WIDTH_OF_OTHERS = 3  # rules that are kept at each length in searches for alternatives
 _N_EXAMPLES = 3  # typical rows of a cluster
 _PRECISE = (0.5, 0.25)  # how much recall counts for the first of several rules
 _WORTH_SAYING = (
@@ -45,6 +44,9 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
     n_rules : int, default=1
         Greatest number of rules per cluster, one of which must hold. A further rule is added only if it
         improves the measure.
+    max_total_conditions : int, optional
+        Greatest number of conditions of all rules of a cluster together, where `n_rules` allows for several: with
+        3, whichever is best of one rule of three conditions, two of two and one, or three of one.
     n_alternatives : int, default=2
         Further rules for every cluster that use none of the columns of those before; those that are hardly
         better than no condition are left out.
@@ -114,6 +116,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         max_conditions: int = 3,
         *,
         n_rules: int = 1,
+        max_total_conditions: int | None = None,
         n_alternatives: int = 2,
         measure: MeasureName = "f1",
         overlap: bool = True,
@@ -126,6 +129,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
     ) -> None:
         self.max_conditions = max_conditions
         self.n_rules = n_rules
+        self.max_total_conditions = max_total_conditions
         self.n_alternatives = n_alternatives
         self.measure = measure
         self.overlap = overlap
@@ -211,6 +215,8 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         """Refuse parameters out of range in one sentence."""
         check_integer("max_conditions", self.max_conditions, 1)
         check_integer("n_rules", self.n_rules, 1)
+        if self.max_total_conditions is not None:
+            check_integer("max_total_conditions", self.max_total_conditions, 1)
         check_integer("n_alternatives", self.n_alternatives, 0)
         check_choice("measure", self.measure, MEASURES)
         check_choice("missing", self.missing, ("allow", "error"))
@@ -328,15 +334,36 @@ class _Search:
         measure = self.estimator.measure if beta is None else beta
         return Task.of(inside, self.mass - inside, measure, covered, barred)
 
-    def _found(self, task: Task, *, without: frozenset[int] = frozenset(), is_first: bool) -> Found:
+    def _found(
+        self,
+        task: Task,
+        *,
+        beside: Sequence[Found] = (),
+        most: int | None = None,
+        without: frozenset[int] = frozenset(),
+        is_first: bool,
+    ) -> Found:
+        """Return the best rule that other rules of the cluster leave room for."""
         return best_rule(
             self.space,
             task,
-            max_conditions=int(self.estimator.max_conditions),
-            width=_WIDTH if is_first else _WIDTH_OF_OTHERS,
+            max_conditions=min(self._room(beside), self._most if most is None else most),
+            width=self.space.width if is_first else _WIDTH_OF_OTHERS,
             without=without,
             exact=is_first,
         )
+
+    @property
+    def _most(self) -> int:
+        """Most conditions of a rule."""
+        return int(self.estimator.max_conditions)
+
+    def _room(self, found: Sequence[Found]) -> int:
+        """Return how many conditions a rule beside others may have."""
+        total = self.estimator.max_total_conditions
+        if total is None:
+            return self._most
+        return min(self._most, int(total) - sum(each.size for each in found))
 
     def best(self, code: int, taken: Bools | None = None) -> list[Found]:
         """Return the rules of a cluster, one of which must hold."""
@@ -345,17 +372,39 @@ class _Search:
             return [first] if first.clauses else []
         # Of several rules each may be precise, and miss what the others find.
         lists = [self._several(code, [first], taken, None)]
-        lists += [self._several(code, [], taken, beta) for beta in _PRECISE]
+        total = self.estimator.max_total_conditions
+        if total is None or total > self._most:
+            lists += [self._several(code, [], taken, beta) for beta in _PRECISE]
+        if total is not None:
+            # A short first rule leaves room for others.
+            lists += [
+                self._several(code, [], taken, beta, most)
+                for most in range(1, self._room([]))
+                for beta in (None, *_PRECISE)
+            ]
         task = self._task(code, taken=taken)
         return max(lists, key=lambda found: (task.covered(self._rows(found)), -len(found)))
 
     def _several(
-        self, code: int, found: list[Found], taken: Bools | None, beta: float | None
+        self,
+        code: int,
+        found: list[Found],
+        taken: Bools | None,
+        beta: float | None,
+        most: int | None = None,
     ) -> list[Found]:
-        """Return rules that were found one after the other, then exchanged; the first ones are precise."""
+        """Return rules that were found one after the other, then exchanged; the first ones are precise.
+
+        The first one has at most so many conditions.
+        """
         task = self._task(code, taken=taken)
-        while len(found) < self.estimator.n_rules:
-            more = self._found(self._task(code, self._rows(found), taken, beta), is_first=not found)
+        while len(found) < self.estimator.n_rules and self._room(found) > 0:
+            more = self._found(
+                self._task(code, self._rows(found), taken, beta),
+                beside=found,
+                most=None if found else most,
+                is_first=not found and most is None,
+            )
             value = task.covered(self._rows([*found, more]))
             if not more.clauses or value <= task.covered(self._rows(found)) + _SAME:
                 break
@@ -375,7 +424,9 @@ class _Search:
             before = value
             for place in range(len(found)):
                 others = found[:place] + found[place + 1 :]
-                other = self._found(self._task(code, self._rows(others), taken), is_first=False)
+                other = self._found(
+                    self._task(code, self._rows(others), taken), beside=others, is_first=False
+                )
                 if other.clauses and other.value > value + _SAME:
                     found[place], value = other, other.value
             if value <= before + _SAME:

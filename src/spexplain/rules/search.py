@@ -6,7 +6,7 @@ hold; a literal is a column and what is asked of it, in the numbers of a `Space`
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from spexplain.aliases import Bools, Ints
 from spexplain.rules.task import Task
@@ -49,6 +49,10 @@ def clauses_key(clauses: Clauses) -> frozenset[frozenset[Literal]]:
 
 class Space(ABC):
     """All rules over the columns of a table."""
+
+    width: ClassVar[int] = (
+        16  # rules that are worth to be kept at each length; more find nothing better
+    )
 
     def extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -443,6 +443,8 @@ class Words(Space):
     numbers : array of int
         The words that rules may use.
     """
+
+    width: ClassVar[int] = 8
 
     def __init__(self, entries: Any, numbers: Ints) -> None:
         has = sparse.csr_array(entries > 0)
