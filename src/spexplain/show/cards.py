@@ -4,7 +4,7 @@ from math import ceil
 from typing import NamedTuple
 
 from spexplain.facts.schema import SegmentFacts, Summary
-from spexplain.facts.text import percent
+from spexplain.facts.text import percent, rows_or_weight
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import colors
 
@@ -12,6 +12,7 @@ PAGE = 13.333, 7.5  # inches, as slides are
 MOST_CARDS = 12
 _MARGIN, _GAP, _TOP = 0.4, 0.2, 1.25
 _N_TELLING = 3
+_TALL, _WIDE = 4.0, 5.0  # inches from which on a card has room for larger letters
 
 
 class SlideCard(NamedTuple):
@@ -28,6 +29,13 @@ class SlideCard(NamedTuple):
     y: float
     width: float
     height: float
+
+    @property
+    def scale(self) -> float:
+        """How much larger than those of a small card its letters are."""
+        if self.height >= _TALL:
+            return 1.4
+        return 1.2 if self.width >= _WIDE else 1.0
 
 
 class SlidePage(NamedTuple):
@@ -57,6 +65,7 @@ def slide_page(summary: Summary, title: str | None = None) -> SlidePage:
     width = (PAGE[0] - 2 * _MARGIN - (n_across - 1) * _GAP) / n_across
     height = (PAGE[1] - _TOP - _MARGIN - (n_down - 1) * _GAP) / n_down
     palette = colors(len(summary["segments"]))
+    is_weighted = "weight" in summary["nodes"][0]
     cards = [
         _card(
             each,
@@ -65,6 +74,7 @@ def slide_page(summary: Summary, title: str | None = None) -> SlidePage:
             _TOP + place // n_across * (height + _GAP),
             width,
             height,
+            is_weighted=is_weighted,
         )
         for place, each in enumerate(shown)
     ]
@@ -86,24 +96,29 @@ def _n_across(n_cards: int) -> int:
 
 
 def _card(
-    facts: SegmentFacts, color: str, x: float, y: float, width: float, height: float
+    facts: SegmentFacts,
+    color: str,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    *,
+    is_weighted: bool,
 ) -> SlideCard:
     rows = ""
     if facts["rows"] is not None:
-        amount = (
-            counted(facts["rows"], "row")
-            if isinstance(facts["rows"], int)
-            else f"{facts['rows']:,.4g}"
-        )
+        amount = rows_or_weight(facts["rows"], is_weighted=is_weighted)
         rows = f"{amount} ({percent(facts['share'])})"
+    name = one_line(facts["name"])
+    n_telling = _N_TELLING + 2 if height >= _TALL else _N_TELLING
     return SlideCard(
-        one_line(facts["name"]),
+        f"cluster {name}" if name.isdecimal() else name,
         color,
         one_line(facts["rule"]),
         rows,
         facts["precision"],
         facts["recall"],
-        [one_line(each["text"]) for each in facts["telling"][:_N_TELLING]],
+        [one_line(each["text"]) for each in facts["telling"][:n_telling]],
         x,
         y,
         width,

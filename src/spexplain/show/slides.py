@@ -109,13 +109,14 @@ def _add(slide: Any, card: SlideCard) -> None:
     body = shape(card.x, card.y, card.width, card.height, "FFFFFF", "D9DEE4")
     body.name = f"Segment {card.name}"[:60]
     shape(card.x, card.y, card.width, 0.09, card.color)
-    is_low = card.height < 2.2
+    is_low, scale = card.height < 2.2, card.scale
     lines = [
-        (card.name, 14.0, True, "1C2127"),
-        (card.size, 10.0, False, "56606B"),
-        (card.rule, 11.0, False, "1C2127"),
+        (card.name, 14.0 * scale, True, "1C2127"),
+        (card.size, 10.0 * scale, False, "56606B"),
+        (card.rule, 11.0 * scale, False, "1C2127"),
     ]
-    lines += [(f"· {text}", 9.5, False, "3A434D") for text in card.telling[: 1 if is_low else 3]]
+    told = card.telling[:1] if is_low else card.telling
+    lines += [(f"· {text}", 9.5 * scale, False, "3A434D") for text in told]
     frame = body.text_frame
     frame.vertical_anchor = MSO_ANCHOR.TOP
     frame.margin_top = Inches(0.16)
@@ -130,9 +131,12 @@ def _add(slide: Any, card: SlideCard) -> None:
             continue
         left = card.x + 0.16 + number * (half + 0.2)
         label = slide.shapes.add_textbox(
-            Inches(left - 0.1), Inches(at - 0.3), Inches(half + 0.2), Inches(0.28)
+            Inches(left - 0.1),
+            Inches(at - 0.02 - 0.28 * scale),
+            Inches(half + 0.2),
+            Inches(0.28 * scale),
         )
-        _fill(label.text_frame, [(f"{name} {percent(share)}", 9.0, False, "56606B")])
+        _fill(label.text_frame, [(f"{name} {percent(share)}", 9.0 * scale, False, "56606B")])
         shape(left, at, half, 0.09, "EEF1F4")
         if share > 0:
             shape(left, at, half * share, 0.09, card.color)

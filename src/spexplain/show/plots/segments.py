@@ -94,20 +94,22 @@ def _draw(ax: Any, card: SlideCard) -> None:
     ax.add_patch(outline)
     ax.add_patch(Rectangle((card.x, card.y), card.width, 0.09, color=card.color, linewidth=0))
     x, width = card.x + _PAD, card.width - 2 * _PAD
-    size = 9.5 if card.height < 2.2 else 11
-    y = _write(ax, card.name, x, card.y + 0.32, 14, width=width, most=1, weight="bold")
-    y = _write(ax, card.size, x, y - 0.02, 10, width=width, most=1, color="#56606b")
+    scale = card.scale
+    size, small = (9.5 if card.height < 2.2 else 11) * scale, 9.5 * scale
+    y = card.y + 0.1 + 0.22 * scale
+    y = _write(ax, card.name, x, y, 14 * scale, width=width, most=1, weight="bold")
+    y = _write(ax, card.size, x, y - 0.02, 10 * scale, width=width, most=1, color="#56606b")
     bars_at = card.y + card.height - (0.18 if card.height < 2.2 else 0.32)
     # The rule comes first; what is telling gets the room that is left.
-    n_lines = max(1, int((bars_at - 0.18 - y) / (size * _LINE)))
-    kept = min(len(card.telling), max(0, n_lines - len(_lines(card.rule, size, width))), 3)
+    n_lines = max(1, int((bars_at - 0.18 * scale - y) / (size * _LINE)))
+    kept = min(len(card.telling), max(0, n_lines - len(_lines(card.rule, size, width))))
     y = _write(ax, card.rule, x, y + 0.04, size, width=width, most=n_lines - kept, color="#1c2127")
     for text in card.telling:
-        room = int((bars_at - 0.18 - y) / (9.5 * _LINE))
+        room = int((bars_at - 0.18 * scale - y) / (small * _LINE))
         if room < 1:
             break
         y = _write(
-            ax, f"· {text}", x, y + 0.02, 9.5, width=width, most=min(2, room), color="#3a434d"
+            ax, f"· {text}", x, y + 0.02, small, width=width, most=min(2, room), color="#3a434d"
         )
     half = (width - 0.2) / 2
     for at, (name, share) in enumerate((("precision", card.precision), ("recall", card.recall))):
@@ -117,4 +119,6 @@ def _draw(ax: Any, card: SlideCard) -> None:
         ax.add_patch(Rectangle((left, bars_at), half, 0.09, color="#eef1f4", linewidth=0))
         ax.add_patch(Rectangle((left, bars_at), half * share, 0.09, color=card.color, linewidth=0))
         text = f"{name} {percent(share)}"
-        ax.text(left, bars_at - 0.09, text, fontsize=9, va="center", color="#56606b")
+        ax.text(
+            left, bars_at - 0.09 * scale, text, fontsize=9 * scale, va="center", color="#56606b"
+        )
