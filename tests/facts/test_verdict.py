@@ -50,6 +50,18 @@ def test_random_labels_are_no_better_than_guessing(seed, shape):
         assert NO_BETTER in explainer._repr_html_()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_random_labels_of_a_table_with_many_categories_are_no_better_than_guessing(seed):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({
+        "model": rng.choice([f"model {each}" for each in range(38)], 234),
+        "maker": rng.choice([f"maker {each}" for each in range(15)], 234),
+        "year": rng.integers(1999, 2009, 234),
+    })  # fmt: skip
+    explainer = BestTree(random_state=0).fit(table, rng.integers(0, 3, 234))
+    assert explainer.verdict_.sentences[0] == NO_BETTER
+
+
 def test_real_clusters_are_better_than_guessing(penguins, wine):
     for X, y in (penguins, wine, load_iris(return_X_y=True)):
         explainer = SpexClique().fit(X, y)
@@ -65,7 +77,9 @@ def test_a_small_cluster_is_worth_finding():
     X = np.column_stack([y + random.normal(0, 0.3, 1000), random.normal(size=1000)])
     explainer = CART().fit(X, y)
     assert explainer.verdict_.level in ("weak", "usable", "good")
-    assert better_than_guessing(Clusters.of(explainer.explanation_), 2)
+    assert better_than_guessing(
+        Clusters.of(explainer.explanation_), explainer.explanation_.fields, 2
+    )
 
 
 def test_the_weakest_and_the_lost_clusters_are_named(wine):

@@ -641,9 +641,11 @@ class FittedModel(ABC):
         searched = contrast_facts(
             clusters, pair, tree, own, shares, columns=explanation.fields, source="rows"
         )
-        if by_tree is not None and by_tree["balanced"] > searched["balanced"] + 0.01:
-            return by_tree
-        return searched
+        if by_tree is None:
+            return searched
+        gain = by_tree["balanced"] - searched["balanced"]
+        is_shorter = len(by_tree["rule"]) < len(searched["rule"])
+        return by_tree if gain > 0.01 or (gain >= 0 and is_shorter) else searched
 
     def _parted(self, a: int, b: int, *, quick: bool = False) -> tuple[Tree, Floats] | None:
         """Return a small tree that parts the rows of two clusters, and their shares in its leaves."""
@@ -679,11 +681,12 @@ class FittedModel(ABC):
         training = explanation.training
         columns = None if training is None else training.columns
         n_columns = explanation.tree.n_features if columns is None else len(columns)
-        verdict = verdict_of(clusters, n_columns, validation=validation)
+        verdict = verdict_of(clusters, explanation.fields, n_columns, validation=validation)
         if not quick and verdict.level != "none" and verdict.facts["fidelity"] is not None:
             is_open = verdict.facts["fidelity"] < GOOD_ENOUGH
             verdict = verdict_of(
                 clusters,
+                explanation.fields,
                 n_columns,
                 validation=validation,
                 mixed=self._mixed(clusters, explanation.fields),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import combinations
-from math import log, sqrt
+from math import comb, log, sqrt
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ from spexplain.facts.schema import ValidationFacts, VerdictFacts
 from spexplain.facts.segments import Clusters
 from spexplain.facts.text import lost_text, named_parts, named_text, percent
 from spexplain.facts.validation import in_sample_confusion
+from spexplain.tree import Column
 
 Level: TypeAlias = Literal["good", "usable", "weak", "none"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -83,13 +84,14 @@ class Mixed(NamedTuple):
     text: str | None  # what would tell them apart, if something does, with marks for names
 
 
-def better_than_guessing(clusters: Clusters, n_columns: int) -> bool:
+def better_than_guessing(clusters: Clusters, fields: Sequence[Column], n_columns: int) -> bool:
     """Whether more rows are right than trees of this size reach on labels that are drawn at random.
 
     By Hoeffding's bound for every tree and the number of trees over these columns with as many leaves, none is
-    right for more rows than by chance and a margin, but with a chance of one in twenty. The best trees that are
-    found for random labels reach 0.4 to 0.7 of the margin, whatever the numbers of rows, columns, clusters and
-    leaves; what stays below three quarters of it looks like them.
+    right for more rows than by chance and a margin, but with a chance of one in twenty. A test of a number could
+    have as many thresholds as there are rows, a test of categories as many sets as there are of that size. The
+    best trees that are found for random labels reach 0.4 to 0.7 of the margin, whatever the numbers of rows,
+    columns, categories, clusters and leaves; what stays below three quarters of it looks like them.
     """
     table = in_sample_confusion(clusters)
     total = float(table.sum())
@@ -97,8 +99,12 @@ def better_than_guessing(clusters: Clusters, n_columns: int) -> bool:
         return False
     right, chance = _right_and_chance(table)
     n_rows = max(float(clusters.tree.size[0]), 1.0)  # weights do not add thresholds
-    n_tests, n_clusters = clusters.tree.n_leaves - 1, len(clusters.labels)
-    n_trees = n_tests * log(max(n_rows * n_columns, 2)) + (n_tests + 1) * log(max(n_clusters, 2))
+    n_trees = clusters.tree.n_leaves * log(max(len(clusters.labels), 2))
+    for test in clusters.tree.tests.values():
+        n_values, n_tests = len(fields[test.feature].categories), log(n_rows)
+        if test.values is not None and n_values:
+            n_tests = log(n_values) + log(comb(n_values, len(test.values)))
+        n_trees += max(log(n_columns) + n_tests, log(2))
     margin = sqrt((n_trees + log(20)) / (2 * n_rows))
     # A tree that is right nearly everywhere is no accident, be there ever so few rows.
     return right > chance + min(_LUCK * margin, _NO_LUCK * (1 - chance))
@@ -155,6 +161,7 @@ def best_merge(clusters: Clusters) -> tuple[int, int, float] | None:
 
 def verdict_of(
     clusters: Clusters,
+    fields: Sequence[Column],
     n_columns: int,
     *,
     validation: ValidationFacts | None = None,
@@ -168,6 +175,8 @@ def verdict_of(
     ----------
     clusters : Clusters
         What is explained, and the counts of the leaves.
+    fields : sequence of Column
+        What the columns of the tree hold.
     n_columns : int
         Number of columns that tests could use.
     validation : dict, optional
@@ -193,7 +202,7 @@ def verdict_of(
     guessing = float(table.sum(axis=1).max()) / total
     kappa = (fidelity - chance) / (1 - chance) if chance < 1 else 0.0
     lost = [code for code in range(len(clusters.labels)) if not len(clusters.leaves_of(code))]
-    is_better = better_than_guessing(clusters, n_columns)
+    is_better = better_than_guessing(clusters, fields, n_columns)
     if validation is not None:
         is_better = beats_guessing(validation)
     level: Level = "weak"
@@ -212,6 +221,8 @@ def verdict_of(
     )
     if validation is not None:
         sentences.append(_loss_text(validation))
+    elif level == "none" and fidelity > guessing:
+        sentences.append("A tree of this size can be right so often for labels drawn at random.")
     weakest = _weakest(table)
     if level != "none":
         if validation is None:
