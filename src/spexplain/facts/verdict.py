@@ -202,9 +202,11 @@ def verdict_of(
     guessing = float(table.sum(axis=1).max()) / total
     kappa = (fidelity - chance) / (1 - chance) if chance < 1 else 0.0
     lost = [code for code in range(len(clusters.labels)) if not len(clusters.leaves_of(code))]
-    is_better = better_than_guessing(clusters, fields, n_columns)
-    if validation is not None:
-        is_better = beats_guessing(validation)
+    is_better = (
+        better_than_guessing(clusters, fields, n_columns)
+        if validation is None
+        else beats_guessing(validation)
+    )
     level: Level = "weak"
     if not is_better:
         level = "none"
