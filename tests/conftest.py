@@ -1,6 +1,7 @@
 """What all tests share: the engines, and how long hypothesis searches."""
 
 import os
+import signal
 from collections.abc import Iterator
 
 # Test processes share few cores: OpenMP threads that wait for each other cost seconds. This must
@@ -8,6 +9,12 @@ from collections.abc import Iterator
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What other packages will drop fails in the processes that tests start as it does in the tests' own.
 os.environ.setdefault("PYTHONWARNINGS", "error::FutureWarning,error::DeprecationWarning")
+
+# Background jobs of shells ignore an interrupt and those of nohup a hang-up, and so would all they start.
+for number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
+    if signal.getsignal(number) is signal.SIG_IGN:
+        is_interrupt = number == signal.SIGINT
+        signal.signal(number, signal.default_int_handler if is_interrupt else signal.SIG_DFL)
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -128,9 +128,9 @@ def draw_report(path: Path) -> None:
 def main(names: list[str]) -> None:
     """Draw the named pictures, or all."""
     scripts = {script.stem: script for script in sorted(GALLERY.glob("*.py"))}
-    for name in names or [*FIGURES, *scripts, "report", "paper"]:
-        if name == "paper":
-            for path in [each for each in IMAGES.glob("paper-*.png") if "-dark" not in each.name]:
+    for name in names or [*FIGURES, *scripts, "report", "paper", "growth"]:
+        if name in ("paper", "growth"):  # drawn by `make paper` and `make bench-growth`
+            for path in [each for each in IMAGES.glob(f"{name}*.png") if "-dark" not in each.name]:
                 save_twin(path)
             continue
         folder = "methods" if name in FIGURES else "gallery"

@@ -441,9 +441,12 @@ def test_a_quote_that_is_not_closed(run, model, files, tmp_path, monkeypatch):
     )
     result = run("predict", model, path)
     assert result.exit_code == 1
-    assert "the row of line 3 is longer than" in result.stderr
-    assert "a quote may not be closed" in result.stderr
-    assert max(map(len, taken)) < path.stat().st_size / 4
+    if taken:
+        assert "the row of line 3 is longer than" in result.stderr
+        assert "a quote may not be closed" in result.stderr
+        assert max(map(len, taken)) < path.stat().st_size / 4
+    else:  # polars 1 stumbles already over the rows that it looks at first
+        assert 'a quote (") is not closed' in result.stderr
     monkeypatch.undo()
     result = run("predict", model, path)
     assert 'a quote (") is not closed' in result.stderr
