@@ -113,7 +113,7 @@ def as_row(record: dict[str, Any]) -> list[str]:
         record["method"],
         f"{record['seconds']:.3f}",
         f"{record['sklearn_seconds']:.2f}",
-        f"{record['argsort_seconds']:.2f}",
+        f"{record['argsort_seconds']:.3f}",
         f"{record['sklearn_seconds'] / record['seconds']:.1f}",
         f"{record['seconds'] / record['argsort_seconds']:.2f}",
         f"{record['extra_over_table']:.2f}",

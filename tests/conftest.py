@@ -10,18 +10,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What other packages will drop fails in the processes that tests start as it does in the tests' own.
 os.environ.setdefault("PYTHONWARNINGS", "error::FutureWarning,error::DeprecationWarning")
 
-# Background jobs of shells ignore an interrupt and those of nohup a hang-up, and so would all they start.
-for number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
-    if signal.getsignal(number) is signal.SIG_IGN:
-        is_interrupt = number == signal.SIGINT
-        signal.signal(number, signal.default_int_handler if is_interrupt else signal.SIG_DFL)
-
 import pytest
 from hypothesis import HealthCheck, settings
 
 # A second browser in the same process would not start: this is the only place that takes the fixture.
 from browsing import axe, browser, visit  # noqa: F401
 from spexplain.engines import Engine, resolve_engine
+
+# Background jobs of shells ignore an interrupt and those of nohup a hang-up, and so would all they start.
+for number in {signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)}:
+    if signal.getsignal(number) is signal.SIG_IGN:
+        is_interrupt = number == signal.SIGINT
+        signal.signal(number, signal.default_int_handler if is_interrupt else signal.SIG_DFL)
 
 # Modules beside the tests that assert: a failure shows the values.
 pytest.register_assert_rewrite("binned", "encoded", "growing", "refusals")
