@@ -10,6 +10,7 @@ from spexplain.objectives import Objective, on_columns
 from spexplain.records import Cut
 from spexplain.table.places import is_sparse
 from spexplain.tree import LEAF, Tree
+from spexplain.tree.column import roundest
 
 
 class RunnerUp(NamedTuple):
@@ -77,8 +78,10 @@ def runner_ups(
             cut = _best_without(search, rows, test.feature)
             if cut is not None:
                 own = _score(search, rows, test)
-                original = cut._replace(feature=int(columns[cut.feature]))
-                found[node] = RunnerUp(original, own, each.name)
+                said = cut._replace(
+                    feature=int(columns[cut.feature]), threshold=_rounder(search, rows, cut)
+                )
+                found[node] = RunnerUp(said, own, each.name)
     return found
 
 
@@ -86,6 +89,15 @@ def _test_of(tree: Tree, node: int, place: dict[int, int]) -> Cut:
     feature = place[int(tree.feature[node])]
     test = tree.test(node)
     return Cut(feature, test.upper, np.nan, np.nan, test.lower, test.missing, test.values)
+
+
+def _rounder(search: NumpySearch, rows: SortedNode, cut: Cut) -> float:
+    """Return the roundest threshold that parts the rows as a cut does, as tests have it."""
+    values = search.columns[cut.feature, rows.order[cut.feature]]
+    first = int(np.searchsorted(values, cut.threshold, side="right"))
+    if not 0 < first < len(values):
+        return cut.threshold
+    return roundest(float(values[first - 1]), float(values[first]))
 
 
 def _best_without(search: NumpySearch, rows: SortedNode, feature: int) -> Cut | None:
