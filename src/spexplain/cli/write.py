@@ -261,13 +261,16 @@ def _write_text(
     header: bool = False,
 ) -> None:
     """Write some rows of text, or the header alone."""
-    safe = batch if format == "jsonl" else without_formulas(batch.lazy()).collect()
+    # Not by polars to the file: its first versions do not notice that a device is full.
+    text = io.BytesIO()
+    if format == "jsonl":
+        batch.write_ndjson(text)
+    else:
+        separator = "\t" if format == "tsv" else ","
+        safe = without_formulas(batch.lazy()).collect()
+        safe.write_csv(text, separator=separator, include_header=header)
     with output_errors(name):
-        if format == "jsonl":
-            safe.write_ndjson(file)
-        else:
-            separator = "\t" if format == "tsv" else ","
-            safe.write_csv(file, separator=separator, include_header=header)
+        file.write(text.getbuffer())
 
 
 def _sink_batches(
