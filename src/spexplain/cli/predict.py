@@ -165,11 +165,11 @@ def _judge_unscored(
 
 def read_checked(path: str) -> "Explanation | RuleSet":
     """Read a model with which new rows can be compared."""
-    from spexplain.explanation.check import check_memory
+    from spexplain.explanation.check import check_profile
 
     model = read_any(path)
     try:
-        check_memory(model)
+        check_profile(model)
     except ValueError as error:
         raise UserError(f"{path}: {error}") from None
     return model

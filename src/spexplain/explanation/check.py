@@ -172,7 +172,7 @@ def check_rows(
 ) -> Check:
     """Return how new rows differ from those that a model was fitted to; see `FittedModel.check`."""
     limits = checked_limits(max_psi, fail_on)
-    check_memory(explanation)
+    check_profile(explanation)
     plan = Plan.of(explanation, with_labels=y is not None)
     if y is not None and plan.classes is None:
         raise ValueError(
@@ -183,7 +183,7 @@ def check_rows(
     return compared(explanation, tally, plan, limits)
 
 
-def check_memory(explanation: Explanation | RuleSet) -> None:
+def check_profile(explanation: Explanation | RuleSet) -> None:
     """Refuse rules of a file that says nothing of the training rows."""
     if isinstance(explanation, RuleSet) and explanation.profile is None:
         raise ValueError(
