@@ -12,7 +12,7 @@ from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit, jit_inline
 from spexplain.kernels.ordering import sort_chosen
 
-_LANES = 32  # bytes that one instruction compares
+LANES = 32  # bytes that one instruction compares
 
 
 @jit_inline
@@ -44,7 +44,7 @@ def add_lower(
     none = weights.dtype.type(0)
     for j in range(start, stop):
         weight, y = weights[j], np.uint64(neighbors[j])
-        for f in range(_LANES):
+        for f in range(LANES):
             other = codes[y, base + np.uint64(f)]
             lanes[f] += (weight if other < low[f] else none) + (
                 weight if other <= high[f] else none
@@ -108,20 +108,20 @@ def count_edges(
     """
     width = len(cells)
     none = weights.dtype.type(0)
-    own = np.empty(_LANES, dtype=np.uint8)
-    low, high = np.empty(_LANES, dtype=np.uint8), np.empty(_LANES, dtype=np.uint8)
+    own = np.empty(LANES, dtype=np.uint8)
+    low, high = np.empty(LANES, dtype=np.uint8), np.empty(LANES, dtype=np.uint8)
     last_code = np.uint8((1 << shift) - 1)
-    lanes = np.empty(_LANES, dtype=weights.dtype)
-    lower = np.empty(_LANES, dtype=np.int64)
+    lanes = np.empty(LANES, dtype=weights.dtype)
+    lower = np.empty(LANES, dtype=np.int64)
     for i in range(len(rows)):
         x = np.uint64(rows[i])  # unsigned indices spare the check for negative ones
         total = np.int64(0)
         for j in range(indptr[i], indptr[i + 1]):
             total += weights[j]
         volume, counts, loops = vertices[0, x], 1 + (vertices[1, x] << 32), vertices[3, x]
-        for f0 in range(0, width, _LANES):
+        for f0 in range(0, width, LANES):
             base = np.uint64(first + f0)
-            for f in range(_LANES):
+            for f in range(LANES):
                 own[f] = codes[x, base + np.uint64(f)] >> shift
                 low[f] = own[f] << shift
                 high[f] = low[f] | last_code
@@ -133,20 +133,20 @@ def count_edges(
                     if total <= most
                     else end_of_chunk(weights, start, indptr[i + 1], most)
                 )
-                for f in range(_LANES):
+                for f in range(LANES):
                     lanes[f] = none
                 add_lower(codes, base, low, high, neighbors, weights, start, stop, lanes)
-                for f in range(_LANES):
+                for f in range(LANES):
                     lower[f] += lanes[f]
                 start = stop
-            for f in range(min(_LANES, width - f0)):
+            for f in range(min(LANES, width - f0)):
                 cell = cells[f0 + f, own[f]]
                 cell[0] += lower[f] + loops
                 cell[1] += 2 * (total + loops)
                 cell[2] += volume
                 cell[3] += counts
             if vertices[2, x] == 0:
-                for f in range(min(_LANES, width - f0)):
+                for f in range(min(LANES, width - f0)):
                     no_samples[f0 + f, own[f]] += 1
 
 

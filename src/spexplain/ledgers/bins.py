@@ -6,6 +6,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.table.views import SearchedMatrix
+from spexplain.threads import Threads
 
 _CELLS_PER_ROW = 2  # more cells cost more to walk through than rows to count
 _ROWS_PER_SORTED_BIN = (
@@ -133,3 +134,13 @@ class Gaps(NamedTuple):
     def first(self, n_gaps: int) -> "Gaps":
         """Return only the gaps that were written."""
         return Gaps(self.fields[:, :n_gaps], self.around[:, :n_gaps], self.which[:n_gaps])
+
+
+def width_of_lanes(n_features: int, threads: Threads) -> int:
+    """Return of how many features blocks of codes that lie vertex by vertex are multiples.
+
+    Two lanes together are a line of the cache, if that leaves work for all threads.
+    """
+    from spexplain.kernels.edges import LANES
+
+    return 2 * LANES if n_features >= 2 * LANES * threads.n_threads else LANES

@@ -17,11 +17,17 @@ from spexplain.ledgers.base import (
     running_sums,
     sums_by_leaf,
 )
-from spexplain.ledgers.bins import BinnedTable, BinRanges, Gaps, NodeBins, WantedBins
+from spexplain.ledgers.bins import (
+    BinnedTable,
+    BinRanges,
+    Gaps,
+    NodeBins,
+    WantedBins,
+    width_of_lanes,
+)
 from spexplain.records import Cut, Side
 from spexplain.threads import Threads, blocks_of
 
-_LANES = 32  # features whose codes one instruction compares
 _ROWS_PER_KEPT_BIN = 16  # cells of smaller nodes are not worth their memory
 
 
@@ -398,9 +404,8 @@ def _bins_of(table: BinnedTable) -> tuple[int, tuple[int, int, int]]:
 
 
 def _blocks(n_features: int, threads: Threads) -> list[slice]:
-    """Return the features in blocks of full lanes: two are a line of the cache, if that leaves work for all."""
-    n_lanes = 2 if n_features >= 2 * _LANES * threads.n_threads else 1
-    return blocks_of(n_features, n_lanes * _LANES)
+    """Return the features in blocks of full lanes."""
+    return blocks_of(n_features, width_of_lanes(n_features, threads))
 
 
 def neighbor_lists(graph: EdgeGraph) -> InnerNeighbors:

@@ -12,7 +12,14 @@ from spexplain.engines.histogram.scores import SearchedNode, scores_of
 from spexplain.kernels.bins import survey_bins
 from spexplain.kernels.coding import sides_of, values_around
 from spexplain.ledgers import Ledger
-from spexplain.ledgers.bins import BinnedTable, BinRanges, Gaps, NodeBins, WantedBins
+from spexplain.ledgers.bins import (
+    BinnedTable,
+    BinRanges,
+    Gaps,
+    NodeBins,
+    WantedBins,
+    width_of_lanes,
+)
 from spexplain.objectives import Objective
 from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
@@ -20,7 +27,6 @@ from spexplain.threads import Threads, blocks_of
 
 _N_SMALL = 20  # members up to which sorting all of a node beats bounding first
 _BLOCK = 1 << 13  # bins whose bounds a thread takes at a time
-_LANES = 32  # blocks of codes that lie vertex by vertex are multiples of this
 _N_TOP = 2  # largest clusters of a bin that are looked at one by one
 _N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
 _N_GAPS_IN_CODES = 1 << 15  # the same where most are ruled out code by code before
@@ -316,9 +322,8 @@ class NodeCuts:
         """Return the features in blocks; few bins are not worth waking another thread."""
         width = max(1, _BLOCK // self.table.n_bins)
         if self.ledger.row_major:
-            # Two together are a line of the cache, if that leaves work for all threads.
-            n_lanes = 2 if self.n_features >= 2 * _LANES * self.threads.n_threads else 1
-            width = -(-width // (n_lanes * _LANES)) * n_lanes * _LANES
+            lanes = width_of_lanes(self.n_features, self.threads)
+            width = -(-width // lanes) * lanes
         return blocks_of(self.n_features, width)
 
     def _lay_out(self) -> None:
