@@ -16,7 +16,7 @@ from partitioned import centers_of
 from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexGraph
 from spexplain.engines.dask import DaskEngine
 from spexplain.exceptions import LeafCountWarning
-from spexplain.table.partitioned import PartitionedTable
+from spexplain.table.partitioned import PartitionedTable, _parts_of
 from spexplain.table.read import read_table
 from strategies import labels_for
 
@@ -349,3 +349,18 @@ def test_dates_promised_and_texts_found(synchronous, plain):
         ValueError, match="holds texts or other objects in column 'b', but X promises dates"
     ):
         CART(n_leaves=5).fit(lazy, y)
+
+
+def test_files_are_partitions_however_few_columns_are_read(synchronous, tmp_path):
+    """Dask would read several small files at once where few columns are asked for."""
+    frame, y = customers()
+    for start in range(0, len(frame), 20):
+        part = frame.iloc[start : start + 20].assign(label=y[start : start + 20])
+        part.to_parquet(tmp_path / f"{start:03}.parquet")
+    rows = dd.read_parquet(tmp_path)
+    found = check_same(SpexClique(n_leaves=6), frame, rows[list(frame)], y)
+    assert SpexClique(n_leaves=6).fit(rows[list(frame)], rows["label"]).tree_ == found.tree_
+    for few in (rows["label"], rows["label"].astype(float), rows[["orders"]]):
+        assert [len(part.compute()) for part in _parts_of(few)] == [20] * 12
+    few = SpexClique(n_leaves=6).fit(rows[["orders"]], rows["label"])
+    assert few.tree_ == SpexClique(n_leaves=6).fit(frame[["orders"]], y).tree_

@@ -35,8 +35,9 @@ from spexplain.table.distances import CostName, service_costs
 from spexplain.table.host import group_sizes, node_values
 from spexplain.table.reference import NOISE, Reference, missing_labels, mixed_labels
 from spexplain.table.workers import add_tuples
-from spexplain.tree import Column, Kind, Test, Tree
+from spexplain.tree import LEAF, Column, Kind, Test, Tree
 
+_AT_A_TIME = 1 << 15  # values of a column that are added up at a time: they stay in the cache
 LIMB = 34  # bits of either half of a number: with 2**28 rows a partition, sums fit 63 bits
 
 
@@ -463,9 +464,32 @@ def merge_summaries(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 # --- Rows -----------------------------------------------------------------------------------------
 
 
+def walked(block: Any, tree: Tree, columns: Sequence[int]) -> NodeValues:
+    """Return the leaf id of every row of a block, some columns of which a tree tests, and the values at its tests."""
+    X = as_matrix(block)
+    if tree.values:  # sets of categories
+        return node_values(X[:, list(columns)], tree)
+    from spexplain.kernels.routes import walk_tree
+
+    is_inner = tree.feature != LEAF
+    tested = np.where(is_inner, np.asarray(columns, dtype=np.int64)[tree.feature], LEAF)
+    bounds = np.column_stack([tree.lower, tree.threshold])
+    children = np.column_stack([tree.left, tree.right])
+    ends = np.tile([-np.inf, np.inf, -np.inf, np.inf], (tree.n_nodes, 1))
+    n_missing, leaves = np.zeros(tree.n_nodes, dtype=np.int64), np.empty(len(X), dtype=np.int64)
+    walk_tree(X, tested, bounds, tree.missing, children, ends, n_missing, leaves)
+    ends[np.isinf(ends)] = np.nan  # nothing there
+    leaf_id = np.zeros(tree.n_nodes, dtype=np.int64)
+    leaf_id[tree.leaves] = np.arange(tree.n_leaves)
+    below, above, lower_below, lower_above = ends.T
+    return NodeValues(below, above, lower_below, lower_above, n_missing, {}, leaf_id[leaves])
+
+
 def leaf_of_rows(block: Any, tree: Tree, columns: Sequence[int]) -> Ints:
     """Return the leaf id of every row of a block, some columns of which a tree tests."""
-    return tree.apply(as_matrix(block)[:, list(columns)])
+    leaves = walked(block, tree, columns).leaves
+    assert leaves is not None
+    return leaves
 
 
 class Tested(NamedTuple):
@@ -503,9 +527,8 @@ def values_at_tests(
 ) -> tuple[NodeValues, tuple[Any, ...]]:
     """Return which values of a block meet the tests of a tree over some of its columns, and their moments."""
     tree, columns, origin = request
-    X = as_matrix(block)[:, columns]
     # Leaves stay with the workers, and only sums travel.
-    return node_values(X, tree)._replace(leaves=None), moments_of(X, (range(len(columns)), origin))
+    return walked(block, tree, columns)._replace(leaves=None), moments_of(block, (columns, origin))
 
 
 def merge_values_and_moments(
@@ -567,9 +590,14 @@ def margins_of(part: Part, codes: Array, request: tuple[Any, ...]) -> GroupSums:
 def moments_of(block: Any, request: tuple[Sequence[int], Floats]) -> tuple[Any, ...]:
     """Return the number of values, and the sums and squares of some columns, measured from an origin."""
     columns, origin = request
-    X = as_matrix(block)[:, list(columns)] - origin
-    n_known = np.count_nonzero(~np.isnan(X), axis=0).astype(np.float64)
-    return n_known, np.nansum(X, axis=0), np.nansum(X * X, axis=0)
+    X, found = as_matrix(block), np.zeros((3, len(columns)))
+    for place, column in enumerate(columns):
+        for start in range(0, len(X), _AT_A_TIME):
+            gaps = X[start : start + _AT_A_TIME, column] - origin[place]
+            is_known = ~np.isnan(gaps)
+            np.copyto(gaps, 0.0, where=~is_known)
+            found[:, place] += np.count_nonzero(is_known), gaps.sum(), (gaps * gaps).sum()
+    return tuple(found)
 
 
 def largest_of(block: Any) -> Floats:
@@ -637,10 +665,19 @@ def code_type(n_classes: int) -> Any:
 def encode(block: Array, classes: Array) -> Array:
     """Return labels as places among the classes; -1 for those that are none of them: noise."""
     block = np.asarray(block)
-    codes = np.full(len(block), NOISE, dtype=code_type(len(classes)))
-    known = np.flatnonzero(~missing_labels(block))
+    if block.dtype.kind in "iu" and len(block):
+        least, most = int(block.min()), int(block.max())
+        if most - least < len(block) and most < 2**63:  # looked up, not searched for row by row
+            every = np.arange(least, most + 1).astype(block.dtype)
+            return _places_among(classes, every).take(block.astype(np.int64) - least)
+    return _places_among(classes, block)
+
+
+def _places_among(classes: Array, labels: Array) -> Array:
+    codes = np.full(len(labels), NOISE, dtype=code_type(len(classes)))
+    known = np.flatnonzero(~missing_labels(labels))
     if len(classes):
-        places = np.minimum(np.searchsorted(classes, block[known]), len(classes) - 1)
-        is_class = classes[places] == block[known]
+        places = np.minimum(np.searchsorted(classes, labels[known]), len(classes) - 1)
+        is_class = classes[places] == labels[known]
         codes[known[is_class]] = places[is_class]
     return codes

@@ -176,9 +176,10 @@ def _parts_of(frame: Any) -> list[Any]:
     """Return the partitions of a Dask data frame or series, of which only what is needed is read.
 
     Dask would also join tasks, and give those of one name other contents in every frame that is made of the
-    same rows. Two requests that define a task twice can stop a cluster for good.
+    same rows. Two requests that define a task twice can stop a cluster for good. And it would read several
+    files as one partition where only a few columns are asked for: labels would not lie beside their rows.
     """
-    return list(frame.optimize(fuse=False).to_delayed(optimize_graph=False))
+    return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
 def _blocks_of(values: Any) -> list[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.kernels.coding import values_around
 from spexplain.kernels.labels import fill_histograms
+from spexplain.kernels.routes import rows_in_bins
 from spexplain.kernels.sums import scan_sums
 from spexplain.records import Cut
 from spexplain.table.coding import N_CODES
@@ -141,14 +142,19 @@ def with_sides(sides: Mapping[int, Array], splits: Sequence[int], *more: Array) 
     return {**sides, **dict(zip(splits, more, strict=True))}
 
 
+def inside_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
+    """Return which rows of a partition lie in a node, eight to a byte; bits behind the last row mean nothing."""
+    inside = np.full(-(-n_rows // 8), 255, dtype=np.uint8)
+    for split, is_left in path:
+        inside &= sides[split] if is_left else ~sides[split]
+    return inside
+
+
 def rows_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
     """Return the rows of a partition that lie in a node."""
     if not path:
         return np.arange(n_rows, dtype=np.int32)
-    inside: Any = None
-    for split, is_left in path:
-        here = sides[split] if is_left else ~sides[split]
-        inside = here if inside is None else inside & here
+    inside = inside_of(n_rows, path, sides)
     return np.flatnonzero(np.unpackbits(inside, count=n_rows).view(np.bool_)).astype(np.int32)
 
 
@@ -261,11 +267,11 @@ def look_closely(
         np.tile([-np.inf, np.inf], (len(look.borders), 1)),
     )
     intervals, values, listed_marks = [], [], []
-    used = {group.node for group in look.groups} | {node for node, *_ in look.borders}
-    rows_in = {node: rows_of(part.shape[1], look.paths[node], sides) for node in used}
+    used, codes = {group.node for group in look.groups}, part.codes
+    inside = {node: inside_of(part.shape[1], look.paths[node], sides) for node in used}
     for group in look.groups:
         column = X[:, look.columns[group.feature]]
-        rows, places, found = _placed(group, part, column, rows_in[group.node])
+        rows, places, found = _placed(group, codes[group.feature], column, inside[group.node])
         numbered = places >= 0
         if numbered.any():
             _count(seen, look, places[numbered], found[numbered], marks[rows[numbered]])
@@ -276,8 +282,8 @@ def look_closely(
             listed_marks.append(marks[rows[listed]])
     for place, (node, feature, last_code) in enumerate(look.borders):
         own = SearchedMatrix.of(X[:, look.columns[feature]][:, None])
-        codes, nothing = part.codes[feature][None], np.empty((1, 0))
-        seen.around[place] = values_around(own, nothing, codes, 0, rows_in[node], last_code)
+        rows, nothing = rows_of(part.shape[1], look.paths[node], sides), np.empty((1, 0))
+        seen.around[place] = values_around(own, nothing, codes[feature][None], 0, rows, last_code)
     if not intervals:
         return seen
     return seen._replace(
@@ -285,10 +291,10 @@ def look_closely(
     )
 
 
-def _placed(group: Group, part: Part, column: Array, rows: Array) -> tuple[Array, Ints, Floats]:
+def _placed(group: Group, codes: Array, column: Array, inside: Array) -> tuple[Array, Ints, Floats]:
     """Return the rows of the node in the intervals of a group, what each of them is, and their values."""
-    if not group.codes.all():
-        rows = rows[group.codes[part.codes[group.feature, rows]]]
+    room = np.empty(len(codes) + 1, dtype=np.int32)
+    rows = room[: rows_in_bins(inside, codes, group.codes, room)]
     values = column[rows]
     places = group.meaning[np.searchsorted(group.edges, values.astype(np.float64, copy=False))]
     inside = places != -1
