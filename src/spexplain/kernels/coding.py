@@ -11,9 +11,10 @@ MISSING = 255  # the code of a missing value that counts as no number; bins have
 
 _N_PROBES = 256  # rows whose values tell on which side of a threshold the others lie
 
-# Values are brought together feature by feature in a tile that stays in the first-level cache.
-_TILE_FEATURES = 64
-_TILE_ROWS = 80  # no power of two: columns of the tile would share the same few places of the cache
+# Values are brought together feature by feature in a tile that stays in the first-level cache. All tiles of some
+# rows come one after the other: their pages are read once.
+_TILE_FEATURES = 8
+_TILE_ROWS = 272  # no power of two: columns of the tile would share the same few places of the cache
 
 
 def code_features(
@@ -36,7 +37,7 @@ def code_features(
     Shapes: values (n, n_columns), column_of (d,), features (m,), edges (d, 255), origin and scale (d,),
     cells (d, n_cells + 1), codes (d, >= n). Cost O(m n).
     """
-    tile = np.empty(_TILE_FEATURES * _TILE_ROWS)
+    tile = np.empty(_TILE_FEATURES * _TILE_ROWS, dtype=values.dtype)
     cell = np.empty(_TILE_ROWS, dtype=np.int32)
     columns = column_of[features]
     is_run = bool(np.all(np.diff(columns) == 1))
@@ -53,7 +54,7 @@ def code_tiles(
     origin: Floats,
     scale: Floats,
     cells: Array,
-    tile: Floats,
+    tile: Array,
     cell: Array,
     codes: Array,
 ) -> None:
@@ -61,11 +62,11 @@ def code_tiles(
     n_samples, n_features = values.shape[0], len(features)
     missing = np.float64(cells.shape[1] - 1)
     top = missing - 1.0
-    for f0 in range(0, n_features, _TILE_FEATURES):
-        width = n_features - f0 if n_features - f0 < _TILE_FEATURES else _TILE_FEATURES
-        first = columns[f0]  # of a run, which is read several columns at a time
-        for i0 in range(0, n_samples, _TILE_ROWS):
-            height = n_samples - i0 if n_samples - i0 < _TILE_ROWS else _TILE_ROWS
+    for i0 in range(0, n_samples, _TILE_ROWS):
+        height = n_samples - i0 if n_samples - i0 < _TILE_ROWS else _TILE_ROWS
+        for f0 in range(0, n_features, _TILE_FEATURES):
+            width = n_features - f0 if n_features - f0 < _TILE_FEATURES else _TILE_FEATURES
+            first = columns[f0]  # of a run, which is read several columns at a time
             # Unsigned indices spare the check for negative ones.
             for i in range(height):
                 row = np.uint64(i0 + i)
