@@ -101,6 +101,25 @@ def test_values_whose_sum_is_infinite_are_finite():
     checks.check_finite(np.full((8, 2), 1.7e308))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (7, 2), (1003, 33)])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_what_columns_hold_apart_from_missing_values(monkeypatch, order, shape, is_compiled):
+    monkeypatch.setattr(checks, "compiled_pays", lambda *_: is_compiled)
+    monkeypatch.setattr(checks, "_BLOCK", 1000)
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.integers(-99, 99, size=shape).astype(np.float32), order=order)
+    X[rng.random(shape) < 0.3] = np.nan
+    X[:, 0] = np.nan
+    is_known = ~np.isnan(X)
+    for threads in (None, Threads(2)):
+        found = checks.known_values(X, threads)
+        assert np.array_equal(found.n_known, is_known.sum(axis=0))
+        assert np.array_equal(found.sums, np.where(is_known, X, 0).sum(axis=0))
+        assert np.array_equal(found.low, np.where(is_known, X, np.inf).min(axis=0))
+        assert np.array_equal(found.high, np.where(is_known, X, -np.inf).max(axis=0))
+
+
 @pytest.mark.parametrize("small", [True, False], ids=["small", "large"])
 def test_sums_by_leaf_and_cluster(monkeypatch, small):
     monkeypatch.setattr(host, "compiled_pays", lambda n_values, kernel: not small)

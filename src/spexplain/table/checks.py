@@ -7,12 +7,13 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.kernels.readiness import compiled_pays
-from spexplain.threads import Threads, count_threads
+from spexplain.threads import Threads, blocks_of, count_threads
 
 _BLOCK = 1 << 18  # values that are read at a time: they stay in the cache for a second look
 _WORDS = 256  # of 8 bytes, whose order a checksum does not tell
 _PRIME = (1 << 61) - 1
 _ROWS_AT_ONCE = 1024
+_COLUMNS_AT_ONCE = 8  # of those that lie one after the other
 
 
 def check_finite(
@@ -63,11 +64,11 @@ def check_finite(
 
     with Threads(count_threads(n_jobs)) as threads:
         sums = tuple(threads.map(look, list(_blocks(X))))
+        known = known_values(X, threads) if suspects else None
         threads.end()
     sums = sums if watched else ()
-    if not suspects:
+    if known is None:
         return Checked(sums, False)
-    known = known_values(X)
     has_missing = bool((known.n_known < len(X)).any())
     if known.has_infinity or (has_missing and not allow_missing):
         flaw = first_flaw(X, allow_missing=allow_missing)
@@ -90,28 +91,54 @@ class KnownValues(NamedTuple):
         return bool(np.isinf(self.low[is_known]).any() or np.isinf(self.high[is_known]).any())
 
 
-def known_values(X: Matrix) -> KnownValues:
-    """Return what the columns of a table on the host hold apart from missing values. O(n_rows n_columns)."""
-    n_columns = X.shape[1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        if compiled_pays(X.size, "groups.survey_columns"):
-            from spexplain.kernels.groups import survey_columns
+def known_values(X: Matrix, threads: Threads | None = None) -> KnownValues:
+    """Return what the columns of a table on the host hold apart from missing values. O(n_rows n_columns).
 
-            n_known, sums = np.zeros(n_columns, dtype=np.int64), np.zeros(n_columns)
-            found = KnownValues(
-                n_known, sums, np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
-            )
-            survey_columns(X, *found)
-            return found
+    Threads may share it, in parts that do not depend on how many they are.
+    """
+    n_rows, n_columns = X.shape
+    survey = _survey if compiled_pays(X.size, "groups.survey_columns") else _known_values
+    if abs(X.strides[0]) < abs(X.strides[1]):  # columns lie one after the other
+        blocks = [X[:, each] for each in blocks_of(n_columns, _COLUMNS_AT_ONCE)]
+    else:
+        blocks = [X[each] for each in blocks_of(n_rows, max(4, _BLOCK // n_columns // 4 * 4))]
+    found = [survey(each) for each in blocks] if threads is None else threads.map(survey, blocks)
+    if len(found) == 1:
+        return found[0]
+    fields = list(zip(*found, strict=True))
+    if blocks[0].shape[0] == n_rows:
+        return KnownValues(*map(np.concatenate, fields))
+    joins = (np.sum, np.sum, np.min, np.max)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return KnownValues(*(join(each, axis=0) for join, each in zip(joins, fields, strict=True)))
+
+
+def _survey(X: Matrix) -> KnownValues:
+    """Do the work of `known_values` compiled, but for the last rows."""
+    from spexplain.kernels.groups import survey_columns
+
+    n_columns, n_last = X.shape[1], len(X) % 4
+    n_known, sums = np.zeros((2, n_columns))
+    low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    survey_columns(X, n_known, sums, low, high)
+    last = _known_values(X[len(X) - n_last :])
+    return KnownValues(
+        n_known.astype(np.int64) + last.n_known,
+        sums + last.sums,
+        np.minimum(low, last.low),
+        np.maximum(high, last.high),
+    )
+
+
+def _known_values(X: Matrix) -> KnownValues:
+    """Do the work of `known_values` by NumPy."""
+    with np.errstate(over="ignore", invalid="ignore"):
         is_known = ~np.isnan(X)
         n_known = np.count_nonzero(is_known, axis=0)
         sums = np.where(is_known, X, 0).sum(axis=0, dtype=np.float64)
-        ends = (extreme.reduce(X, axis=0) for extreme in (np.fmin, np.fmax))
-        low, high = (
-            np.where(n_known > 0, end, worst)
-            for end, worst in zip(ends, (np.inf, -np.inf), strict=True)
-        )
-        return KnownValues(n_known, sums, low.astype(np.float64), high.astype(np.float64))
+        low = np.fmin.reduce(X, axis=0, initial=np.inf).astype(np.float64)
+        high = np.fmax.reduce(X, axis=0, initial=-np.inf).astype(np.float64)
+        return KnownValues(n_known, sums, low, high)
 
 
 class Checked(NamedTuple):

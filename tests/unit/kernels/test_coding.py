@@ -9,13 +9,13 @@ from spexplain.kernels import coding, jit
 
 def test_code_features_by_bisection_and_by_grid(run):
     rng = np.random.default_rng(0)
-    columns = rng.normal(size=(70, 200))
+    columns = rng.normal(size=(70, 600))
     column_of, features = np.arange(70)[::-1].copy(), np.arange(1, 69)
     edges_ = np.full((70, 255), np.inf)
     edges_[:, :9] = np.sort(rng.normal(size=(70, 9)), axis=1)
     origin, scale = np.full(70, -2.0), np.where(np.arange(70) % 2, 0.0, 3.0)
     cells = np.tile(np.append(np.arange(12) * 2, coding.MISSING).astype(np.uint8), (70, 1))
-    codes = np.zeros((70, 200), dtype=np.uint8)
+    codes = np.zeros((70, 600), dtype=np.uint8)
     values = columns[::-1].T
     run(
         coding.code_features, values, column_of, features, edges_, origin, scale, cells, codes
