@@ -16,16 +16,19 @@ import pytest
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
+from badges import FOLDER as BADGES
+from badges import badges
 from command_pages import FOLDER, flowers, pages
 from dark_pages import both
 from make_figures import run_story, stories
+from page_files import write_files
 from quoted_figures import Quote, peers, quotes, stale, with_tables, written
 from schema_page import PAGE, page
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*)(?: [\w.-]+)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -51,6 +54,7 @@ def test_commands_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
         if kind == "python"
         for each in doctest.DocTestParser().get_examples(block)
     )
+    write_files(text, tmp_path)
     subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
@@ -131,6 +135,14 @@ def test_pictures_of_the_readme_exist_in_both_schemes() -> None:
     assert light
     assert dark == [f"{each.removesuffix('.png')}-dark.png" for each in light]
     assert all((ROOT / each).exists() for each in (*light, *dark))
+
+
+def test_badges_say_what_is_true() -> None:
+    made = badges()
+    for name, svg in made.items():
+        assert (BADGES / name).read_text() == svg, "run python docs/scripts/badges.py"
+        assert f"docs/images/badges/{name}" in (ROOT / "README.md").read_text()
+    assert {path.name for path in BADGES.iterdir()} == set(made)
 
 
 # --- Figures ----------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 Every picture of a method is made from a small generated table, so it needs no download and always looks
 the same; the story of the README needs the table Pathbased. The pictures of the gallery are made by the
-code that stands under them in docs/gallery.md, that of the report by examples/cd_shop.py and a browser. ``paper`` stands for the
-pictures that ``spexplain paper`` has drawn.
+code that stands under them in docs/gallery.md, that of the report by examples/cd_shop.py and a browser. ``paper``
+stands for the pictures that ``spexplain paper`` has drawn.
 
 Each picture has a twin for dark pages, ``name-dark.png``: the same with light and dark exchanged. The site shows
 it by ``dark_pages.py``, the README by prefers-color-scheme.
