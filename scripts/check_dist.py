@@ -166,13 +166,23 @@ def check_all(python: Path, folder: Path) -> None:
             raise BuildError(f"{page} is no page.")
 
 
-def check_tests(python: Path, sdist: Path, folder: Path) -> str:
-    """Run the quick tests of the sdist against the installed package and return their last line."""
+def unpack(sdist: Path, folder: Path) -> Path:
+    """Unpack what is tested, without the sources, and return where it lies."""
     with tarfile.open(sdist) as archive:
         archive.extractall(folder / "unpacked", filter="data")
     (unpacked,) = (folder / "unpacked").iterdir()
     shutil.rmtree(unpacked / "src")
-    tests = [unpacked / "tests" / name for name in QUICK]
+    return unpacked
+
+
+def check_readme(python: Path, unpacked: Path) -> None:
+    """Run the examples of the README, which stand on what its line of installation brings."""
+    run(python, "-m", "pytest", "-q", unpacked / "README.md", cwd=unpacked)
+
+
+def check_tests(python: Path, unpacked: Path) -> str:
+    """Run the quick tests and all pages against the installed package and return their last line."""
+    tests = [unpacked / "docs", *(unpacked / "tests" / name for name in QUICK)]
     command = ["-m", "pytest", "-q", "-n", "auto", "-m", "not slow", *tests]
     return run(python, *command, cwd=unpacked).strip().splitlines()[-1]
 
@@ -197,12 +207,17 @@ def main() -> None:
                 python = environment(folder / name, source)
                 check_bare(python, folder)
                 say(f"the {name} works in an empty environment")
+            unpacked = unpack(sdist, folder)
+            install(python, f"{wheel}[plot,report,cli]", "pandas", "pytest")
+            check_readme(python, unpacked)
+            say("the examples of the README run after its line of installation")
             install(python, f"{wheel}[all]")
             check_all(python, folder)
+            check_readme(python, unpacked)
             say("the wheel works with all extras")
             if not options.no_tests:
                 install(python, f"{wheel}[test]")
-                say(check_tests(python, sdist, folder))
+                say(check_tests(python, unpacked))
         except BuildError as error:
             sys.exit(str(error))
         keep = ROOT / "dist"

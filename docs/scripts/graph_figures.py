@@ -17,9 +17,11 @@ def spex_clique() -> Any:
     explainer = spx.SpexClique().fit(X, y)
     adjacency = (y[:, None] == y[None, :]).astype(np.int64)
     np.fill_diagonal(adjacency, 0)
-    figure, left, right = panels("cliques and the tree's cuts", "score of the first cut")
+    figure, left, right = panels(
+        "edges of the cliques; those cut in orange", "score of the first cut"
+    )
     draw_cuts(left, explainer, X)
-    draw_edges(left, X, edges_of(adjacency), explainer.labels_, 0.15)
+    draw_edges(left, X, edges_of(adjacency), explainer.labels_, 0.5)
     objective = objectives.spex(graphs.CliqueGraph.from_labels(y))
     ones = np.ones(len(X), dtype=np.int64)
     draw_scores(right, objective, adjacency, ones, X, "ψ(left) + ψ(right)")
@@ -53,7 +55,7 @@ def spex_graph() -> Any:
             adjacency[first, second] = adjacency[second, first] = 1
     figure, left, right = panels("own graph: stops of two lines", "nearest neighbours instead")
     given = spx.SpexGraph(2, graph=adjacency).fit(X)
-    near = spx.SpexKNN(2, n_neighbors=10, standardize=False).fit(X)
+    near = spx.SpexKNN(2, n_neighbors=8, standardize=False).fit(X)
     for ax, explainer, edges in (
         (left, given, edges_of(adjacency)),
         (right, near, edges_of(dense(near.graph_))),
@@ -66,8 +68,8 @@ def spex_graph() -> Any:
 
 def non_uniform_cut() -> Any:
     """Draw a graph to cut little of, and pairs of rows to part."""
-    X, y = blobs([(0, 0), (2.2, 0.2), (1.2, 2.2)], [0.6, 0.6, 0.6], size=40, seed=4)
-    graph, apart = graphs.knn_graph(X, 10), pairs_apart(y)
+    X, y = blobs([(0, 0), (2.2, 0.2), (1.2, 2.2)], [0.6, 0.6, 0.6], size=30, seed=4)
+    graph, apart = graphs.knn_graph(X, 4), pairs_apart(y)
     explainer = spx.NonUniformCut(3, graph=graph, against=apart).fit(X)
     figure, left, right = panels("cut few neighbours", "part many of these pairs")
     for ax, adjacency in ((left, dense(graph)), (right, apart)):
@@ -81,7 +83,7 @@ def non_uniform_cut() -> Any:
 def pairs_apart(y: np.ndarray, seed: int = 0) -> np.ndarray:
     """Return pairs of rows that somebody wants in different leaves."""
     apart = np.zeros((len(y), len(y)))
-    for first, second in np.random.default_rng(seed).integers(len(y), size=(120, 2)):
+    for first, second in np.random.default_rng(seed).integers(len(y), size=(24, 2)):
         if y[first] != y[second]:
             apart[first, second] = apart[second, first] = 1
     return apart

@@ -2,17 +2,18 @@
 
 Every picture of a method is made from a small generated table, so it needs no download and always looks
 the same; the story of the README needs the table Pathbased. The pictures of the gallery are made by the
-scripts in examples/gallery, that of the report by examples/cd_shop.py and a browser. ``paper`` stands for the
-pictures that ``spexplain paper`` has drawn.
+code that stands under them in docs/gallery.md, that of the report by examples/cd_shop.py and a browser. ``paper``
+stands for the pictures that ``spexplain paper`` has drawn.
 
 Each picture has a twin for dark pages, ``name-dark.png``: the same with light and dark exchanged. The site shows
 it by ``dark_pages.py``, the README by prefers-color-scheme.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from center_figures import best_tree, emn, ex_greedy, exkmc, imm, kernel_imm, random_cuts
 from graph_figures import cart, non_uniform_cut, spex_clique, spex_graph, spex_knn
@@ -21,7 +22,7 @@ from story_figure import story
 
 IMAGES = Path(__file__).parents[1] / "images"
 EXAMPLES = Path(__file__).parents[2] / "examples"
-GALLERY = EXAMPLES / "gallery"
+GALLERY = Path(__file__).parents[1] / "gallery.md"
 FIGURES: dict[str, Callable[[], Any]] = {
     "story": story,
     "spex-clique": spex_clique,
@@ -81,21 +82,48 @@ def save_twin(path: Path) -> None:
     picture.quantize(128).save(twin(path), optimize=True)
 
 
-def draw_gallery(script: Path, path: Path) -> None:
-    """Let a script of the gallery draw its picture."""
-    from runpy import run_path
+class Story(NamedTuple):
+    """A picture of the gallery: the code under it, and what the code prints."""
+
+    code: str
+    prints: str
+
+
+def stories() -> dict[str, Story]:
+    """Return the pictures of the gallery by name, as the page has them."""
+    parts = r"\(images/gallery/(\w+)\.png\)\n\n```python\n(.*?)```\n\n```text\n(.*?)```"
+    found = re.findall(parts, GALLERY.read_text("utf-8"), re.DOTALL)
+    return {name: Story(code, prints) for name, code, prints in found}
+
+
+def run_story(name: str) -> None:
+    """Run the code under a picture, which writes ``name.png`` into the folder at hand."""
+    import matplotlib.pyplot as plt
+
+    exec(compile(stories()[name].code, f"gallery.md: {name}", "exec"), {"__name__": name})
+    plt.close("all")
+
+
+def draw_gallery(name: str, path: Path) -> None:
+    """Let the gallery draw a picture."""
+    from contextlib import chdir
+    from shutil import copyfile
+    from tempfile import TemporaryDirectory
 
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
     mpl.rcdefaults()
-    draw = run_path(str(script))["main"]
-    draw(str(path))
-    if script.stem not in DRAWN_DARK:
-        save_twin(path)
-        return
-    with plt.style.context("dark_background"), mpl.rc_context({"figure.facecolor": GROUND}):
-        draw(str(twin(path)))
+    mpl.use("Agg")
+    with TemporaryDirectory() as folder, chdir(folder):
+        run_story(name)
+        copyfile(f"{name}.png", path)
+        if name not in DRAWN_DARK:
+            save_twin(path)
+            return
+        with plt.style.context("dark_background"), mpl.rc_context({"figure.facecolor": GROUND}):
+            run_story(name)
+        copyfile(f"{name}.png", twin(path))
 
 
 def draw_report(path: Path) -> None:
@@ -127,8 +155,7 @@ def draw_report(path: Path) -> None:
 
 def main(names: list[str]) -> None:
     """Draw the named pictures, or all."""
-    scripts = {script.stem: script for script in sorted(GALLERY.glob("*.py"))}
-    for name in names or [*FIGURES, *scripts, "report", "paper", "growth"]:
+    for name in names or [*FIGURES, *stories(), "report", "paper", "growth"]:
         if name in ("paper", "growth"):  # drawn by `make paper` and `make bench-growth`
             for path in [each for each in IMAGES.glob(f"{name}*.png") if "-dark" not in each.name]:
                 save_twin(path)
@@ -142,7 +169,7 @@ def main(names: list[str]) -> None:
         elif name in FIGURES:
             save(FIGURES[name](), path)
         else:
-            draw_gallery(scripts[name], path)
+            draw_gallery(name, path)
         print(f"{path.relative_to(IMAGES.parents[1])}: {path.stat().st_size / 1024:.0f} KiB")
 
 

@@ -40,9 +40,9 @@ def graph() -> Any:
     adjacency = (y[:, None] == y[None, :]).astype(np.int64)
     np.fill_diagonal(adjacency, 0)
     figure, ax = _panel()
-    draw_edges(ax, X, edges_of(adjacency), y, 0.2)
+    draw_edges(ax, X, edges_of(adjacency), y, 0.6)
     _rows(ax, X, y)
-    ax.set_title("Edges join rows of one cluster")
+    ax.set_title("Edges join rows of one cluster (a part of them drawn)")
     return figure
 
 

@@ -7,25 +7,35 @@ import io
 import shutil
 import sys
 import threading
+from doctest import DocTestParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from customers import customers, habits
 
 from spexplain import BestTree
 from spexplain.references.named import cluster
 
+DOCS = Path(__file__).parents[1]
 WIDTH, HEIGHT = 1280, 760
 SHOWN = 1000  # points of the picture's width
 N_COLORS = 128
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+def customers() -> tuple[Any, Any]:
+    """Return the customers of the tutorial for analysts and their habits, by the code of that page."""
+    names: dict[str, Any] = {}
+    for example in DocTestParser().get_examples((DOCS / "analysts.md").read_text("utf-8")):
+        if "scaled" in example.source:
+            break
+        exec(compile(example.source, "analysts.md", "exec"), names)
+    return names["table"], names["habits"]
+
+
 def explained() -> Any:
     """Return the best tree for five groups of customers, named by what they stand out for."""
-    table = customers()
-    numbers = habits(table)
+    table, numbers = customers()
     scaled = ((numbers - numbers.mean()) / numbers.std()).to_numpy()
     groups = np.asarray(cluster("kmeans", scaled, 5, 0))
     middle = numbers.groupby(groups).median()

@@ -34,8 +34,8 @@ class SlideCard(NamedTuple):
     def scale(self) -> float:
         """How much larger than those of a small card its letters are."""
         if self.height >= _TALL:
-            return 1.4
-        return 1.2 if self.width >= _WIDE else 1.0
+            return 1.6
+        return 1.35 if self.width >= _WIDE else 1.0
 
 
 class SlidePage(NamedTuple):

@@ -45,7 +45,7 @@ def plot_segments(summary: Summary, *, title: str | None = None) -> "Figure":
     ax.axis("off")
     _write(ax, page.title, 0.4, 0.55, 20, width=PAGE[0] - 0.8, most=1, weight="bold")
     ax.plot([0.42, 0.42], [0.72, 1.08], color=_LEVELS[page.level], linewidth=4)
-    _write(ax, page.verdict or " ", 0.55, 0.9, 11, width=PAGE[0] - 1.0, most=2)
+    _write(ax, page.verdict or " ", 0.55, 0.9, 13, width=PAGE[0] - 1.0, most=2)
     for card in page.cards:
         _draw(ax, card)
     if page.note:
