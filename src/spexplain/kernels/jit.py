@@ -10,10 +10,11 @@ and calls them one after the other, rather than they each other.
 """
 
 import gc
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
@@ -37,13 +38,39 @@ def _collector_paused() -> Iterator[None]:
 # An import that is broken off leaves Numba in pieces.
 beside(_collector_paused()(partial(import_module, "numba")))
 import numba  # noqa: E402
-from numba.core.caching import FunctionCache  # noqa: E402
+from numba.core.caching import FunctionCache, IndexDataCacheFile  # noqa: E402
 from numba.extending import register_jitable  # noqa: E402
 
 __all__ = ["jit", "jit_any_order", "jit_inline", "register_jitable"]
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 _OTHERS_MAY_WRITE = 0o022
+
+
+@cache
+def stamp_of_sources(package: Path = Path(__file__).parents[1]) -> str:
+    """Return a text that changes with any of the files whose lines are compiled."""
+    folders = [package / "kernels", package / "objectives", package / "engines" / "histogram"]
+    paths = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    stamps = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in paths]
+    return hashlib.sha256(repr(stamps).encode()).hexdigest()
+
+
+class KernelFiles(IndexDataCacheFile):
+    """The files of one kernel: an index, and the code for each combination of types in a file of its own.
+
+    Numba numbers these files. Two processes that compile at once then give the same number to the code for
+    different types, and the index may lead to the wrong one ever after; a name made from the types cannot.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep the code for the types of `key`."""
+        kept = self._load_index()  # type: ignore[no-untyped-call]
+        if key not in kept:
+            stem = Path(self._index_name).stem
+            kept[key] = f"{stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+            self._save_index(kept)  # type: ignore[no-untyped-call]
+        self._save_data(kept[key], data)  # type: ignore[no-untyped-call]
 
 
 class KernelCache(FunctionCache):
@@ -54,6 +81,12 @@ class KernelCache(FunctionCache):
     """
 
     _is_said: ClassVar[bool] = False
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        # Numba looks at the file of the kernel alone, though lines of other files are compiled into it.
+        stamp = self._impl.locator.get_source_stamp(), stamp_of_sources()
+        self._cache_file = KernelFiles(self.cache_path, self._impl.filename_base, stamp)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return compiled code, None where there is none that can be used."""
@@ -134,7 +167,7 @@ def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
     compiled.compile = compile_whole
     # Where no folder to keep compiled code in can be written to, every process compiles anew.
     with suppress(RuntimeError):
-        compiled._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+        compiled._cache = KernelCache(function)
     return cast(_Kernel, compiled)
 
 

@@ -14,7 +14,7 @@ import pytest
 from numba.extending import overload
 
 from spexplain.kernels import jit as jit_module
-from spexplain.kernels.jit import KernelCache, jit
+from spexplain.kernels.jit import KernelCache, KernelFiles, jit, stamp_of_sources
 from spexplain.threads import works_beside
 from trust.programs import run, succeed
 
@@ -65,6 +65,51 @@ def test_a_damaged_cache_is_said_once_and_healed(kernel, ending, content):
     assert said[0].startswith("Compiled code in ")
     assert said[0].endswith("it is compiled anew.")
     assert kernel() == (2, [])
+
+
+def test_processes_that_compile_at_once_do_not_mix_up_their_types(tmp_path, monkeypatch):
+    """Each has read an empty index before the other writes; Numba would give both files the same number."""
+    ints, floats = (numba.int64,), (numba.float64,)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    first, second = (KernelFiles(str(folder), "doubled", "stamp") for _ in range(2))
+    empty = first._load_index()
+    for one, types in ((first, ints), (second, floats)):
+        with monkeypatch.context() as patched:
+            patched.setattr(one, "_load_index", lambda: dict(empty))
+            patched.setattr(one, "_save_data", lambda name, data: None)  # not written yet
+            one.save(types, "")
+    index = second._load_index()
+    for one, types, code in ((second, floats, "code of floats"), (first, ints, "code of ints")):
+        with monkeypatch.context() as patched:
+            patched.setattr(one, "_load_index", lambda: dict(empty))
+            patched.setattr(one, "_save_index", lambda kept: None)
+            one.save(types, code)
+    third = KernelFiles(str(folder), "doubled", "stamp")
+    assert set(index) == {floats}
+    assert third.load(floats) == "code of floats"
+    assert third.load(ints) is None
+
+
+def test_a_change_of_any_source_is_seen(tmp_path):
+    """Lines of one file are compiled into the kernels of another."""
+    (tmp_path / "kernels").mkdir()
+    one, other = (tmp_path / "kernels" / name for name in ("one.py", "other.py"))
+    one.write_text("x = 1")
+    other.write_text("y = 1")
+    os.utime(one, (2_000_000_000, 2_000_000_000))
+
+    def stamp():
+        return stamp_of_sources.__wrapped__(tmp_path)
+
+    before = stamp()
+    assert stamp() == before
+    os.utime(other, (1_000_000_000, 1_000_000_000))
+    touched = stamp()
+    other.write_text("y = 12")
+    os.utime(other, (1_000_000_000, 1_000_000_000))
+    assert len({before, touched, stamp()}) == 3
+    assert stamp_of_sources() in KernelCache(jit_module.jit_inline)._cache_file._source_stamp
 
 
 @pytest.mark.slow
