@@ -8,10 +8,10 @@
 """
 
 from importlib import import_module
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from spexplain._version import __version__
+from spexplain.lazy import names_of
 
 if TYPE_CHECKING:
     from spexplain import datasets, graphs, metrics
@@ -91,18 +91,11 @@ __all__ = [
 ]
 
 
-_importing = RLock()  # threads that import what imports the other's would see halves of modules
+_find = names_of(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"spexplain.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'spexplain' has no attribute {name!r}")
-    with _importing:
-        found = getattr(import_module(f"spexplain.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+    return import_module(f"spexplain.{name}") if name in _MODULES else _find(name)
 
 
 def __dir__() -> list[str]:

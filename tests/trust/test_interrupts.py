@@ -307,7 +307,7 @@ MOMENTS = {
     "reading": ("spexplain.cli.read:TableFile.read", EXPLAIN),
     "growing": ("spexplain.grow.grow", EXPLAIN),
     "rendering": ("spexplain.cli.explain.report_html", EXPLAIN),
-    "between files": ("spexplain.explanation.fitted.to_json", EXPLAIN),
+    "between files": ("spexplain.export.serialize.to_json", EXPLAIN),
     "written, not renamed": ("spexplain.cli.write.write_labels", EXPLAIN),
     "labelling": ("spexplain.cli.columns.cells_of_file", [*PREDICT, "-o", "old.csv", "--force"]),
     "streaming": ("spexplain.cli.write.without_formulas", [*PREDICT, "-o", "-"]),

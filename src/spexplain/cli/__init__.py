@@ -1,11 +1,15 @@
 """The command line: files in, a tree in the terminal, files out; only `main` is for others."""
 
+import atexit
+import gc
 import os
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
 
 _NEEDED = ("typer", "rich", "polars")
+# Made until garbage is looked for: modules make so many that it would be done all the time while they load.
+_MANY_OBJECTS = 200_000
 
 
 def main() -> int | None:
@@ -18,6 +22,8 @@ def main() -> int | None:
         with the exit status of the command: 0 for success, 1 for a failure, 2 for wrong usage, 130
         after Ctrl-C.
     """
+    gc.set_threshold(_MANY_OBJECTS)
+    atexit.register(gc.disable)  # nor once more at the end, when memory goes back anyway
     try:
         missing = [name for name in _NEEDED if find_spec(name) is None]
         if missing:

@@ -4,10 +4,9 @@ Import them from here, or from `spexplain` itself; the base class of a method of
 `spexplain.estimators.base.Explainer`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from spexplain import _importing  # one lock for both: two could wait for each other
+from spexplain.lazy import names_of
 
 if TYPE_CHECKING:
     from spexplain.estimators.best import BestTree
@@ -49,11 +48,4 @@ __all__ = [
     "SpexKNN",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with _importing:
-        found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = names_of(__name__, _HOMES)

@@ -35,16 +35,12 @@ from spexplain.exceptions import (
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
 from spexplain.explanation.path import AUTO_GAIN, AUTO_LEAVES_PER_CLUSTER, plateau
-from spexplain.facts.schema import StabilityFacts, ValidationFacts
-from spexplain.facts.segments import Clusters
-from spexplain.facts.verdict import Alternative
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective, with_extra
 from spexplain.references.named import cluster, takes_entries
 from spexplain.refine.scores import AIMS, AimName
-from spexplain.show.html import html_repr
 from spexplain.table.base import Table
 from spexplain.table.columns import row_names
 from spexplain.table.device import DeviceTable
@@ -57,6 +53,8 @@ from spexplain.tree import Tree
 
 if TYPE_CHECKING:
     from spexplain.estimators.again import Known
+    from spexplain.facts.schema import StabilityFacts, ValidationFacts
+    from spexplain.facts.verdict import Alternative
 
 _MORE_LEAVES = 2  # that a verdict tries
 _QUICK = 300_000  # rows × columns × leaves up to which it does
@@ -540,7 +538,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     def validate(
         self, X: Any = None, y: Any = None, cv: Any = 5, *, random_state: Any = 0
-    ) -> ValidationFacts:
+    ) -> "ValidationFacts":
         """Fit the method again without some rows, and see how it does on these.
 
         Clusters that the method found by itself are found anew in every fold, and matched with those that are
@@ -573,6 +571,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         (0.92, 0.96)
         """
         from spexplain.estimators.again import held_out
+        from spexplain.facts.segments import Clusters
         from spexplain.facts.validation import dealt, validation_facts
 
         known = self._known(X, y, "validate")
@@ -590,7 +589,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         self.validation_ = validation_facts(clusters, known.codes, found, known.weights)
         return self.validation_
 
-    def stability(self, n: int = 50, *, random_state: Any = 0) -> StabilityFacts:
+    def stability(self, n: int = 50, *, random_state: Any = 0) -> "StabilityFacts":
         """Fit the method to rows drawn from the training rows, and see what stays the same.
 
         Parameters
@@ -617,6 +616,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Any threshold from 1.9 to less than 3 parts these rows alike.
         """
         from spexplain.estimators.again import drawn, stands_for
+        from spexplain.facts.segments import Clusters
         from spexplain.facts.validation import Stability
 
         check_integer("n", n, 1)
@@ -686,8 +686,9 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         table, codes = training.table, np.asarray(reference.codes)
         return parted(table, codes, (a, b), training.weights, training.columns, quick=quick)
 
-    def _larger_trees(self) -> list[Alternative]:
+    def _larger_trees(self) -> "list[Alternative]":
         from spexplain.estimators.again import refitted
+        from spexplain.facts.verdict import Alternative
 
         found = super()._larger_trees()
         explanation = self._fitted()
@@ -713,9 +714,11 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                 found.append(Alternative(n_leaves + more, larger.step.fidelity))
         return found
 
-    def _grown_a_little(self, explanation: Explanation, training: Training) -> list[Alternative]:
+    def _grown_a_little(self, explanation: Explanation, training: Training) -> "list[Alternative]":
         """Return the tree itself with leaves parted further, where fitting anew would take long."""
         from spexplain.estimators.again import grown_on
+        from spexplain.facts.segments import Clusters
+        from spexplain.facts.verdict import Alternative
 
         assert training.table is not None
         assert training.reference is not None
@@ -890,6 +893,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     def _html_repr(self) -> str:
         """Return the tree for notebooks; before `fit`, what scikit-learn shows."""
         if hasattr(self, "tree_"):
+            from spexplain.show.html import html_repr
+
             return html_repr(self.outline())
         shown: str = super()._html_repr()
         return shown

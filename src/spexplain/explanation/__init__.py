@@ -4,12 +4,23 @@ Import `Explanation`, the record, and `FittedModel`, the methods that estimators
 JSON share, from here.
 """
 
-from spexplain.explanation.check import Check
-from spexplain.explanation.explanation import Edit, Explanation, Training
-from spexplain.explanation.fitted import FittedModel
-from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
-from spexplain.explanation.path import PathStep
-from spexplain.explanation.rule_set import ClusterRule, LoadedRules, RuleSet, RulesModel, read_rules
+from typing import TYPE_CHECKING
+
+from spexplain.lazy import names_of
+
+if TYPE_CHECKING:
+    from spexplain.explanation.check import Check
+    from spexplain.explanation.explanation import Edit, Explanation, Training
+    from spexplain.explanation.fitted import FittedModel
+    from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
+    from spexplain.explanation.path import PathStep
+    from spexplain.explanation.rule_set import (
+        ClusterRule,
+        LoadedRules,
+        RuleSet,
+        RulesModel,
+        read_rules,
+    )
 
 __all__ = [
     "Check",
@@ -27,3 +38,23 @@ __all__ = [
     "read_explanation",
     "read_rules",
 ]
+
+__getattr__ = names_of(
+    __name__,
+    {
+        "Check": "check",
+        "ClusterRule": "rule_set",
+        "Edit": "explanation",
+        "Explanation": "explanation",
+        "FittedModel": "fitted",
+        "LoadedModel": "loaded",
+        "LoadedRules": "rule_set",
+        "PathStep": "path",
+        "RuleSet": "rule_set",
+        "RulesModel": "rule_set",
+        "Training": "explanation",
+        "from_json": "loaded",
+        "read_explanation": "loaded",
+        "read_rules": "rule_set",
+    },
+)

@@ -16,14 +16,13 @@ from spexplain.explanation.explanation import Explanation
 from spexplain.explanation.rule_set import Decision, RuleSet
 from spexplain.facts.drift import (
     KINDS,
-    MAX_PSI,
     CheckFacts,
     FindingFacts,
     Known,
     check_text,
     compare,
 )
-from spexplain.facts.profile import ColumnProfile
+from spexplain.facts.profile import MAX_PSI, ColumnProfile
 from spexplain.facts.tally import ColumnTally, Tally, Watched, merged
 from spexplain.messages import closest
 from spexplain.table.columns import Cells, cells_of, column_names, is_frame, is_missing

@@ -1,5 +1,7 @@
 """Everything that can be asked of a fitted model, whether it was fitted here or read from JSON."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -15,49 +17,9 @@ from scipy import sparse
 
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_choice, check_texts, check_weights
-from spexplain.explanation.check import Check, check_rows
 from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.path import PathStep
-from spexplain.export.dbt import dbt_files
-from spexplain.export.dialects import DialectName
-from spexplain.export.expressions import to_polars, to_pyspark
-from spexplain.export.labels import LabelKind
-from spexplain.export.onnx_graph import InputType, to_onnx
-from spexplain.export.python_source import to_python
-from spexplain.export.serialize import ProfileName, to_json
-from spexplain.export.sklearn_tree import to_sklearn
-from spexplain.export.sql import to_sql
-from spexplain.facts import Summary, feature_importances, runner_ups, summarize
-from spexplain.facts.certificates import Certificate, certify
-from spexplain.facts.counterfactual import explain_row
-from spexplain.facts.drift import MAX_PSI
-from spexplain.facts.rows import add_profile
-from spexplain.facts.schema import (
-    ContrastFacts,
-    RowExplanation,
-    SegmentFacts,
-    StabilityFacts,
-    ValidationFacts,
-)
-from spexplain.facts.segments import (
-    Clusters,
-    contrast_facts,
-    contrast_in_tree,
-    flat_record,
-    segment_facts,
-    told_of_rows,
-)
-from spexplain.facts.text import lost_text, percent
-from spexplain.facts.validation import renamed_validation
-from spexplain.facts.verdict import (
-    GOOD_ENOUGH,
-    Alternative,
-    Mixed,
-    Verdict,
-    mixed_pairs,
-    told_apart,
-    verdict_of,
-)
+from spexplain.facts.profile import MAX_PSI
 from spexplain.files import write_file
 from spexplain.messages import one_line
 from spexplain.table.base import Rows, Table
@@ -72,6 +34,22 @@ from spexplain.tree import Column, Tree
 from spexplain.tree.words import leaf_rules, tree_text
 
 if TYPE_CHECKING:
+    from spexplain.explanation.check import Check
+    from spexplain.export.dialects import DialectName
+    from spexplain.export.labels import LabelKind
+    from spexplain.export.onnx_graph import InputType
+    from spexplain.export.serialize import ProfileName
+    from spexplain.facts import Summary
+    from spexplain.facts.certificates import Certificate
+    from spexplain.facts.schema import (
+        ContrastFacts,
+        RowExplanation,
+        SegmentFacts,
+        StabilityFacts,
+        ValidationFacts,
+    )
+    from spexplain.facts.segments import Clusters
+    from spexplain.facts.verdict import Alternative, Mixed, Verdict
     from spexplain.objectives import Objective
 
 _REFITS = (
@@ -181,6 +159,8 @@ class FittedModel(ABC):
         Without a reference, of the leaves themselves. Never negative; the sum is 1, or 0 if no test
         achieves anything.
         """
+        from spexplain.facts import feature_importances
+
         explanation = self._fitted()
         return feature_importances(explanation.tree, explanation.node_counts)
 
@@ -206,6 +186,9 @@ class FittedModel(ABC):
         >>> explainer.predict_reference([[7.0]])
         array(['VIP'], dtype='<U3')
         """
+        from spexplain.facts.segments import Clusters
+        from spexplain.facts.validation import renamed_validation
+
         other = copy(self)
         vars(other).pop("validation_", None)
         validation = vars(self).get("validation_")
@@ -292,7 +275,7 @@ class FittedModel(ABC):
         return edited_model(self)  # type: ignore[return-value]
 
     @edited_.setter
-    def edited_(self, model: "FittedModel | Explanation") -> None:
+    def edited_(self, model: FittedModel | Explanation) -> None:
         from spexplain.studio.widget import session_of
 
         self._fitted()
@@ -490,6 +473,8 @@ class FittedModel(ABC):
         check : Check
             Its `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
         """
+        from spexplain.explanation.check import check_rows
+
         return check_rows(self._fitted(), X, y, max_psi=max_psi, fail_on=fail_on)
 
     def rules(
@@ -553,6 +538,8 @@ class FittedModel(ABC):
         0     VIP  age > 40     3     1.0
         1     new  age ≤ 40     3     1.0
         """
+        from spexplain.facts.segments import flat_record
+
         records = self._segments(feature_names, X=X, y=y)
         if output == "records":
             return records
@@ -591,6 +578,8 @@ class FittedModel(ABC):
         >>> [each["text"] for each in explainer.segment("VIP")["telling"]]
         ['orders 1.7× the average', 'age 56.7 on average, 41 overall']
         """
+        from spexplain.facts.segments import Clusters
+
         records = self._segments(feature_names, X=X, y=y)
         code = Clusters.of(self._fitted()).code_of(cluster)
         return records[code]
@@ -622,6 +611,8 @@ class FittedModel(ABC):
         >>> explainer.contrast("VIP", "new")["text"]
         'VIP: age > 40 (100% of them); new: age ≤ 40 (100% of them).'
         """
+        from spexplain.facts.segments import Clusters, contrast_facts, contrast_in_tree
+
         explanation = self._fitted(feature_names)
         clusters = Clusters.of(explanation)
         pair = clusters.code_of(a, "a"), clusters.code_of(b, "b")
@@ -672,6 +663,9 @@ class FittedModel(ABC):
 
     def _verdict(self, *, quick: bool = False) -> Verdict:
         """Return the verdict; a quick one, for notebooks, does not look for what to do next."""
+        from spexplain.facts.segments import Clusters
+        from spexplain.facts.verdict import GOOD_ENOUGH, verdict_of
+
         explanation, validation = self._fitted(), vars(self).get("validation_")
         known = explanation.remembered.get("verdict")
         if known is not None and known[0] is validation and (quick or not known[1]):
@@ -698,6 +692,9 @@ class FittedModel(ABC):
 
     def _mixed(self, clusters: Clusters, columns: Sequence[Column]) -> list[Mixed]:
         """Return clusters that the tree mixes up, and what would tell them apart."""
+        from spexplain.facts.segments import contrast_facts, contrast_in_tree
+        from spexplain.facts.verdict import Mixed, mixed_pairs, told_apart
+
         found, clusters = [], clusters.marked
         for a, b, share in mixed_pairs(clusters)[:3]:
             contrast = contrast_in_tree(clusters, a, b, columns)
@@ -714,6 +711,8 @@ class FittedModel(ABC):
 
     def _larger_trees(self) -> list[Alternative]:
         """Return larger trees of the same method, where they are known."""
+        from spexplain.facts.verdict import Alternative
+
         n_leaves = self._fitted().tree.n_leaves
         return [
             Alternative(step.n_leaves, step.fidelity)
@@ -724,6 +723,8 @@ class FittedModel(ABC):
     def _segments(
         self, feature_names: Sequence[str] | None = None, *, X: Any = None, y: Any = None
     ) -> list[SegmentFacts]:
+        from spexplain.facts.segments import segment_facts
+
         explanation = self._fitted(feature_names)
         table = self._rows_if_known(X)
         if table is not None:
@@ -799,6 +800,8 @@ class FittedModel(ABC):
         -------
         text : str
         """
+        from spexplain.facts.text import lost_text, percent
+
         texts = []
         for record in self._rule_records(feature_names):
             text = f"leaf {record['leaf']} ({record['size']:,} rows"
@@ -897,6 +900,8 @@ class FittedModel(ABC):
         self, explanation: Explanation, table: Matrix | None, *, verdict: Verdict, **more: Any
     ) -> Summary:
         """Return all facts, those about clusters as a whole among them."""
+        from spexplain.facts.segments import segment_facts
+
         segments: list[SegmentFacts] = []
         n_clusters = (
             explanation.tree.n_leaves if explanation.classes is None else len(explanation.classes)
@@ -936,6 +941,8 @@ class FittedModel(ABC):
             reach another leaf and another label; `spexplain.facts.counterfactual.row_text` puts it into
             words.
         """
+        from spexplain.facts.counterfactual import explain_row
+
         explanation = self._fitted(feature_names)
         is_table = hasattr(row, "columns") or is_sparse(row)
         given = row if is_table else np.atleast_2d(np.asarray(row))
@@ -973,6 +980,8 @@ class FittedModel(ABC):
         return training is not None and training.graph is not None
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
+        from spexplain.facts.certificates import certify
+
         training = explanation.training
         if explanation.node_weights is not None:
             raise ValueError(
@@ -1004,13 +1013,15 @@ class FittedModel(ABC):
             leaves=np.concatenate([labels, homes]).astype(np.int64),
         )
 
-    def _search_objective(self, table: Matrix) -> "Objective | None":
+    def _search_objective(self, table: Matrix) -> Objective | None:
         """Return what was minimised, for a second search; None where nobody knows."""
         training = self._fitted().training
         return None if training is None else training.objective
 
     def _runner_ups(self, explanation: Explanation, table: Matrix) -> Any:
         """Return the best cut of every node on another feature, where the objective is known."""
+        from spexplain.facts import runner_ups
+
         objective, training = self._search_objective(table), explanation.training
         if objective is None or training is None:
             return None
@@ -1168,6 +1179,8 @@ class FittedModel(ABC):
 
     def _card_facts(self, X: Any) -> Summary:
         """Return the facts that cards are made of."""
+        from spexplain.facts.segments import segment_facts
+
         self._verdict()
         table = self._rows_if_known(X)
         explanation = self._fitted()
@@ -1227,6 +1240,7 @@ class FittedModel(ABC):
         path : Path
             Where it was written.
         """
+        from spexplain.facts.rows import add_profile
         from spexplain.show.report import render, write
 
         if segment_names is not None:
@@ -1301,6 +1315,8 @@ class FittedModel(ABC):
         -------
         sql : str
         """
+        from spexplain.export.sql import to_sql
+
         return to_sql(
             self._fitted(feature_names),
             dialect=dialect,
@@ -1349,6 +1365,8 @@ class FittedModel(ABC):
         paths : list of Path
             The files that were written.
         """
+        from spexplain.export.dbt import dbt_files
+
         files = dbt_files(
             self._fitted(),
             table=table,
@@ -1385,6 +1403,8 @@ class FittedModel(ABC):
         -------
         expression : polars.Expr
         """
+        from spexplain.export.expressions import to_polars
+
         return to_polars(self._fitted(feature_names), label=label, name=name)
 
     def to_pyspark(
@@ -1409,6 +1429,8 @@ class FittedModel(ABC):
         -------
         column : pyspark.sql.Column
         """
+        from spexplain.export.expressions import to_pyspark
+
         return to_pyspark(self._fitted(feature_names), label=label, name=name)
 
     def to_json(self, *, profile: ProfileName = "tested") -> str:
@@ -1427,6 +1449,8 @@ class FittedModel(ABC):
         -------
         text : str
         """
+        from spexplain.export.serialize import to_json
+
         explanation = self._told()
         if profile != "none":
             explanation = self._with_telling(explanation)
@@ -1434,6 +1458,8 @@ class FittedModel(ABC):
 
     def _with_telling(self, explanation: Explanation, *, most: int = _MOST_TOLD) -> Explanation:
         """Return the explanation with the most telling columns of its clusters, where its rows are at hand."""
+        from spexplain.facts.segments import told_of_rows
+
         try:
             table = self._rows_if_known(None)
         except ValueError:  # it has changed since the fit
@@ -1466,6 +1492,8 @@ class FittedModel(ABC):
         -------
         source : str
         """
+        from spexplain.export.python_source import to_python
+
         return to_python(self._fitted(feature_names), label=label)
 
     def to_sklearn(self, X: Any = None, *, label: LabelKind = "leaf") -> Any:
@@ -1487,6 +1515,8 @@ class FittedModel(ABC):
         -------
         classifier : sklearn.tree.DecisionTreeClassifier
         """
+        from spexplain.export.sklearn_tree import to_sklearn
+
         rows = None if X is None else self._rows(X)
         return to_sklearn(self._fitted(), rows, label=label)
 
@@ -1512,6 +1542,8 @@ class FittedModel(ABC):
         -------
         model : onnx.ModelProto
         """
+        from spexplain.export.onnx_graph import to_onnx
+
         rows = None if X is None else self._check_rows(X).to_host()
         return to_onnx(self._fitted(), rows, label=label, input_type=input_type)
 
@@ -1546,6 +1578,8 @@ def _whole(table: Any, what: str) -> Matrix:
 
 
 def _summarized(explanation: Explanation, table: Matrix | None, **more: Any) -> Summary:
+    from spexplain.facts import summarize
+
     return summarize(
         explanation,
         table,

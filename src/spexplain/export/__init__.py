@@ -4,14 +4,19 @@ Import the functions from here. Each takes an `Explanation`; the methods of the 
 `spexplain.explanation`.
 """
 
-from spexplain.export.dbt import dbt_files
-from spexplain.export.expressions import to_polars, to_pyspark
-from spexplain.export.labels import LabelKind
-from spexplain.export.onnx_graph import to_onnx
-from spexplain.export.python_source import to_python
-from spexplain.export.serialize import to_json
-from spexplain.export.sklearn_tree import to_sklearn
-from spexplain.export.sql import to_sql
+from typing import TYPE_CHECKING
+
+from spexplain.lazy import names_of
+
+if TYPE_CHECKING:
+    from spexplain.export.dbt import dbt_files
+    from spexplain.export.expressions import to_polars, to_pyspark
+    from spexplain.export.labels import LabelKind
+    from spexplain.export.onnx_graph import to_onnx
+    from spexplain.export.python_source import to_python
+    from spexplain.export.serialize import to_json
+    from spexplain.export.sklearn_tree import to_sklearn
+    from spexplain.export.sql import to_sql
 
 __all__ = [
     "LabelKind",
@@ -24,3 +29,18 @@ __all__ = [
     "to_sklearn",
     "to_sql",
 ]
+
+__getattr__ = names_of(
+    __name__,
+    {
+        "LabelKind": "labels",
+        "dbt_files": "dbt",
+        "to_json": "serialize",
+        "to_onnx": "onnx_graph",
+        "to_polars": "expressions",
+        "to_pyspark": "expressions",
+        "to_python": "python_source",
+        "to_sklearn": "sklearn_tree",
+        "to_sql": "sql",
+    },
+)

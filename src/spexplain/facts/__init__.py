@@ -5,14 +5,19 @@ Import `summarize` and the names below from here, the facts about a row from
 all entries from `spexplain.facts.schema`.
 """
 
-from spexplain.facts.importance import feature_importances
-from spexplain.facts.path import PathStep, path_of
-from spexplain.facts.rows import Detail, most_used_features
-from spexplain.facts.runner_up import RunnerUp, runner_ups
-from spexplain.facts.schema import Summary
-from spexplain.facts.statistics import feature_scales
-from spexplain.facts.summarize import summarize
-from spexplain.facts.text import summary_text
+from typing import TYPE_CHECKING
+
+from spexplain.lazy import names_of
+
+if TYPE_CHECKING:
+    from spexplain.facts.importance import feature_importances
+    from spexplain.facts.path import PathStep, path_of
+    from spexplain.facts.rows import Detail, most_used_features
+    from spexplain.facts.runner_up import RunnerUp, runner_ups
+    from spexplain.facts.schema import Summary
+    from spexplain.facts.statistics import feature_scales
+    from spexplain.facts.summary import summarize
+    from spexplain.facts.text import summary_text
 
 __all__ = [
     "Detail",
@@ -27,3 +32,20 @@ __all__ = [
     "summarize",
     "summary_text",
 ]
+
+__getattr__ = names_of(
+    __name__,
+    {
+        "Detail": "rows",
+        "PathStep": "path",
+        "RunnerUp": "runner_up",
+        "Summary": "schema",
+        "feature_importances": "importance",
+        "feature_scales": "statistics",
+        "most_used_features": "rows",
+        "path_of": "path",
+        "runner_ups": "runner_up",
+        "summarize": "summary",
+        "summary_text": "text",
+    },
+)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.facts.profile import ColumnProfile
+from spexplain.facts.profile import MAX_PSI, ColumnProfile
 from spexplain.facts.schema import Label, plain_label
 from spexplain.facts.tally import SKETCH_ERROR, ColumnTally, Tally
 from spexplain.facts.text import brief_text, percent
@@ -30,7 +30,6 @@ FindingKind: TypeAlias = Literal[
 ]  # fmt: skip
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 Level: TypeAlias = Literal["alarm", "notice"]
-MAX_PSI = 0.2
 NO_RULE = "no rule"  # what the rows that meet none are called
 # All tests of one check together call rows of the same distribution different once in a hundred times.
 _ALPHA = 0.01

@@ -19,6 +19,7 @@ from spexplain.tree import Column
 QUANTILE_SHARES: tuple[float, ...] = tuple(step / 20 for step in range(21))
 _DECILES = slice(2, 20, 2)  # of these, the borders of bins
 MAX_SAMPLED = 1 << 17  # values of a column that a partition sends
+MAX_PSI = 0.2  # population stability index above which new rows are another population
 MAX_CATEGORIES = 100  # of a column that no test reads, to be remembered by name
 
 

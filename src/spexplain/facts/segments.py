@@ -26,7 +26,7 @@ from spexplain.facts.statistics import (
     leaf_quantiles,
     nearest_rows,
 )
-from spexplain.facts.summarize import conditions_of
+from spexplain.facts.summary import conditions_of
 from spexplain.facts.text import (
     amount_figure,
     brief_text,

@@ -9,34 +9,21 @@ single entries, written for few combinations of types; Python makes the arrays t
 and calls them one after the other, rather than they each other.
 """
 
-import gc
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from spexplain.exceptions import warn_caller
+from spexplain.lazy import collector_paused
 from spexplain.threads import beside
 
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Look for no garbage meanwhile: a compiler makes millions of objects that are all still in use."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 # An import that is broken off leaves Numba in pieces.
-beside(_collector_paused()(partial(import_module, "numba")))
+beside(collector_paused()(partial(import_module, "numba")))
 import numba  # noqa: E402
 from numba.core.caching import FunctionCache, IndexDataCacheFile  # noqa: E402
 from numba.extending import register_jitable  # noqa: E402
@@ -162,7 +149,7 @@ def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
 
     def compile_whole(sig: Any) -> Any:
         # What is half compiled cannot be compiled again.
-        return beside(_collector_paused()(partial(compile_for, sig)))
+        return beside(collector_paused()(partial(compile_for, sig)))
 
     compiled.compile = compile_whole
     # Where no folder to keep compiled code in can be written to, every process compiles anew.

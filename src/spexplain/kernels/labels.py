@@ -126,13 +126,16 @@ def scan_histograms(
     6, n_bins + 1), caps (m, 2, n_bins + 1), is_twin (m,), of which the first is none. Cost O(size of the
     histograms); two loops, because one for all is not vectorised.
     """
-    has_twin = np.zeros(len(histograms), dtype=np.bool_)
-    which = np.arange(len(histograms))
-    if is_twin is not None:
-        has_twin[:-1], which = is_twin[1:], np.flatnonzero(~is_twin)
-    scan_labels(
-        histograms, starts, which, has_twin, clusters, rates, np.empty(len(rates)), sums, caps
-    )
+    room = np.empty(len(rates))
+    if is_twin is None:
+        scan_labels(
+            histograms, starts, np.arange(len(histograms)), clusters, rates, room, sums, caps
+        )
+        return
+    scan_labels(histograms, starts, np.flatnonzero(~is_twin), clusters, rates, room, sums, caps)
+    twins = np.flatnonzero(is_twin)
+    sums[twins], caps[twins] = sums[twins - 1], caps[twins - 1]
+    move_twins(histograms, starts, twins, clusters, rates, np.empty_like(clusters[0]), sums, caps)
 
 
 @jit_any_order
@@ -140,40 +143,26 @@ def scan_labels(
     histograms: Array,
     starts: Array,
     which: Ints,
-    has_twin: Array,
     clusters: Array,
     rates: Floats,
     left: Floats,
     sums: Ints,
     caps: Floats,
 ) -> None:
-    """Do the work of `scan_histograms` for some histograms and the twins behind them; `left` is room."""
+    """Do the work of `scan_histograms` for some histograms; `left` is room."""
     _, n_bins, n_labels = histograms.shape
     exact = clusters.dtype.type
     none = exact(0)
     for place in range(len(which)):
         j = which[place]
-        node_inner, own, own_parted, own_volume, own_size = none, none, none, none, none
-        n_own, spread = none, 0.0
+        node_inner = none
         for c in range(n_labels):
             left[c] = starts[j, c]
-            # Of the bin in which a twin differs.
-            weight, m = clusters[1, c], exact(histograms[j, 0, c])
-            node_inner += weight * clusters[0, c] * (clusters[0, c] - 1)
-            own += weight * m * (m + 1)
-            own_parted += weight * (clusters[0, c] - 1) * m
-            own_volume += clusters[2, c] * m
-            own_size += clusters[3, c] * m
-            n_own += m
-            spread = m * rates[c] if m * rates[c] > spread else spread
+            node_inner += clusters[1, c] * clusters[0, c] * (clusters[0, c] - 1)
         for b in range(n_bins + 1):
             # With a of t members on the left, the inner weight is w a (a - 1) left and that less
             # 2 w (t - 1) a, but for a constant, right.
             joined, parted, volume, size, members = none, none, none, none, none
-            shared, is_other = none, has_twin[j] and 0 < b < n_bins
-            if is_other:
-                for c in range(n_labels):
-                    shared += clusters[1, c] * exact(left[c]) * histograms[j, 0, c]
             for c in range(n_labels):
                 a = exact(left[c])
                 members += a
@@ -196,19 +185,48 @@ def scan_labels(
             sums[j, 2, b], sums[j, 3, b] = volume, size
             sums[j, 4, b], sums[j, 5, b] = members, members
             caps[j, 0, b], caps[j, 1, b] = low, high
-            if has_twin[j]:
-                if is_other:
-                    # Without m of the a: w (a - m) (a - m - 1) left.
-                    joined += own - 2 * shared
-                    parted -= own_parted
-                    volume -= own_volume
-                    size -= own_size
-                    members -= n_own
-                    high += spread
-                sums[j + 1, 0, b], sums[j + 1, 1, b] = joined, node_inner + joined - 2 * parted
-                sums[j + 1, 2, b], sums[j + 1, 3, b] = volume, size
-                sums[j + 1, 4, b], sums[j + 1, 5, b] = members, members
-                caps[j + 1, 0, b], caps[j + 1, 1, b] = low, high
+
+
+@jit_any_order
+def move_twins(
+    histograms: Array,
+    starts: Array,
+    twins: Ints,
+    clusters: Array,
+    rates: Floats,
+    moved: Array,
+    sums: Ints,
+    caps: Floats,
+) -> None:
+    """Move the first bin behind the last in sums and caps that twins have from the histograms before them.
+
+    `moved` is room. A kernel of its own, which only tables with missing values need.
+    """
+    _, n_bins, n_labels = histograms.shape
+    none = clusters.dtype.type(0)
+    for place in range(len(twins)):
+        j = twins[place]
+        joined, parted, volume, size, members, spread = none, none, none, none, none, 0.0
+        for c in range(n_labels):
+            m = histograms[j - 1, 0, c]
+            moved[c] = clusters[1, c] * m
+            # Without m of the a on the left: w (a - m) (a - m - 1), which is w m (m + 1) - 2 w m a more.
+            joined += moved[c] * (m + 1 - 2 * starts[j - 1, c])
+            parted += moved[c] * (clusters[0, c] - 1)
+            volume += clusters[2, c] * m
+            size += clusters[3, c] * m
+            members += m
+            spread = m * rates[c] if m * rates[c] > spread else spread
+        for b in range(1, n_bins):
+            for c in range(n_labels):
+                joined -= 2 * moved[c] * histograms[j - 1, b - 1, c]
+            sums[j, 0, b] += joined
+            sums[j, 1, b] += joined + 2 * parted
+            sums[j, 2, b] -= volume
+            sums[j, 3, b] -= size
+            sums[j, 4, b] -= members
+            sums[j, 5, b] -= members
+            caps[j, 1, b] += spread
 
 
 def places_before(wanted: Array, n_kinds: int) -> tuple[Ints, Ints]:

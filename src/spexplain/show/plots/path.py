@@ -18,7 +18,7 @@ def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     summary : dict
-        From `spexplain.facts.summarize`, with a path; the training rows are not needed.
+        From `spexplain.facts.summary`, with a path; the training rows are not needed.
     ax : Axes, optional
         Where to draw; a new figure by default. The cost ratio has its own axis on the right.
 
@@ -67,7 +67,7 @@ def plot_curve(summary: Summary, ax: "Axes | None" = None) -> "Axes":
     Parameters
     ----------
     summary : dict
-        From `spexplain.facts.summarize`, of a `BestTree` with ``n_leaves="auto"``.
+        From `spexplain.facts.summary`, of a `BestTree` with ``n_leaves="auto"``.
     ax : Axes, optional
         Where to draw; a new figure by default.
 

@@ -29,7 +29,7 @@ def plot_profiles(
     Parameters
     ----------
     summary : dict
-        From `spexplain.facts.summarize`, with the training rows.
+        From `spexplain.facts.summary`, with the training rows.
     ax : Axes, optional
         Where to draw; by default a new figure of fitting size.
     max_features : int, default=12

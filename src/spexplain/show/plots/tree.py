@@ -82,7 +82,7 @@ def plot_tree(
     Parameters
     ----------
     summary : dict
-        From `spexplain.facts.summarize`; the training rows are not needed.
+        From `spexplain.facts.summary`; the training rows are not needed.
     ax : Axes, optional
         Where to draw; by default a new figure as large as the tree needs. Text shrinks to fit given
         axes.

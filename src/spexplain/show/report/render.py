@@ -73,7 +73,7 @@ def render(
     Parameters
     ----------
     summary : dict
-        From `spexplain.facts.summarize`. Profiles, rows and the scatter need one that was made
+        From `spexplain.facts.summary`. Profiles, rows and the scatter need one that was made
         with the training rows; a path and a certificate are shown if they are in it.
     title : str, optional
         Heading of the report.
