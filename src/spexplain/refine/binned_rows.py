@@ -16,6 +16,7 @@ from spexplain.tree import Test
 
 _N_BINS = 255
 _CELLS = 1 << 18  # of histograms that a thread fills at a time
+_MOST_BINS = 4  # of a column that are looked into one by one
 _MARGIN = 1e-12  # relative; far above what rounding does to a bound
 
 
@@ -115,14 +116,19 @@ class _NodeSearch:
         found = self.table.threads.map(lambda block: self._bound(block, bounds[block]), blocks)
         least = _BestCut(-self.moving.least, d, np.inf)  # what is equal does not count
         best = min([least, *(each for each in found if each is not None)])
-        features, bins = np.nonzero(bounds >= -best.below)
+        highest = bounds.max(axis=1)
         # The highest bounds first: what they find rules out others.
-        order = np.argsort(-bounds[features, bins], kind="stable")
-        for feature, bin_ in zip(features[order].tolist(), bins[order].tolist(), strict=True):
-            if bounds[feature, bin_] < -best.below:
+        for feature in np.argsort(-highest, kind="stable").tolist():
+            if highest[feature] < -best.below:
                 break
-            inside = self._inside(feature, bin_, best)
-            best = best if inside is None else min(best, inside)
+            bins = np.flatnonzero(bounds[feature] >= -best.below).tolist()
+            # To look into a bin takes a walk through all rows: where many are left, all are sorted instead.
+            spans = (
+                [(bins[0], bins[-1])] if len(bins) > _MOST_BINS else zip(bins, bins, strict=True)
+            )
+            for first, last in spans:
+                inside = self._inside(feature, first, last, best)
+                best = best if inside is None else min(best, inside)
         return None if best is least else best
 
     def _bound(self, block: slice, bounds: Floats) -> _BestCut | None:
@@ -168,19 +174,19 @@ class _NodeSearch:
         is_left = self.table.codes[feature, self.rows] >> self.shift < border
         return midpoint(float(values[is_left].max()), float(values[~is_left].min()))
 
-    def _inside(self, feature: int, bin_: int, best: _BestCut) -> _BestCut | None:
-        """Return the best cut strictly inside a bin, if it is better or comes earlier."""
+    def _inside(self, feature: int, first: int, last: int, best: _BestCut) -> _BestCut | None:
+        """Return the best cut strictly inside some bins that lie together, if it is better or comes earlier."""
         from spexplain.kernels.agreement import best_moves
 
         moving, kinds = self.moving, self.kinds
         bins = self.table.codes[feature, self.rows] >> self.shift
-        members = self.rows[bins == bin_]
+        members = self.rows[(bins >= first) & (bins <= last)]
         values = self.table.columns[feature, members]
         order = np.argsort(values, kind="stable")
         values, members = values[order], members[order]
         entries = 2 * members.astype(np.int32)
         entries[1:] += values[1:] > values[:-1]
-        moved = np.bincount(kinds.of_rows[bins < bin_], minlength=len(kinds.into))
+        moved = np.bincount(kinds.of_rows[bins < first], minlength=len(kinds.into))
         counts, (sizes, rows) = moving.counts.copy(), self._leaves_after(moved)
         np.add.at(counts, kinds.into, moved)
         np.subtract.at(counts, kinds.out, moved)
