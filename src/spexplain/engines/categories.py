@@ -77,25 +77,25 @@ class MemberGroups:
         """Return what is asked of the parts of a node, without making them."""
         search, members = self.search, self.search.members(node)
         is_left = search.sides(node, cut)
-        left, right = members.compress(is_left), members.compress(~is_left)
-        sizes = self._n_samples(left), self._n_samples(right)
+        is_sample = True if self.objective.graph.extra is None else members < search.n_samples
+        n_left = int(np.count_nonzero(is_left & is_sample))
+        sizes = n_left, search.size(node) - n_left
 
-        def mass(part: Any) -> float:
+        def masses() -> tuple[float, float]:
             if self.weights is None:
-                return self._n_samples(part)
+                return sizes
             # Sums of fractions depend on their order.
-            return float(self.weights[np.sort(part[part < search.n_samples])].sum())
+            left, right = (np.sort(members[is_sample & own]) for own in (is_left, ~is_left))
+            return float(self.weights[left].sum()), float(self.weights[right].sum())
 
         def records() -> tuple[Any, Any]:
-            states = search.ledger.split(node.state, members, is_left, cut)
-            return search.ledger.node(states[0], left), search.ledger.node(states[1], right)
+            left, right = search.ledger.split(node.state, members, is_left, cut)
+            return (
+                search.ledger.node(left, members.compress(is_left)),
+                search.ledger.node(right, members.compress(~is_left)),
+            )
 
-        return Parts(sizes, lambda: (mass(left), mass(right)), records)
-
-    def _n_samples(self, members: Any) -> int:
-        if self.objective.graph.extra is None:
-            return len(members)
-        return int(np.count_nonzero(members < self.search.n_samples))
+        return Parts(sizes, masses, records)
 
     def is_pure(self, node: Any) -> bool:
         return bool(self.search.ledger.is_pure(node.state))

@@ -14,9 +14,7 @@ _N_PROBES = 256  # rows whose values tell on which side of a threshold the other
 # Values are brought together feature by feature in a tile that stays in the first-level cache. All tiles of some
 # rows come one after the other: their pages are read once.
 _TILE_FEATURES = 8
-_TILE_ROWS = (
-    272  # no power of two: columns of the tile would share the same few places of the cache
-)
+_TILE_ROWS = 272  # no power of two: else columns would share the same few places of the cache
 
 
 def code_features(

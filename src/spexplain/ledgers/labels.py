@@ -202,7 +202,8 @@ class CountingLedger(SideLedger):
 
         # Few visits are not worth waking another thread; twins are not visited.
         n_features = _BLOCK << int(table.twins.any())
-        width = n_features if len(rows) * len(histograms) > _N_VISITS else len(histograms)
+        n_visits = len(rows) * np.count_nonzero(~table.twins)
+        width = n_features if n_visits > _N_VISITS else len(histograms)
         threads.map(apply, blocks_of(len(histograms), width))
 
     def histograms(self, node: NodeBins, ranges: BinRanges) -> tuple[Array, Array]:

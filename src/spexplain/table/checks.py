@@ -1,6 +1,6 @@
 """What is checked of the values of every table, each in one place: finite, not all equal, not changed since."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,9 +108,9 @@ def known_values(X: Matrix, threads: Threads | None = None) -> KnownValues:
     fields = list(zip(*found, strict=True))
     if blocks[0].shape[0] == n_rows:
         return KnownValues(*map(np.concatenate, fields))
-    joins: list[Callable[..., Floats]] = [np.sum, np.sum, np.min, np.max]
+    n_known, sums, low, high = map(np.stack, fields)
     with np.errstate(over="ignore", invalid="ignore"):
-        return KnownValues(*(join(each, axis=0) for join, each in zip(joins, fields, strict=True)))
+        return KnownValues(n_known.sum(axis=0), sums.sum(axis=0), low.min(axis=0), high.max(axis=0))
 
 
 def _survey(X: Matrix) -> KnownValues:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
@@ -150,12 +150,17 @@ class HostTable(Table):
         """Return what the columns hold, for those that are used as their values tell."""
         found = list(self.columns)
         for each in used:
-            found[each] = self.known.get(("settled", each), partial(self._settled, each))
+            found[each] = self._told(each)[0]
         return tuple(found)
 
-    def _settled(self, number: int) -> Column:
-        values = np.asarray(self.values[:, number], dtype=np.float64)
-        return settled_column(self.columns[number], values)
+    def _told(self, number: int) -> tuple[Column, float]:
+        """Return a column as its values tell, and their standard deviation, from one read of them."""
+
+        def look() -> tuple[Column, float]:
+            values = np.asarray(self.values[:, number], dtype=np.float64)
+            return settled_column(self.columns[number], values), _scale(values)
+
+        return self.known.get(("told", number), look)
 
     def node_values(self, tree: Tree) -> NodeValues:
         """Return which training values meet the tests of a tree. O(n_rows · depth)."""
@@ -212,15 +217,8 @@ class HostTable(Table):
         """Return the standard deviations of some columns; NaN elsewhere. O(n) a column."""
         scales = np.full(self.shape[1], np.nan)
         for feature in np.unique(features).tolist():
-            scales[feature] = self.known.get(("scale", feature), partial(self._scale, feature))
+            scales[feature] = self._told(feature)[1]
         return scales
-
-    def _scale(self, feature: int) -> float:
-        column = self.values[:, feature].astype(np.float64)
-        if np.isnan(column.max()):
-            column = column[~np.isnan(column)]
-        is_one = not len(column) or bool(column.min() == column.max())
-        return 0.0 if is_one else _deviation(column)
 
     def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
         """Return the mean (k-medians: the coordinate-wise median) of every cluster."""
@@ -352,6 +350,14 @@ def _sum_groups(
         in_group = sparse.csc_array(entries, shape=(n_groups + 1, n_rows))
         sums += np.asarray(in_group @ rows)[:-1]
         squares += np.asarray(in_group @ (rows * rows))[:-1]
+
+
+def _scale(column: Floats) -> float:
+    """Return the standard deviation of the values that are not missing, 0 where they are one."""
+    if np.isnan(column.max()):
+        column = column[~np.isnan(column)]
+    is_one = not len(column) or bool(column.min() == column.max())
+    return 0.0 if is_one else _deviation(column)
 
 
 def _deviation(column: Floats) -> float:

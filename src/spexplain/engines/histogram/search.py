@@ -27,7 +27,6 @@ from spexplain.threads import Threads, blocks_of
 
 _N_SMALL = 20  # members up to which sorting all of a node beats bounding first
 _BLOCK = 1 << 13  # bins whose bounds a thread takes at a time
-_LEAST_BLOCK = 1 << 11  # the same where there are no more blocks than threads
 _N_TOP = 2  # largest clusters of a bin that are looked at one by one
 _N_GAPS = 1 << 14  # gaps that a thread sweeps at a time
 _N_GAPS_IN_CODES = 1 << 15  # the same where most are ruled out code by code before
@@ -321,12 +320,12 @@ class NodeCuts:
 
     def _blocks(self) -> list[slice]:
         """Return the features in blocks; few bins are not worth waking another thread."""
-        share = -(-self.n_features // self.threads.n_threads)
-        most, least = _BLOCK // self.table.n_bins, _LEAST_BLOCK // self.table.n_bins
-        width = max(1, min(most, max(least, share)))
+        width = max(1, _BLOCK // self.table.n_bins)
         if self.ledger.row_major:
             lanes = width_of_lanes(self.n_features, self.threads)
             width = -(-width // lanes) * lanes
+        elif self.table.shared(slice(None)) is not None:  # little is left to do for twins
+            width *= 2
         return blocks_of(self.n_features, width)
 
     def _lay_out(self) -> None:
