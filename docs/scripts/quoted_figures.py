@@ -241,7 +241,8 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
     }
     large = trees["mixture", 512, "SpexClique"]
     yield of(
-        "- **Memory.** {} GB/s are copied. Coding 60,000 × 512 reads 123 MB and writes 31, so memory alone would allow {} s.",
+        "- **Memory.** {} GB/s are copied. Coding 60,000 × 512 reads 123 MB and writes 31, so memory alone would "
+        "allow {} s.",
         f"{copied:.1f}",
         f"{5e-9 * n_values / copied:.2f}",
     )

@@ -459,6 +459,10 @@ def test_ids_and_leaks_are_left_out_as_in_memory(seed):
     assert not {"'shuffled'", "'visit'", "'nearly'", "'group_id'"} & {
         each.split()[1] for each in expected
     }
+    table = together.explanation_.training.table
+    places = [list(frame).index(name) for name in ("flag", "name", "day", "x")]
+    found = suspects.suspicious_columns(table.select(places), y)
+    assert set(found) == {1, 2}
     chosen = SpexClique(features=["customer_id", "leak"])
     assert not said(chosen, rows, y)
     assert chosen.tree_ == SpexClique(features=["customer_id", "leak"]).fit(frame, y).tree_

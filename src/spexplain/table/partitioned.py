@@ -519,8 +519,9 @@ class PartitionedTable(Table):
         self, columns: Sequence[int], function: Callable[..., Any], of_rows: Sequence[Any] = ()
     ) -> list[Any]:
         """Return what a function says of the values of some columns, once for every partition, in order."""
-        blocks, places = self.read(list(columns) or [0])
-        request = self.workers.hold((function, [places[column] for column in columns]))
+        numbers = self.used[list(columns)].tolist()
+        blocks, places = self.read(numbers or [0])
+        request = self.workers.hold((function, [places[number] for number in numbers]))
         pieces = [self.kept_rows(each, np.int64) for each in of_rows]
         arguments = [(block, request, *own) for block, *own in zip(blocks, *pieces, strict=True)]
         # Not `beside` the partitions: answers come in their order.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +83,9 @@ class _Signs(NamedTuple):
     rises: bool  # from row to row
     falls: bool
     marks: Array  # of different values: all of them, or the least of their scrambled bits
-    clusters: Floats | None  # the value of every cluster, NaN for those without rows; None if one has several
+    clusters: (
+        Floats | None
+    )  # the value of every cluster, NaN for those without rows; None if one has several
 
     @property
     def is_copy(self) -> bool:
@@ -120,7 +123,7 @@ def _joined(parts: Sequence[_Signs], n_marks: int | None) -> _Signs:
     if len(parts) == 1:
         return parts[0]
     ends = [each.ends for each in parts if each.ends]
-    steps = [after[0] - before[1] for before, after in zip(ends, ends[1:], strict=False)]
+    steps = [after[0] - before[1] for before, after in pairwise(ends)]
     marks = np.unique(np.concatenate([each.marks for each in parts]))[:n_marks]
     clusters = None
     if all(each.clusters is not None for each in parts):
