@@ -146,8 +146,8 @@ def markdown(results: dict[str, Any]) -> str:
             "",
             f"Made by `python benchmarks/limits.py`. {machine}.",
             "",
-            "One thread, seconds of the processor (requests: of the clock), the least of several runs: what a fit cannot go "
-            "below, whatever it does.",
+            "One thread, seconds of the processor (requests: of the clock), the least of several runs: what a fit "
+            "cannot go below, whatever it does.",
             "",
             table(["what", "figure"], rows),
             "",
