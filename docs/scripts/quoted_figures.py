@@ -210,6 +210,15 @@ def _of_gpu(gpu: dict[str, Any]) -> Iterator[Quote]:
             (f"{took[f'{name} tree, 1,000,000×512, k=10']:.0f}",),
             "gpu",
         )
+    for start, case in {
+        "`SpexClique().fit(X, y)`, 1,000,000 × 512, `y` on the device": fit,
+        "the same, `y` on the host": "the same, y on the host, 1,000,000×512, k=10",
+        "`SpexClique().fit(X, y)`, 30,000,000 × 512": "SpexClique().fit(X, y), 30,000,000×512, k=10",
+        "exact graph of 20 neighbours, 60,000 × 512": "exact 20-NN graph, 60,000×512",
+        "SpexKNN tree on it": "SpexKNN tree, 60,000×512",
+        "`SpexKNN(10).fit(X)`, 60,000 × 512": "SpexKNN(10).fit(X), 60,000×512",
+    }.items():
+        yield Quote("docs/engines.md", f"| {start} | {{}} |", (f"{took[case]:.0f}",), "gpu")
 
 
 def _of_clusters(found: dict[str, Any]) -> Iterator[Quote]:
@@ -326,7 +335,7 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
         yield row(start, wanted, times(script / took[f"spexplain {name}"]), source="cli")
     apart = found["distributed"]
     yield row(
-        "200,000,000 × 8 from Parquet by Dask, s",
+        "200,000,000 × 8 from Parquet by Dask, seconds",
         "120",
         f"{apart['out_of_core']['seconds']:.0f}",
         source="distributed",
