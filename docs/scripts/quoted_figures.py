@@ -48,6 +48,9 @@ def quotes() -> Iterator[Quote]:
     yield from _of_commands(_result("cli"))
     yield from _of_gpu(_result("gpu"))
     yield from _of_clusters(_result("distributed"))
+    yield from _of_limits(
+        {name: _result(name) for name in ("limits", "speed", "cli", "distributed", "sparse")}
+    )
     yield _of_cases((ROOT / "campaign" / "results" / "fuzz.md").read_text())
 
 
@@ -207,6 +210,15 @@ def _of_gpu(gpu: dict[str, Any]) -> Iterator[Quote]:
             (f"{took[f'{name} tree, 1,000,000×512, k=10']:.0f}",),
             "gpu",
         )
+    for start, case in {
+        "`SpexClique().fit(X, y)`, 1,000,000 × 512, `y` on the device": fit,
+        "the same, `y` on the host": "the same, y on the host, 1,000,000×512, k=10",
+        "`SpexClique().fit(X, y)`, 30,000,000 × 512": "SpexClique().fit(X, y), 30,000,000×512, k=10",
+        "exact graph of 20 neighbours, 60,000 × 512": "exact 20-NN graph, 60,000×512",
+        "SpexKNN tree on it": "SpexKNN tree, 60,000×512",
+        "`SpexKNN(10).fit(X)`, 60,000 × 512": "SpexKNN(10).fit(X), 60,000×512",
+    }.items():
+        yield Quote("docs/engines.md", f"| {start} | {{}} |", (f"{took[case]:.0f}",), "gpu")
 
 
 def _of_clusters(found: dict[str, Any]) -> Iterator[Quote]:
@@ -219,6 +231,127 @@ def _of_clusters(found: dict[str, Any]) -> Iterator[Quote]:
             (f"{each['histogram_seconds']:.2f}", f"{each['dask_seconds']:.2f}"),
             "distributed",
         )
+
+
+def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
+    """Give the section on limits: what the machine takes for each part, and how far we came."""
+    page, limits, speed = "docs/performance.md", found["limits"], found["speed"]
+
+    def of(sentence: str, *figures: str, source: str = "limits") -> Quote:
+        return Quote(page, sentence, figures, source)
+
+    values, memory, spent = limits["values"], limits["memory"], limits["imports"]
+    n_values = values["rows"] * values["columns"]
+    coding, counting = values["coding_nanoseconds"], values["counting_nanoseconds"]
+    copied = memory["copied_gb_per_second"]
+    trees = {
+        (each["case"].split(",")[0].split()[0], each["columns"], each["method"]): each
+        for each in speed["trees"]
+    }
+    large = trees["mixture", 512, "SpexClique"]
+    yield of(
+        "- **Memory.** {} GB/s are copied. Coding 60,000 × 512 reads 123 MB and writes 31, so memory alone would "
+        "allow {} s.",
+        f"{copied:.1f}",
+        f"{5e-9 * n_values / copied:.2f}",
+    )
+    yield of(
+        "Coding takes {} ns a value (to a float64, a grid cell, a look into a table of 2 KB) and counting it in the "
+        "root {} ns (one addition in the histogram of its column): {} s for 60,000 × 512, of {} s with two threads "
+        "for the whole fit.",
+        f"{coding:.2f}",
+        f"{counting:.2f}",
+        f"{1e-9 * n_values * (coding + counting):.2f}",
+        f"{large['seconds']:.2f}",
+    )
+    yield of(
+        "A call of NumPy takes {} µs on eight values",
+        f"{limits['calls']['numpy_call_microseconds']:.2f}",
+    )
+    yield of(
+        "A process that loads scikit-learn's trees takes {} s of a processor, with spexplain {} s; Python alone takes "
+        "{} s, NumPy {} s, Numba {} s, polars {} s.",
+        *(
+            f"{spent[name]:.2f}"
+            for name in (
+                "scikit-learn's trees",
+                "spexplain and scikit-learn's trees",
+                "Python",
+                "NumPy",
+                "Numba",
+                "polars",
+            )
+        ),
+    )
+    yield of(
+        "A request to two Dask workers that asks nothing takes {} ms",
+        f"{limits['requests']['request_milliseconds']:.0f}",
+    )
+
+    def ratio(*key: Any) -> str:
+        each = trees[key]
+        return times(each["sklearn_seconds"] / each["seconds"])
+
+    def row(start: str, wanted: str, *reached: str, source: str = "speed") -> Quote:
+        return of(
+            f"| {start} | {wanted} | {', '.join(['{}'] * len(reached))} |", *reached, source=source
+        )
+
+    yield row(
+        "`SpexClique` 60,000 × 512 beside scikit-learn's tree",
+        "110",
+        ratio("mixture", 512, "SpexClique"),
+    )
+    yield row("`SpexClique` 20,000 × 128", "40", ratio("mixture", 128, "SpexClique"))
+    yield row(
+        "Newsgroups 11,314 × 768, Caltech 8,677 × 512",
+        "35, 45",
+        ratio("newsgroups", 768, "SpexClique"),
+        ratio("caltech101", 512, "SpexClique"),
+    )
+    small = speed["small"][0]
+    yield row("`SpexClique` 1,000 × 10", "2", times(small["sklearn_seconds"] / small["seconds"]))
+    graph = "SpexKNN, graph given"
+    yield row("`SpexKNN`, graph given, 20,000 × 128", "10", ratio("mixture", 128, graph))
+    shares = speed["shares"]
+    yield row(
+        "one processor instead of two, 60,000 × 512",
+        "1.7",
+        f"{shares['one_over_all_processors']:.1f}",
+    )
+    yield row(
+        "missing values in all columns, over the plain fit",
+        "1.15",
+        f"{shares['missing_over_plain']:.1f}",
+    )
+    cold = speed["latency"]["compiled_cold_cpu"]
+    yield row("first compiled fit, processor seconds", "5", f"{cold:.1f}")
+    took = {each["command"]: each["seconds"] for each in found["cli"]["explain"]}
+    script = took["pandas + DecisionTreeClassifier"]
+    for start, wanted, name in (
+        ("`explain` of 1,000,000 × 20, beside pandas and scikit-learn", "12", "explain --method spex-clique"),
+        ("the same, default method", "5", "explain (best)"),
+    ):  # fmt: skip
+        yield row(start, wanted, times(script / took[f"spexplain {name}"]), source="cli")
+    apart = found["distributed"]
+    yield row(
+        "200,000,000 × 8 from Parquet by Dask, seconds",
+        "120",
+        f"{apart['out_of_core']['seconds']:.0f}",
+        source="distributed",
+    )
+    million = next(each for each in apart["in_memory"] if each["rows"] == 1_000_000)
+    yield row(
+        "Dask, 1,000,000 × 20, over one process",
+        "2.5",
+        times(million["dask_seconds"] / million["histogram_seconds"]),
+        source="distributed",
+    )
+    words = found["sparse"]["records"][0]
+    ratio_of_words = times(words["scikit_learn_seconds"] / words["seconds"])
+    yield row("words of Newsgroups, beside scikit-learn", "5", ratio_of_words, source="sparse")
+    memory_of = f"{trees['mixture', 128, graph]['extra_over_table']:.2f}"
+    yield row("memory beside the table, `SpexKNN`", "1.0", memory_of)
 
 
 def _of_cases(text: str) -> Quote:

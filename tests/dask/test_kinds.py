@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from partitioned import centers_of
 from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexGraph
 from spexplain.engines.dask import DaskEngine
-from spexplain.exceptions import LeafCountWarning
+from spexplain.exceptions import ColumnWarning, LeafCountWarning, NoiseWarning
+from spexplain.table import suspects
 from spexplain.table.partitioned import PartitionedTable, _parts_of
 from spexplain.table.read import read_table
+from spexplain.tree import Column
 from strategies import labels_for
 
 pytestmark = pytest.mark.usefixtures("synchronous", "as_they_are")
@@ -130,6 +132,45 @@ def test_any_partitions_give_the_tree_of_the_frame(case, cuts, max_bins):
     if expected.used:
         used = split_at(frame.iloc[:, expected.used], [3])
         assert np.array_equal(found.predict(used).compute(), expected.labels)
+
+
+def outcome(estimator, X, y, weights):
+    """Fit, and return the tree, its rules and its agreement, or what was refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            fitted = estimator.fit(X, y, sample_weight=weights)
+        except ValueError as error:
+            return str(error)
+    rules = fitted.rules(output="records")
+    return fitted.tree_, rules, fitted.agreement_, np.asarray(fitted.labels_).tolist()
+
+
+@quick
+@given(
+    frames(),
+    st.lists(st.integers(0, 14), max_size=4),
+    st.sampled_from(["none", "whole", "fractions", "zeros"]),
+    st.booleans(),
+    st.sampled_from([SpexClique, CART]),
+    st.integers(0, 2**16),
+)
+def test_weights_and_memberships_of_every_kind_of_column(
+    case, cuts, weighs, is_shared, method, seed
+):
+    frame, y = case
+    random = np.random.default_rng(seed)
+    drawn = {
+        "none": None,
+        "whole": random.integers(1, 4, len(y)),
+        "fractions": random.random(len(y)),
+        "zeros": np.where(random.random(len(y)) < 0.5, 0.0, random.random(len(y))),
+    }[weighs]
+    if is_shared:
+        y = random.choice([0.0, 0.25, 0.5, 1.0], size=(len(y), 3))
+    expected = outcome(method(n_leaves=4), frame, y, drawn)
+    found = outcome(method(n_leaves=4), split_at(frame, cuts), y, drawn)
+    assert found == expected
 
 
 @quick
@@ -364,3 +405,82 @@ def test_files_are_partitions_however_few_columns_are_read(synchronous, tmp_path
         assert [len(part.compute()) for part in _parts_of(few)] == [20] * 12
     few = SpexClique(n_leaves=6).fit(rows[["orders"]], rows["label"])
     assert few.tree_ == SpexClique(n_leaves=6).fit(frame[["orders"]], y).tree_
+
+
+def leaky(seed: int, n_rows: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns that number or name the rows, or copy the labels, and some that nearly do."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n_rows)
+    y[:3] = 0, 1, 2
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=n_rows) + y,
+            "number": np.arange(n_rows) * 3,
+            "backwards": -np.arange(n_rows),
+            "customer_id": rng.permutation(n_rows) + 1000,
+            "group_id": rng.permutation(n_rows) // 2,
+            "shuffled": rng.permutation(n_rows),
+            "day": START + pd.to_timedelta(np.arange(n_rows), "D"),
+            "visit": START + pd.to_timedelta(rng.permutation(n_rows), "D"),
+            "name": [f"n{each}" for each in rng.permutation(n_rows)],
+            "segment": np.array(["ash", "birch", "cedar"])[y],
+            "leak": 7 - y,
+            "nearly": y,
+            "flag": y > 0,
+        }
+    )
+    frame.loc[n_rows - 1, "nearly"] = 5
+    if seed % 2:
+        frame.loc[rng.integers(n_rows, size=3), ["name", "segment"]] = None
+        frame["number"] = frame["number"].astype("Int64").mask(np.arange(n_rows) == 40)
+    return frame, y
+
+
+def said(estimator, X, y):
+    """Fit, and return what is said of columns that are left out."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ColumnWarning)
+        warnings.simplefilter("ignore", NoiseWarning)
+        estimator.fit(X, y)
+    return sorted(str(each.message) for each in caught if each.category is ColumnWarning)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ids_and_leaks_are_left_out_as_in_memory(seed):
+    frame, y = leaky(seed)
+    noisy = np.where(np.arange(len(y)) % 11 == 0, -1, y)
+    rows = split_at(frame, [7, 7, 30, 31])
+    alone, together = SpexClique(), SpexClique()
+    for labels, given_ in ((y, y), (noisy, da.from_array(noisy, chunks=25))):
+        expected = said(alone, frame, labels)
+        assert said(together, rows, given_) == expected
+        assert together.tree_ == alone.tree_
+    assert {"'number'", "'customer_id'", "'leak'"} <= {each.split()[1] for each in expected}
+    assert not {"'shuffled'", "'visit'", "'nearly'", "'group_id'"} & {
+        each.split()[1] for each in expected
+    }
+    table = together.explanation_.training.table
+    places = [list(frame).index(name) for name in ("flag", "name", "day", "x")]
+    found = suspects.suspicious_columns(table.select(places), y)
+    assert set(found) == {1, 2}
+    chosen = SpexClique(features=["customer_id", "leak"])
+    assert not said(chosen, rows, y)
+    assert chosen.tree_ == SpexClique(features=["customer_id", "leak"]).fit(frame, y).tree_
+
+
+def test_many_different_values_are_counted_by_some():
+    """More values than marks: what is sent stays small, and ids are found all the same."""
+    rng = np.random.default_rng(0)
+    ids = rng.permutation(20_000)
+    column = Column("customer_id", "whole")
+    for values, share in ((ids, 1.0), (ids // 2, 0.5)):
+        parts = [
+            suspects._signs(each[:, None], columns=[(0, column)], n_marks=1024)[0]
+            for each in np.array_split(values.astype(float), 5)
+        ]
+        signs = suspects._joined(parts, 1024)
+        assert len(signs.marks) == 1024
+        found = suspects._n_different(signs.marks, 1024) / len(values)
+        assert found == pytest.approx(share, rel=0.15)
+    few = suspects._signs((ids % 50)[:, None].astype(float), columns=[(0, column)], n_marks=1024)
+    assert suspects._n_different(few[0].marks, 1024) == 50

@@ -197,7 +197,7 @@ def profile_of(table: Table, columns: Sequence[Column], chosen: Sequence[int]) -
     asked = tuple(columns[each] for each in chosen)
     in_parts = table.engine == "dask"
     parts = table.ask_columns(chosen, _Asked(asked, MAX_SAMPLED if in_parts else None))
-    ids = suspicious_columns(table.select(chosen)) if chosen and not in_parts else {}
+    ids = suspicious_columns(table.select(chosen)) if chosen else {}
     found = {
         each: ColumnProfile.of_parts(
             [part[place] for part in parts], asked[place], numbers_rows=place in ids

@@ -56,7 +56,9 @@ class CliqueGraph:
         if hasattr(labels, "map_blocks"):  # lazy labels in partitions stay there
             sizes = _count_lazily(labels)
         else:
-            labels = np.asarray(labels, dtype=np.int64)
+            labels = np.asarray(labels)
+            if labels.dtype != np.int32:  # as tables on a device have them
+                labels = labels.astype(np.int64, copy=False)
             # Counted where they lie; the first number is that of samples in no clique.
             counts = on_host(np.bincount(known_copy(labels) + 1))
             sizes = counts[1:].astype(np.int64)

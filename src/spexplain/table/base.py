@@ -272,10 +272,15 @@ class Table(Rows):
             "described": None if described is None else tuple(described[each] for each in columns),
         }
 
-    def ask_columns(self, columns: Sequence[int], function: Callable[[Matrix], Any]) -> list[Any]:
-        """Return what a function says of the values of some columns, once for every part of the table."""
+    def ask_columns(
+        self, columns: Sequence[int], function: Callable[..., Any], of_rows: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Return what a function says of the values of some columns, once for every part of the table, in order.
+
+        Arrays of what every row has follow the values as further arguments.
+        """
         values: Any = self.training_rows()[:, list(columns)]
-        return [function(values.toarray() if is_sparse(values) else values)]
+        return [function(values.toarray() if is_sparse(values) else values, *of_rows)]
 
     def column_numbers(self, features: Any) -> Ints:
         """Return the numbers of columns that are given by number or name; of all for None."""

@@ -552,10 +552,12 @@ def merge_values(parts: list[NodeValues]) -> NodeValues:
     )
 
 
-def told_of_columns(block: Any, request: tuple[Callable[[Matrix], Any], list[int]]) -> list[Any]:
+def told_of_columns(
+    block: Any, request: tuple[Callable[..., Any], list[int]], *of_rows: Array
+) -> list[Any]:
     """Return what a function says of the values of some columns of a block, in a list."""
     function, columns = request
-    return [function(as_matrix(block)[:, columns])]
+    return [function(as_matrix(block)[:, columns], *of_rows)]
 
 
 def in_one_list(parts: list[list[Any]]) -> list[Any]:

@@ -515,11 +515,15 @@ class PartitionedTable(Table):
         """What the workers keep of every partition; nothing if they read it anew."""
         return []
 
-    def ask_columns(self, columns: Sequence[int], function: Callable[[Matrix], Any]) -> list[Any]:
-        """Return what a function says of the values of some columns, once for every partition."""
-        blocks, places = self.read(list(columns) or [0])
-        request = self.workers.hold((function, [places[column] for column in columns]))
-        arguments = [(block, request) for block in blocks]
+    def ask_columns(
+        self, columns: Sequence[int], function: Callable[..., Any], of_rows: Sequence[Any] = ()
+    ) -> list[Any]:
+        """Return what a function says of the values of some columns, once for every partition, in order."""
+        numbers = self.used[list(columns)].tolist()
+        blocks, places = self.read(numbers or [0])
+        request = self.workers.hold((function, [places[number] for number in numbers]))
+        pieces = [self.kept_rows(each, np.int64) for each in of_rows]
+        arguments = [(block, request, *own) for block, *own in zip(blocks, *pieces, strict=True)]
         # Not `beside` the partitions: answers come in their order.
         found = self.workers.ask("columns", worker.told_of_columns, arguments, worker.in_one_list)
         return list(found)

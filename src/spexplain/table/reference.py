@@ -196,10 +196,10 @@ def _coded_integers(
     labels: Any = y
     if is_on_device(y):
         short = found.astype(np.int16 if len(classes) < 2**15 else np.int32)  # few bytes travel
-        codes = short.get().astype(np.int64)
+        codes = short.get().astype(np.int32)  # half the memory that the host writes to first
         remember_copy(codes, short)
         is_same = np.array_equal(code_of[present.astype(np.int64) - least], present)
-        labels = codes if is_same and y.dtype == codes.dtype else on_host(y)
+        labels = codes if is_same else on_host(y)
     return labels, codes, classes, None, bool(is_noise.any())
 
 

@@ -1,15 +1,20 @@
 """Columns that explain nothing: numbers and names of rows, and copies of the labels."""
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Floats
+from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.table.base import Table
 from spexplain.tree import Column
 
 _FEWEST_ROWS = 20  # in shorter tables many honest columns have no value twice
 _NEARLY_ALL = 0.95  # share of different values from which on a text names its row
+_FEW = 4096  # rows that mostly tell that a column is neither in order nor a copy
+_N_MARKS = 1 << 16  # of the values of a column in partitions, by which different ones are counted
 _ID_NAMES = ("id", "key", "uuid", "guid", "index", "number", "nr", "no")
 
 
@@ -37,55 +42,177 @@ def suspicious_columns(table: Table, codes: Any = None) -> dict[int, str]:
     >>> suspicious_columns(table)
     {0: 'its values number the rows'}
     """
-    if table.names is None or len(table) < _FEWEST_ROWS or not isinstance(table.values, np.ndarray):
+    is_here = isinstance(table.values, np.ndarray)
+    if table.names is None or len(table) < _FEWEST_ROWS or not (is_here or table.engine == "dask"):
         return {}
+    looked_at = [
+        (place, column)
+        for place, column in enumerate(table.columns)
+        if column.kind not in ("number", "word", "duration")
+    ]
+    if not looked_at:
+        return {}
+    if is_here:
+        own = codes if isinstance(codes, np.ndarray) else None
+        told, n_marks = [_signs(table.values, own, columns=looked_at, n_marks=None)], None
+    else:
+        n_marks = _N_MARKS
+        columns = list(enumerate(column for _, column in looked_at))
+        told = table.ask_columns(
+            [place for place, _ in looked_at],
+            partial(_signs, columns=columns, n_marks=n_marks),
+            () if codes is None else (codes,),
+        )
     found: dict[int, str] = {}
-    for place, column in enumerate(table.columns):
-        if column.kind in ("number", "word", "duration"):
-            continue
-        x = np.asarray(table.values[:, place], dtype=np.float64)
-        reason = _reason(column, x)
-        if (
-            not reason
-            and codes is not None
-            and isinstance(codes, np.ndarray)
-            and _is_copy(x, codes)
-        ):
+    for (place, column), *parts in zip(looked_at, *told, strict=True):
+        signs = _joined(parts, n_marks)
+        reason = _reason(column, signs, n_marks)
+        if not reason and signs.is_copy:
             reason = "its values are the labels under other names"
         if reason:
             found[place] = reason
     return found
 
 
-def _reason(column: Column, x: Floats) -> str:
+class _Signs(NamedTuple):
+    """What tells of some rows whether a column names them."""
+
+    n_rows: int
+    n_known: int
+    ends: tuple[float, ...]  # the first and the last value, if there are any
+    rises: bool  # from row to row
+    falls: bool
+    marks: Array  # of different values: all of them, or the least of their scrambled bits
+    clusters: (
+        Floats | None
+    )  # the value of every cluster, NaN for those without rows; None if one has several
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether every cluster has exactly one value, which no other cluster has."""
+        if self.clusters is None:
+            return False
+        known = self.clusters[~np.isnan(self.clusters)]
+        return len(known) > 1 and len(np.unique(known)) == len(known)
+
+
+def _signs(
+    values: Matrix,
+    codes: Any = None,
+    *,
+    columns: Sequence[tuple[int, Column]],
+    n_marks: int | None,
+) -> list[_Signs]:
+    """Return the signs of some columns in a part of a table, whose rows are in order."""
+    own = None if codes is None else np.asarray(codes)
+    found = []
+    for place, column in columns:
+        x = np.asarray(values[:, place], dtype=np.float64)
+        missing = np.isnan(x)
+        known = x[~missing] if missing.any() else x
+        ends = (float(known[0]), float(known[-1])) if len(known) else ()
+        marks = _marks(known, n_marks) if _is_counted(column) else np.empty(0)
+        clusters = None if own is None else _values_of_clusters(x, own)
+        rises, falls = _goes(known, up=True), _goes(known, up=False)
+        found.append(_Signs(len(x), len(known), ends, rises, falls, marks, clusters))
+    return found
+
+
+def _joined(parts: Sequence[_Signs], n_marks: int | None) -> _Signs:
+    """Return the signs of a column in all parts, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = [each.ends for each in parts if each.ends]
+    steps = [after[0] - before[1] for before, after in pairwise(ends)]
+    marks = np.unique(np.concatenate([each.marks for each in parts]))[:n_marks]
+    clusters = None
+    if all(each.clusters is not None for each in parts):
+        clusters = _agreed([each.clusters for each in parts if each.clusters is not None])
+    return _Signs(
+        sum(each.n_rows for each in parts),
+        sum(each.n_known for each in parts),
+        (ends[0][0], ends[-1][1]) if ends else (),
+        all(each.rises for each in parts) and all(step > 0 for step in steps),
+        all(each.falls for each in parts) and all(step < 0 for step in steps),
+        marks,
+        clusters,
+    )
+
+
+def _reason(column: Column, signs: _Signs, n_marks: int | None) -> str:
     """Return why a column names rows, nothing if it does not."""
-    known = x[~np.isnan(x)]
-    n_different = len(np.unique(known))
+    enough = _NEARLY_ALL * signs.n_rows
     if column.kind == "category":
-        is_name = n_different >= _NEARLY_ALL * len(x)
+        is_name = _n_different(signs.marks, n_marks) >= enough
         return "nearly every row has a value of its own" if is_name else ""
-    if column.kind not in ("whole", "date") or n_different < _NEARLY_ALL * len(x):
+    if column.kind not in ("whole", "date") or signs.n_known < enough:
         return ""
-    steps = np.diff(known)
-    if bool((steps > 0).all() or (steps < 0).all()):
+    if signs.rises or signs.falls:
         return "its values number the rows"
-    words = column.name.lower().replace("-", " ").replace("_", " ").split()
-    if column.kind == "whole" and (
-        (words and words[-1] in _ID_NAMES) or column.name.endswith("Id")
-    ):
+    if _is_counted(column) and _n_different(signs.marks, n_marks) >= enough:
         return "every row has a value of its own"
     return ""
 
 
-def _is_copy(x: Floats, codes: Any) -> bool:
-    """Whether every cluster has exactly one value, which no other cluster has."""
-    clustered = codes >= 0
-    values, own = x[clustered], codes[clustered]
-    if not len(own) or np.isnan(values).any():
-        return False
-    value_of = np.full(int(own.max()) + 1, np.nan)
-    value_of[own] = values  # of one row of each cluster
-    if not np.array_equal(value_of[own], values):
-        return False
-    known = value_of[~np.isnan(value_of)]
-    return len(known) > 1 and len(np.unique(known)) == len(known)
+def _is_counted(column: Column) -> bool:
+    """Whether it matters how many different values a column has."""
+    if column.kind != "whole":
+        return column.kind == "category"
+    words = column.name.lower().replace("-", " ").replace("_", " ").split()
+    return bool(words and words[-1] in _ID_NAMES) or column.name.endswith("Id")
+
+
+def _goes(known: Floats, *, up: bool) -> bool:
+    """Whether values rise, or fall, from row to row."""
+    for some in (known[:_FEW], known):
+        steps = np.diff(some) > 0 if up else np.diff(some) < 0
+        if not steps.all():
+            return False
+    return True
+
+
+def _marks(known: Floats, n_marks: int | None) -> Array:
+    """Return the different values or, if so many are too many to send, the least of their scrambled bits.
+
+    Where these are fewer than `n_marks` they count the values; else the largest of them tells how many
+    there are, as scrambled bits are spread evenly.
+    """
+    different = np.unique(known)
+    if n_marks is None:
+        return different
+    bits = (different + 0.0).view(np.uint64)  # there is one zero
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return np.sort(bits ^ (bits >> np.uint64(31)))[:n_marks]
+
+
+def _n_different(marks: Array, n_marks: int | None) -> float:
+    """Return how many different values there are; about so many if not all of them have a mark."""
+    if n_marks is None or len(marks) < n_marks:
+        return float(len(marks))
+    return (n_marks - 1) * 2.0**64 / (float(marks[-1]) + 1.0)
+
+
+def _values_of_clusters(x: Floats, codes: Ints) -> Floats | None:
+    """Return the value of every cluster, NaN for those without rows; None where one has several values."""
+    n_clusters = int(codes.max(initial=-1)) + 1
+    for some in (slice(_FEW), slice(None)):
+        clustered = codes[some] >= 0
+        values, own = x[some][clustered], codes[some][clustered]
+        value_of = np.full(n_clusters, np.nan)
+        value_of[own] = values  # of one row of each cluster
+        if not np.array_equal(value_of[own], values):  # nor is a missing value equal to itself
+            return None
+    return value_of
+
+
+def _agreed(parts: Sequence[Floats]) -> Floats | None:
+    """Return the values of clusters in all parts; None where two of them differ."""
+    every = np.full((len(parts), max(map(len, parts))), np.nan)
+    for row, own in zip(every, parts, strict=True):
+        row[: len(own)] = own
+    least = np.min(every, axis=0, where=~np.isnan(every), initial=np.inf)
+    most = np.max(every, axis=0, where=~np.isnan(every), initial=-np.inf)
+    if (least < most).any():
+        return None
+    return np.where(np.isfinite(least), least, np.nan)

@@ -224,7 +224,7 @@ class DaskSearch:
         self.codes = self._codes_of(points)
         self.n_splits = 0
         self.sides: list[Any] = [{} for _ in table.parts]  # of all splits, kept by the workers
-        self._open: dict[int, list[Any]] = {}  # sides of splits that nobody has asked for yet
+        self._open: dict[int, worker.Split] = {}  # whose sides nobody has asked for yet
         self._categories: dict[int, list[Any]] = {}  # codes of every partition, by column
 
     def _codes_of(self, points: Floats) -> Ints:
@@ -257,22 +257,21 @@ class DaskSearch:
         column = int(self.table.used[cut.feature])
         known = node.found[1] if node.found is not None and node.found[0] == cut else None
         if known is not None and known.last_code >= 0:
-            coded = [(part, column, known.last_code) for part in self.table.parts]
-            tasks = self.workers.tasks("sides", worker.side_of_codes, coded)
+            rest = column, known.last_code
+            split = worker.Split(worker.side_of_codes, self.table.parts, rest)
         else:
             blocks, places = self.table.read([column])
-            read = [(block, places[column], cut) for block in blocks]
-            tasks = self.workers.tasks("sides", worker.side_of, read)
+            split = worker.Split(worker.side_of, blocks, (places[column], cut))
         values = self.geometry.points[node.centers, cut.feature]
-        return self._parts(node, tasks, (cut.lower < values) & (values <= cut.threshold), known)
+        return self._parts(node, split, (cut.lower < values) & (values <= cut.threshold), known)
 
     def _parts(
-        self, node: Node, tasks: list[Any], is_left: Bools, known: Found | None
+        self, node: Node, split: worker.Split, is_left: Bools, known: Found | None
     ) -> tuple[Node, Node]:
         """Return the two parts of a node, from the sides of its rows and of its extra vertices."""
         number = self.n_splits
         self.n_splits += 1
-        self._open[number] = tasks
+        self._open[number] = split
         paths = [(*node.path, (number, side)) for side in (True, False)]
         left, right = self._totals_of_parts(node, paths, known)
         return (
@@ -346,9 +345,9 @@ class DaskSearch:
         self, node: Node, column: CategoryColumn, is_left: Bools, cut: Cut
     ) -> tuple[Node, Node]:
         """Return the two parts of a node, from the categories that go left."""
-        codes = [(each, is_left) for each in self._codes_of_category(column)]
-        tasks = self.workers.tasks("sides", worker.side_of_categories, codes)
-        return self._parts(node, tasks, np.ones(len(node.centers), dtype=np.bool_), None)
+        codes = self._codes_of_category(column)
+        split = worker.Split(worker.side_of_categories, codes, (is_left,))
+        return self._parts(node, split, np.ones(len(node.centers), dtype=np.bool_), None)
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = inf) -> list[Cut | Promise | None]:
         found = self._best_with(nodes, self.min_samples_leaf, rival)
@@ -428,8 +427,10 @@ class DaskSearch:
         """Return the sides of all splits above some nodes, for every partition."""
         # Not before they are needed: the parts of the last split are never looked at.
         if wanted := sorted({split for path in paths for split, _ in path} & self._open.keys()):
-            tasks = [self._open.pop(split) for split in wanted]
-            more = [(sides, wanted, *each) for sides, *each in zip(self.sides, *tasks, strict=True)]
+            splits = [(number, self._open.pop(number)) for number in wanted]
+            how = self.workers.hold([(number, each.side, each.rest) for number, each in splits])
+            blocks = [each.blocks for _, each in splits]
+            more = [(sides, how, *each) for sides, *each in zip(self.sides, *blocks, strict=True)]
             self.sides = self.workers.keep(self.workers.tasks("split", worker.with_sides, more))
         return self.sides
 

@@ -4,7 +4,7 @@ These functions run on the workers. They keep nothing: the rows of a node follow
 splits above it, so that a partition can be computed anew wherever its worker was lost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -137,9 +137,25 @@ def cells_of_categories(
     return found
 
 
-def with_sides(sides: Mapping[int, Array], splits: Sequence[int], *more: Array) -> dict[int, Array]:
-    """Return the sides of all splits so far with those of further ones."""
-    return {**sides, **dict(zip(splits, more, strict=True))}
+class Split(NamedTuple):
+    """How the sides of a split follow from what is kept of every partition."""
+
+    side: Callable[..., Array]
+    blocks: Sequence[Any]
+    rest: tuple[Any, ...]  # the other arguments of the function
+
+
+def with_sides(
+    sides: Mapping[int, Array],
+    splits: Sequence[tuple[int, Callable[..., Array], tuple[Any, ...]]],
+    *blocks: Any,
+) -> dict[int, Array]:
+    """Return the sides of all splits so far with those of further ones, each of which has its block."""
+    more = {
+        number: side(block, *rest)
+        for (number, side, rest), block in zip(splits, blocks, strict=True)
+    }
+    return {**sides, **more}
 
 
 def inside_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
