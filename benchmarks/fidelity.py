@@ -198,9 +198,9 @@ def measure(name: str, *, n_jobs: int, methods: Sequence[str]) -> Iterator[Row]:
                 continue
             options = {"n_leaves": n_leaves, "refine": refine, "n_jobs": n_jobs}
             explainer = make(**options)
-            begin = time.perf_counter()
+            begin = time.process_time()
             explainer.fit(data.data, labels)
-            seconds = time.perf_counter() - begin
+            seconds = time.process_time() - begin
             clusters = metrics.agreement(explainer.labels_, labels)
             classes = metrics.agreement(explainer.labels_, data.target)
             yield Row(
@@ -351,9 +351,9 @@ def measure_held_out(quick: bool, n_jobs: int, names: Sequence[str]) -> Iterator
         for method, make in methods.items():
             seen, left_out, seconds = [], [], 0.0
             for train, test in folds:
-                begin = time.perf_counter()
+                begin = time.process_time()
                 model = make(n_clusters, len(train)).fit(X[train], labels[train])
-                seconds += time.perf_counter() - begin
+                seconds += time.process_time() - begin
                 say = getattr(model, "predict_reference", model.predict)
                 seen.append(np.mean(say(X[train]) == labels[train]))
                 left_out.append(np.mean(say(X[test]) == labels[test]))
@@ -674,7 +674,8 @@ def _of_held_out(records: list[dict[str, Any]]) -> list[str]:
     verdict = f"BestTree is below scikit-learn's tree on: {', '.join(below)}." if below else ""
     return [
         "## Rows that were left out",
-        "Rows right, mean of five stratified folds, with the deviation between folds; seconds of one fit.",
+        "Rows right, mean of five stratified folds, with the deviation between folds; seconds of one fit, of "
+        "processors or, in lines of earlier runs, of the clock.",
         table(["data", "method", "leaves", "rows seen", "rows left out", "seconds"], lines),
         *([verdict] if verdict else []),
     ]
@@ -690,7 +691,9 @@ def _of_methods(rows: list[Row]) -> list[str]:
         "`cart` weighs leaves by their size, as scikit-learn does; `cart (paper)` does not "
         '(`leaf_weight="none"`). Class ARI and class AMI compare the leaves with the classes. Objectives are '
         "each method's own: compare them before and after refinement, not between methods. `best` refines and "
-        "searches by itself, for its goal. Seconds are of one fit; the first of its kind may include compiling.",
+        "searches by itself, for its goal. Seconds are of one fit; the first of its kind may include compiling. "
+        "They are those of processors, or of the clock in lines of earlier runs, on cores that were busy with "
+        "other work: speed is measured in `speed.md`.",
         f"Left out: {LEFT_OUT}{missing}",
     ]
     header = [
@@ -782,7 +785,10 @@ def main() -> None:
     def keep() -> None:
         # After every dataset, so that a long run loses little if it is cut short.
         for key in ("rows", "peers"):
-            found[key].sort(key=lambda each: order[each["dataset"]])
+            seen = list(dict.fromkeys(each["reference"] for each in found[key]))
+            found[key].sort(
+                key=lambda each: (order[each["dataset"]], seen.index(each["reference"]))
+            )
         save(options.name, found, to_markdown(found))
 
     if options.join:
