@@ -1,6 +1,7 @@
 """How faithful the trees of all methods are, beside scikit-learn's own tree on the same labels.
 
     python benchmarks/fidelity.py [--quick] [--parts pairs depth conductance ...] [--datasets ecoli beans ...]
+        [--methods sklearn-tree best ...]
 
 writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are five parts:
 
@@ -9,14 +10,15 @@ writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are five 
   leaf's commonest cluster is their own, *balanced*, the mean of that share over the clusters (each leaf
   stands for the cluster of which it has most), and *leaf ARI*, the adjusted Rand index of both. Class ARI
   and class AMI compare the leaves with the classes; the objective is each method's own.
-- *depth*: rows right of trees of a given depth beside solvers of optimal trees, where they are installed
-  (``pip install spexplain[benchmark]``): ConTree, and STreeD, which looks at some thresholds only.
+- *depth*: rows right of trees of a given depth and size beside solvers of optimal trees, where they are
+  installed (``pip install spexplain[benchmark]``): ConTree, which cannot limit the leaves, and STreeD, which
+  looks at some thresholds only.
 - *conductance*: how far greedy SpEx is from the best tree by its own objective, with proofs, on small tables.
 - *held-out*: rows right of rows that were left out, five stratified folds.
 - *peers*: our defaults beside other packages (``peers.py`` says how to install them) on the pairs of the first
   part, in one run: rows right, balanced, leaf ARI, clusters that no leaf stands for, seconds.
 
-Parts and datasets that were not measured are kept from the last run of the same name. Where there are many
+Parts, datasets and methods that were not measured are kept from the last run of the same name. Where there are many
 cores, parts and datasets can be measured side by side under names of their own, and ``--join`` makes one
 result of them.
 """
@@ -27,8 +29,8 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -123,12 +125,12 @@ MEASURES = tuple(TITLES)
 THEIRS = "scikit-learn"  # the peer that all others are compared with
 PARTS = ("pairs", "depth", "conductance", "held-out", "peers")
 KEYS = ("rows", "depths", "conductances", "held_out", "peers")
-# Data, clusters and depth of the trees that are compared with optimal ones.
+# Data, clusters, depth and leaves of the trees that are compared with optimal ones.
 DEPTHS = [
-    (name, k, depth)
+    (name, k, depth, 2**depth)
     for name in ("wine", "cancer", "beans", "digits")
     for k, depth in ((4, 2), (7 if name == "beans" else 8, 3))
-]
+] + [("digits", 6, 5, 6)]
 # What stands beside the peers: what users get who change nothing, and who ask for agreement.
 OURS: dict[str, Callable[..., Any]] = {
     "SpexClique": SpexClique,
@@ -187,16 +189,18 @@ def loaded(name: str) -> tuple[Any, int]:
     return data, int(number) if is_number else len(data.target_names)
 
 
-def measure(name: str, *, n_jobs: int) -> Iterator[Row]:
-    """Give the rows of one dataset."""
+def measure(name: str, *, n_jobs: int, methods: Sequence[str]) -> Iterator[Row]:
+    """Give the rows of one dataset and some methods."""
     data, n_leaves = loaded(name)
     for reference, labels in references(name, data):
         for method, make, refine in trees(name):
+            if methods and method not in methods:
+                continue
             options = {"n_leaves": n_leaves, "refine": refine, "n_jobs": n_jobs}
             explainer = make(**options)
-            begin = time.perf_counter()
+            begin = time.process_time()
             explainer.fit(data.data, labels)
-            seconds = time.perf_counter() - begin
+            seconds = time.process_time() - begin
             clusters = metrics.agreement(explainer.labels_, labels)
             classes = metrics.agreement(explainer.labels_, data.target)
             yield Row(
@@ -229,18 +233,18 @@ def _counts(leaves: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return counts
 
 
-def measure_depths(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
+def measure_depths(quick: bool, n_jobs: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Give rows right of trees of limited depth, beside solvers of optimal trees."""
-    for name, n_clusters, depth in DEPTHS:
-        if quick and (depth > 2 or name == "beans"):
+    for name, n_clusters, depth, n_leaves in DEPTHS:
+        if name not in names or (quick and (depth > 2 or name == "beans")):
             continue
         X = np.asarray(_data(name).data, dtype=np.float64)
         scaled = StandardScaler().fit_transform(X)
         labels = KMeans(n_clusters, n_init=10, random_state=0).fit_predict(scaled)
-        for solver, make in solvers(depth, n_jobs).items():
-            begin = time.perf_counter()
+        for solver, make in solvers(depth, n_leaves, n_jobs).items():
+            begin = time.perf_counter(), time.process_time()
             fitted = make().fit(X, labels)
-            seconds = time.perf_counter() - begin
+            seconds, of_processors = time.perf_counter() - begin[0], time.process_time() - begin[1]
             is_ours = isinstance(fitted, BestTree)
             predicted = fitted.predict_reference(X) if is_ours else fitted.predict(X)
             leaves = fitted.labels_ if is_ours else predicted
@@ -248,19 +252,25 @@ def measure_depths(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
                 "dataset": name,
                 "clusters": n_clusters,
                 "depth": depth,
+                "leaves": n_leaves,
                 "solver": solver,
                 "rows_right": float(np.mean(predicted == labels)),
                 "ari": metrics.agreement(leaves, labels).ari,
                 "optimal": fitted.optimal_ if is_ours else None,
                 "seconds": seconds,
+                "processor_seconds": of_processors,
             }
 
 
-def solvers(depth: int, n_jobs: int) -> dict[str, Callable[[], Any]]:
-    """Return what finds trees of a depth; solvers that are not installed are left out."""
-    options: dict[str, Any] = {"n_leaves": 2**depth, "max_depth": depth, "keep_clusters": False}
+def solvers(depth: int, n_leaves: int, n_jobs: int) -> dict[str, Callable[[], Any]]:
+    """Return what finds trees of a depth and size; solvers that are not installed are left out."""
+    options: dict[str, Any] = {"n_leaves": n_leaves, "max_depth": depth, "keep_clusters": False}
     found: dict[str, Callable[[], Any]] = {
-        "scikit-learn": lambda: DecisionTreeClassifier(max_depth=depth, random_state=0),
+        "scikit-learn": lambda: DecisionTreeClassifier(
+            max_depth=depth,
+            max_leaf_nodes=None if n_leaves == 2**depth else n_leaves,
+            random_state=0,
+        ),
         "BestTree": lambda: BestTree(n_jobs=n_jobs, **options),
         f"BestTree, {LIMIT:g} s": lambda: BestTree(n_jobs=n_jobs, time_budget=LIMIT, **options),
         "BestTree, agreement": lambda: BestTree(goal="agreement", n_jobs=n_jobs, **options),
@@ -268,24 +278,28 @@ def solvers(depth: int, n_jobs: int) -> dict[str, Callable[[], Any]]:
     try:
         from pycontree import ConTree
 
-        found["ConTree"] = lambda: ConTree(max_depth=depth, time_limit=LIMIT)
+        if n_leaves == 2**depth:
+            found["ConTree"] = lambda: ConTree(max_depth=depth, time_limit=LIMIT)
     except ImportError:
         pass
     try:
         from pystreed import STreeDClassifier
 
-        nodes = 2**depth - 1
         found["STreeD"] = lambda: STreeDClassifier(
-            max_depth=depth, max_num_nodes=nodes, time_limit=LIMIT
+            max_depth=depth, max_num_nodes=n_leaves - 1, time_limit=LIMIT
         )
     except ImportError:
         pass
     return found
 
 
-def measure_conductances(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
+def measure_conductances(
+    quick: bool, n_jobs: int, names: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Give sums of conductances: of greedy SpEx, of the same refined, and of the best tree, proved or not."""
     for name in CONDUCTANCE:
+        if name not in names:
+            continue
         data, n_leaves = loaded(name)
         for reference, labels in references(name, data):
             greedy, refined = (
@@ -311,7 +325,7 @@ def measure_conductances(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
+def measure_held_out(quick: bool, n_jobs: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Give rows right of five stratified folds, for rows that were seen and for those left out."""
     methods: dict[str, Callable[[int, int], Any]] = {
         "scikit-learn": lambda k, n: DecisionTreeClassifier(max_leaf_nodes=k, random_state=0),
@@ -322,6 +336,8 @@ def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
         ),
     }
     for name in HELD_OUT[:3] if quick else HELD_OUT:
+        if name.replace(" ", "-") not in names:
+            continue
         try:
             if name == "newsgroups words":  # and the k-means clusters of the embeddings
                 X, labels = words(), datasets.load("newsgroups").kmeans
@@ -335,9 +351,9 @@ def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
         for method, make in methods.items():
             seen, left_out, seconds = [], [], 0.0
             for train, test in folds:
-                begin = time.perf_counter()
+                begin = time.process_time()
                 model = make(n_clusters, len(train)).fit(X[train], labels[train])
-                seconds += time.perf_counter() - begin
+                seconds += time.process_time() - begin
                 say = getattr(model, "predict_reference", model.predict)
                 seen.append(np.mean(say(X[train]) == labels[train]))
                 left_out.append(np.mean(say(X[test]) == labels[test]))
@@ -352,8 +368,8 @@ def measure_held_out(quick: bool, n_jobs: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def measure_peers(name: str, n_jobs: int) -> Iterator[dict[str, Any]]:
-    """Give the trees of other packages and of our defaults; seconds are those of processors."""
+def measure_peers(name: str, n_jobs: int, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Give the trees of other packages and of our defaults, of some of them; seconds are those of processors."""
     try:
         data, n_leaves = loaded(name)
     except OSError as error:
@@ -361,7 +377,9 @@ def measure_peers(name: str, n_jobs: int) -> Iterator[dict[str, Any]]:
         return
     X = data.data if sparse.issparse(data.data) else np.asarray(data.data, dtype=np.float64)
     methods = {
-        method: make for method, make in (installed() | OURS).items() if _can_take(method, name, X)
+        method: make
+        for method, make in (installed() | OURS).items()
+        if (not wanted or method in wanted) and _can_take(method, name, X)
     }
     wine = load_wine(return_X_y=True)
     for make in OURS.values():  # compiles what it needs before the clock runs
@@ -576,7 +594,13 @@ def _of_depths(records: list[dict[str, Any]]) -> list[str]:
     names = list(dict.fromkeys(each["solver"] for each in records))
     lines = []
     for key, group in groupby(
-        records, key=lambda each: (each["dataset"], each["clusters"], each["depth"])
+        records,
+        key=lambda each: (
+            each["dataset"],
+            each["clusters"],
+            each["depth"],
+            each.get("leaves", 2 ** each["depth"]),
+        ),
     ):
         known = {each["solver"]: each for each in group}
         best = max(round(each["rows_right"], 4) for each in known.values())
@@ -589,13 +613,17 @@ def _of_depths(records: list[dict[str, Any]]) -> list[str]:
             right = f"{one['rows_right']:.4f}"
             right = f"**{right}**" if round(one["rows_right"], 4) == best else right
             proved = " proved" if one["optimal"] else ""
-            line.append(f"{right} ({one['ari']:.3f}) {one['seconds']:.1f} s{proved}")
+            took = f"{one['seconds']:.1f} s"
+            if "processor_seconds" in one:
+                took = f"{one['processor_seconds']:.1f} s CPU"
+            line.append(f"{right} ({one['ari']:.3f}) {took}{proved}")
         lines.append(line)
     return [
         "## Rows right at equal depth, beside solvers of optimal trees",
         f"k-means clusters of the standardised table, trees on the raw one, at most {LIMIT:g} s; in brackets the "
-        "ARI, of the labels for solvers that do not say which leaf a row is in.",
-        table(["data", "clusters", "depth", *names], lines),
+        "ARI, of the labels for solvers that do not say which leaf a row is in. Seconds are those of the clock, or "
+        "of processors (CPU) where other work was going on.",
+        table(["data", "clusters", "depth", "leaves", *names], lines),
     ]
 
 
@@ -646,7 +674,8 @@ def _of_held_out(records: list[dict[str, Any]]) -> list[str]:
     verdict = f"BestTree is below scikit-learn's tree on: {', '.join(below)}." if below else ""
     return [
         "## Rows that were left out",
-        "Rows right, mean of five stratified folds, with the deviation between folds; seconds of one fit.",
+        "Rows right, mean of five stratified folds, with the deviation between folds; seconds of one fit, of "
+        "processors or, in lines of earlier runs, of the clock.",
         table(["data", "method", "leaves", "rows seen", "rows left out", "seconds"], lines),
         *([verdict] if verdict else []),
     ]
@@ -662,7 +691,9 @@ def _of_methods(rows: list[Row]) -> list[str]:
         "`cart` weighs leaves by their size, as scikit-learn does; `cart (paper)` does not "
         '(`leaf_weight="none"`). Class ARI and class AMI compare the leaves with the classes. Objectives are '
         "each method's own: compare them before and after refinement, not between methods. `best` refines and "
-        "searches by itself, for its goal. Seconds are of one fit; the first of its kind may include compiling.",
+        "searches by itself, for its goal. Seconds are of one fit; the first of its kind may include compiling. "
+        "They are those of processors, or of the clock in lines of earlier runs, on cores that were busy with "
+        "other work: speed is measured in `speed.md`.",
         f"Left out: {LEFT_OUT}{missing}",
     ]
     header = [
@@ -702,11 +733,18 @@ def _before(name: str) -> dict[str, Any]:
     return {"rows": rows} | {key: found.get(key, []) for key in KEYS[1:]}
 
 
+def _merged(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with those measured anew in the places of the old ones, others behind."""
+    names = ("dataset", "reference", "clusters", "depth", "solver", "method", "refine")
+    found = {tuple(each.get(name) for name in names): each for each in [*old, *new]}
+    return list(found.values())
+
+
 def _joined(names: list[str]) -> dict[str, Any]:
-    """Return what several runs on one machine measured, each its own parts or datasets."""
+    """Return what several runs measured; what was measured twice, as the last of them has it."""
     runs = [json.loads((RESULTS / f"{name}.json").read_text()) for name in names]
     found: dict[str, Any] = {
-        key: [each for run in runs for each in run.get(key, [])] for key in KEYS
+        key: reduce(_merged, (run.get(key, []) for run in runs)) for key in KEYS
     }
     command = (
         f"{len(runs)} runs side by side, whose seconds are those of busy cores, joined by "
@@ -714,7 +752,11 @@ def _joined(names: list[str]) -> dict[str, Any]:
     )
     machines = [run["machine"] for run in runs]
     about = {
-        key: " / ".join(dict.fromkeys(str(each.get(key, "?")) for each in machines))
+        key: " / ".join(
+            dict.fromkeys(
+                part for each in machines for part in str(each.get(key, "?")).split(" / ")
+            )
+        )
         for key in machines[0]
     }
     return found | {"machine": about, "command": command}
@@ -725,6 +767,7 @@ def main() -> None:
     everything = SMALL + MIDDLE + LARGE + WORDS
     parser.add_argument("--datasets", nargs="+", choices=everything, default=everything)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--methods", nargs="+", help="only these, of the pairs and beside peers")
     parser.add_argument("--quick", action="store_true", help="only what takes minutes in all")
     parser.add_argument("--n-jobs", type=int, default=-1)
     parser.add_argument("--name", default="fidelity", help="name of the result files")
@@ -736,11 +779,16 @@ def main() -> None:
         found = _joined(options.join)
         options.parts = ()
 
+    order = {name: place for place, name in enumerate(everything)}
+    methods = options.methods or ()
+
     def keep() -> None:
         # After every dataset, so that a long run loses little if it is cut short.
-        order = {name: place for place, name in enumerate(everything)}
         for key in ("rows", "peers"):
-            found[key].sort(key=lambda each: order[each["dataset"]])
+            seen = list(dict.fromkeys(each["reference"] for each in found[key]))
+            found[key].sort(
+                key=lambda each: (order[each["dataset"]], seen.index(each["reference"]))
+            )
         save(options.name, found, to_markdown(found))
 
     if options.join:
@@ -753,23 +801,25 @@ def main() -> None:
         ("held_out", "held-out", measure_held_out),
     ):
         if part in options.parts:
-            found[key] = []
-            for record in measured(options.quick, options.n_jobs):
-                found[key].append(record)
+            for record in measured(options.quick, options.n_jobs, options.datasets):
+                found[key] = sorted(
+                    _merged(found[key], [record]),
+                    key=lambda each: order[each["dataset"].replace(" ", "-")],
+                )
                 print(", ".join(f"{name} {value}" for name, value in record.items()), flush=True)
                 keep()
     names = SMALL if options.quick else options.datasets
     for name in names if "peers" in options.parts else ():
         records = []
-        for record in measure_peers(name, options.n_jobs):
+        for record in measure_peers(name, options.n_jobs, methods):
             records.append(record)
             print(", ".join(f"{key} {value}" for key, value in record.items()), flush=True)
-        found["peers"] = [each for each in found["peers"] if each["dataset"] != name] + records
+        found["peers"] = _merged(found["peers"], records)
         keep()
     for name in names if "pairs" in options.parts else ():
         rows: list[dict[str, Any]] = []
         try:
-            for row in measure(name, n_jobs=options.n_jobs):
+            for row in measure(name, n_jobs=options.n_jobs, methods=methods):
                 rows.append(row._asdict())
                 print(
                     f"{row.dataset:11} {row.reference:22} {row.method:19} {row.refine:10} rows right "
@@ -779,7 +829,7 @@ def main() -> None:
         except (OSError, ImportError) as error:
             print(f"{name}: left out. {error}")
             continue
-        found["rows"] = [row for row in found["rows"] if row["dataset"] != name] + rows
+        found["rows"] = _merged(found["rows"], rows)
         keep()
 
 

@@ -379,6 +379,7 @@ TABLES = {
     "digits": "Digits 1,797×64",
     "beans": "Dry Bean 13,611×16",
     "newsgroups": "20 Newsgroups 11,314×768",
+    "newsgroups-40": "20 Newsgroups 11,314×768",
     "caltech101": "Caltech 101 8,677×512",
     "cifar10": "CIFAR-10 50,000×128",
     "newsgroups-words": "20 Newsgroups 11,314×7,884 words",

@@ -465,11 +465,16 @@ class BestTree(Explainer):
         if self._exchanges_all(X, n_leaves):
             solves = _size(X) * n_leaves <= _TINY
             candidates = [self._searched(ground, each, solves=solves) for each in candidates]
+            if not self.keep_clusters:  # trees that lose no cluster cost nothing more
+                candidates = [self._swung(ground, each, solves=solves) for each in candidates]
         if self.starts is None and self.exchange != "none":
             candidates += self._sketches(ground, _best_of(candidates), n_leaves)
         at = candidates.index(_best_of(candidates))
         if self.exchange != "none":
             candidates[at] = self._searched(ground, candidates[at])
+            # In large tables it takes as long as all else, so time must be given for it.
+            if self.time_budget is not None or self._exchanges_all(X, n_leaves):
+                candidates[at] = self._swung(ground, candidates[at])
         candidates += self._restarts(ground, _best_of(candidates), n_leaves)
         best = _best_of(candidates)
         ground.budget.work = min(ground.budget.work, self._proof_work(n_leaves))
@@ -681,6 +686,24 @@ class BestTree(Explainer):
                 best = value
         seconds = candidate.seconds + time.perf_counter() - begin
         return candidate._replace(tree=tree, value=best, seconds=seconds)
+
+    def _swung(self, ground: Improver, best: _Candidate, *, solves: bool = True) -> _Candidate:
+        """Search without the wish for a leaf of every cluster, or with it, and back, as long as this helps.
+
+        Trees in which one of the searches ends are left by the other.
+        """
+        other = ground.keeping(not self.keep_clusters)
+        while not self._is_over() and (self.keep_clusters or len(ground.lost(best.tree))):
+            value = other.value(best.tree)
+            away = self._searched(other, best._replace(value=value), solves=solves)
+            if away.value == value:
+                break
+            back = away._replace(value=ground.value(away.tree))
+            back = self._searched(ground, back, solves=solves)
+            if not back.value > best.value:
+                break
+            best = back
+        return best
 
     def _restarts(self, ground: Improver, best: _Candidate, n_leaves: int) -> list[_Candidate]:
         """Return the best tree found from random changes of the best one so far, if it is better."""

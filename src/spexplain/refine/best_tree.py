@@ -1,6 +1,7 @@
 """The search for the best tree: several starts, growth by agreement, exchanges of leaves, exact subtrees."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -133,6 +134,12 @@ class Improver:
         # By rows, leaves, depth and factor: what is known of nodes that were solved.
         self._known: dict[tuple[bytes, int, int, float], Solved] = {}
 
+    def keeping(self, keep_clusters: bool) -> "Improver":
+        """Return the same ground, on which trees with more clusters are better, or are not."""
+        other = copy(self)
+        other.keep_clusters = keep_clusters
+        return other
+
     @cached_property
     def _objective(self) -> Objective:
         return spex(cliques(self.codes, self.amounts))
@@ -145,8 +152,17 @@ class Improver:
     def _value(self, goal: Any, routes: Routes) -> Any:
         if not self.keep_clusters or isinstance(goal, RightGoal):
             return goal.best
+        return len(self._own(routes)), goal.best
+
+    def lost(self, tree: Tree) -> Ints:
+        """Return the clusters that no leaf stands for."""
+        own = self._own(Routes(tree, self.orders.columns))
+        return np.setdiff1d(np.flatnonzero(self._rows_right.totals), own)
+
+    def _own(self, routes: Routes) -> Ints:
+        """Return the clusters that leaves stand for."""
         own = self._labels(self._counted.table(routes.labels, routes.n_leaves))
-        return len(np.unique(own[own < self.score.n_clusters])), goal.best
+        return np.unique(own[own < self.score.n_clusters])
 
     @property
     def _counted(self) -> LeafScore:
