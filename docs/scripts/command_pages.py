@@ -48,7 +48,7 @@ UNTIMED = {
     ],
     "studio": ["spexplain studio customers.csv --labels segment"],
     "demo": ["spexplain demo"],
-    "paper": ["spexplain paper --quick"],
+    "paper": ["spexplain paper --tables small --datasets Iris,Ecoli"],
     "warmup": ["spexplain warmup"],
 }
 
