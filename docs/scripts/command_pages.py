@@ -91,7 +91,7 @@ def printed(command: str, folder: Path) -> str:
     said = (done.stdout + done.stderr).rstrip().replace(f"{folder.resolve()}{os.sep}", "")
     # Seconds differ each time.
     return re.sub(
-        r"^(\S.*%.* )( *\d+\.\d\d)$",
+        r"^(\S.*%  .* )( *\d+\.\d\d)$",
         lambda line: f"{line[1]}{'…':>{len(line[2])}}",
         "\n".join(line.rstrip() for line in said.split("\n")),
         flags=re.MULTILINE,
