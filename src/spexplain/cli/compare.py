@@ -170,7 +170,7 @@ def _chosen(methods: str | None) -> list[str]:
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
         if name not in known:
-            usage_error(f"--methods: there is no method {name}{closest(name, known)}")
+            usage_error(f"--methods: there is not a known method {name}{closest(name, known)}")
     if not names:
         usage_error("--methods names no method.")
     return [name for name in known if name in names]

@@ -252,7 +252,7 @@ def checked_limits(max_psi: float, fail_on: str | Sequence[str]) -> tuple[float,
     for name in names:
         if name not in (*KINDS, *_WORDS):
             raise ValueError(
-                f"fail_on={name!r} is no kind of finding{closest(name, (*_WORDS, *KINDS))}"
+                f"fail_on={name!r} is not a kind of finding{closest(name, (*_WORDS, *KINDS))}"
             )
     return float(max_psi), tuple(names)
 
