@@ -29,7 +29,6 @@ help:
 	@echo "make bench-growth  time against rows, beside scikit-learn, LightGBM and ConTree, and the plot of it"
 	@echo "make bench-rules  rules per cluster beside trees and RIPPER"
 	@echo "make bench-drift  which drifts of real tables a check finds, and which it takes for one"
-	@echo "make  the best trees of a size beside solvers of optimal trees (pip install pycontree pystreed)"
 	@echo "make fidelity  rows right and agreement of all methods and goals, beside other solvers of trees"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
 	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"

@@ -10,7 +10,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
+from inspect import getattr_static, getdoc, isclass
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 
@@ -274,6 +277,48 @@ def compared(pairs: Iterable[tuple[float, float]]) -> list[int]:
     """Return how many first figures are above, equal to and below the second ones."""
     signs = [(ours > theirs) - (ours < theirs) for ours, theirs in pairs]
     return [signs.count(sign) for sign in (1, 0, -1)]
+
+
+# --- Examples of the reference ------------------------------------------------------------------------
+
+
+def documented() -> Iterator[tuple[str, Any]]:
+    """Give all functions, methods and properties that the reference shows, by name."""
+    entry = re.compile(r"^::: (\S+)(?:\n    options: \{.*?members: \[(.*?)\].*?\})?$", re.MULTILINE)
+    for name in ("docs/api.md", *sorted(each for each in NAMES if "docs/methods" in each)):
+        for path, members in entry.findall((ROOT / name).read_text()):
+            thing = resolve_name(path)
+            shown = members.split(", ") if members else []
+            if not shown and f"::: {path}\n    options" not in (ROOT / name).read_text():
+                shown = (
+                    [each for each in vars(thing) if not each.startswith("_")]
+                    if isclass(thing)
+                    else []
+                )
+                shown = [each for each in shown if callable(getattr(thing, each))]
+            if not isclass(thing):
+                yield path, thing
+            for each in shown:
+                found = getattr_static(thing, each)
+                yield f"{path}.{each}", getattr(found, "fget", found)
+
+
+@pytest.mark.parametrize("name", sorted(dict(documented())))
+def test_what_the_reference_shows_has_an_example(name: str) -> None:
+    text = getdoc(dict(documented())[name]) or ""
+    examples = doctest.DocTestParser().get_examples(text)
+    assert examples, f"{name} has no example"
+    assert not any(re.search(r"[\w)\]]\._[a-z]", each.source) for each in examples), (
+        f"the example of {name} reads a private attribute"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pages_read_no_private_attributes(name: str) -> None:
+    for each in doctest.DocTestParser().get_examples((ROOT / name).read_text()):
+        # _replace belongs to what named tuples show.
+        private = re.search(r"[\w)\]]\._(?!replace|asdict)[a-z]", each.source)
+        assert private is None, f"{name}: {each.source}"
 
 
 def test_the_pages_of_commands_are_those_of_the_program() -> None:

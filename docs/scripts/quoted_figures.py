@@ -474,7 +474,9 @@ def table_of_pairs(pairs: Pairs) -> str:
             mark = "°" if each["lost"] else ""
             size = f" ({each['leaves']})" if more else ""
             cells.append(f"{figures}{mark}{size}")
-        name = f"{TABLES[dataset]}, {CLUSTERS[reference]}, {asked} leaves"
+        name = (
+            f"{TABLES.get(dataset, dataset)}, {CLUSTERS.get(reference, reference)}, {asked} leaves"
+        )
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

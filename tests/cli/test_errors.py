@@ -55,7 +55,7 @@ def sentence(result, status=1):
         ("t.arrow", b"nothing of the kind", (), "could not be read as Arrow"),
         ("t.jsonl", b"{a: 1}\n", (), "could not be read as JSON lines"),
         ("t.csv.gz", b"no gzip", (), "could not be read: Not a gzipped file"),
-        ("t.xlsx", b"PK", (), "could not be read as Excel: it is damaged, or no .xlsx"),
+        ("t.xlsx", b"PK", (), "could not be read as Excel: it is damaged, or not an .xlsx file"),
         ("t.doc", b"", (), "pass --input-format, one of csv, tsv, parquet, arrow, jsonl, xlsx"),
         ("t.json", b"[]", (), "for JSON, one object per line"),
     ],
@@ -133,7 +133,7 @@ def test_usage_of_other_commands(run, files):
 def test_models(run, files, tmp_path):
     (tmp_path / "m.json").write_text('{"format": "other"}')
     said = sentence(run("predict", tmp_path / "m.json", files["csv"]))
-    assert "is no model that explain --json or segment --json wrote" in said
+    assert "is not a model that explain --json or segment --json wrote" in said
     assert "is a folder, not a model" in sentence(run("predict", tmp_path, files["csv"]))
     run("explain", files["csv"], "-l", "species", "-m", "cart", "--json", tmp_path / "ok.json")
     (tmp_path / "t.csv").write_text("petal len gth (cm),b\n1,2\n")

@@ -141,8 +141,8 @@ def test_no_pickle_no_nan_only_ascii(text):
         ('{"format": "spexplain.model", "version": 4}', "format version 4"),
         ('{"format": "spexplain.model", "version": true}', "format version True"),
         ('{"format": "spexplain.model", "version": 1}', "missing or unknown entries: 'estimator'"),
-        ('{"a": NaN}', "NaN is no JSON number"),
-        ('{"a": -Infinity}', "-Infinity is no JSON number"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ('{"a": -Infinity}', "-Infinity is not a JSON number"),
         ('{"a": 1e999}', "the number 1e999 is too large"),
         ('{"a": ' + "9" * 5000 + "}", "9 is too large"),
         ('{"a": 1, "a": 2}', "an entry occurs twice"),
@@ -247,7 +247,7 @@ def test_columns_are_taken_by_name(loaded, frame):
     assert loaded.predict(frame({"a": ["x"], "b": [0.5]})).tolist() == [0]
     with pytest.raises(ValueError, match=r"^X lacks the column 'b', which the tree tests"):
         loaded.predict(frame({"a": [0.5], "B": [1.0]}))
-    with pytest.raises(ValueError, match=r"^X holds values in column 'b' that are no numbers"):
+    with pytest.raises(ValueError, match=r"^X holds values in column 'b' that are not numbers"):
         loaded.predict(frame({"a": [1.0], "b": ["x"]}))
     with pytest.raises(ValueError, match=r"^X contains infinity, first in row 1, column 'b'"):
         loaded.predict(frame({"a": [1.0, 1.0], "b": [0.5, np.inf]}))
@@ -269,15 +269,15 @@ def test_frames_without_known_names(loaded):
         ([[1.0]], "^X has 1 features, but LoadedModel is expecting 2"),
         ([1.0, 2.0], "^X must be a table of two dimensions, got 1"),
         ([[1.0, np.inf]], "^X contains infinity, first in row 0, column 'b'"),
-        ([["a", "b"]], "^X holds values in column 'b' that are no numbers"),
+        ([["a", "b"]], "^X holds values in column 'b' that are not numbers"),
         ([[1.0], [1.0, 2.0]], "^X must be a table of numbers"),
         ([[1j, 2.0]], "^X holds values of type complex128"),
         (
             np.array([["2024", "2025"]], dtype="M8[Y]"),
-            "^X holds values in column 'b' that are no n",
+            "^X holds values in column 'b' that are not n",
         ),
         (sparse.csr_array(np.ones((1, 3))), "^X has 3 features, but"),
-        ([[1, 10**400]], "^X holds values in column 'b' that are no numbers"),
+        ([[1, 10**400]], "^X holds values in column 'b' that are not numbers"),
     ],
 )
 def test_bad_rows(loaded, X, message):

@@ -89,7 +89,7 @@ def test_bad_arguments():
         to_onnx(model, label="x")
     with pytest.raises(ValueError, match=r"^input_type='int' must be"):
         to_onnx(model, input_type="int")
-    with pytest.raises(ValueError, match=r"^label holds .* no valid Unicode text"):
+    with pytest.raises(ValueError, match=r"^label holds .* not valid Unicode text"):
         to_onnx(model, label="reference")
 
 

@@ -193,7 +193,7 @@ def test_names_no_database_can_have(dialect):
     with pytest.raises(ValueError, match=r"^label holds 'a\\x00b', but .* no NUL character"):
         to_sql(stump("x", ["a\0b", "b"]), dialect=dialect, label="reference")
     with pytest.raises(
-        ValueError, match=r"^feature_names holds '\\ud800', which is no valid Unicode"
+        ValueError, match=r"^feature_names holds '\\ud800', which is not valid Unicode"
     ):
         to_sql(stump("\ud800"), dialect=dialect)
 

@@ -201,7 +201,7 @@ def test_numbers_of_rows_that_became_tests():
 
 
 def test_wrong_arguments(model):
-    with pytest.raises(ValueError, match="fail_on='new-categry' is no kind of finding; did you"):
+    with pytest.raises(ValueError, match="fail_on='new-categry' is not a kind of finding; did you"):
         model.check(X, fail_on="new-categry")
     with pytest.raises(ValueError, match="max_psi=-1 must be"):
         model.check(X, max_psi=-1)

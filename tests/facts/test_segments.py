@@ -146,7 +146,7 @@ def test_other_labels_are_refused(explainer, penguins):
     model = from_json(explainer.to_json())
     with pytest.raises(ValueError, match="y must hold the labels of the training rows"):
         model.segments(X=penguins[0], y=penguins[1].str.lower())
-    with pytest.raises(ValueError, match=r"cluster='Gento' is no cluster.*did you mean Gentoo"):
+    with pytest.raises(ValueError, match=r"cluster='Gento' is not a cluster.*did you mean Gentoo"):
         explainer.segment("Gento")
     with pytest.raises(ValueError, match="a and b must be two clusters"):
         explainer.contrast("Adelie", "Adelie")

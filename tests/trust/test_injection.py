@@ -137,9 +137,9 @@ def test_sql_names_and_labels_are_executed_as_texts(kind, text):
     if kind is DuckDB:
         pytest.importorskip("duckdb")
     if is_no_text(text):
-        with pytest.raises(ValueError, match=r"NUL character|no valid Unicode"):
+        with pytest.raises(ValueError, match=r"NUL character|not valid Unicode"):
             to_sql(model_of(text), dialect=kind.dialect, table="t")
-        with pytest.raises(ValueError, match=r"NUL character|no valid Unicode"):
+        with pytest.raises(ValueError, match=r"NUL character|not valid Unicode"):
             to_sql(model_of("a", text), dialect=kind.dialect, table="t", label="reference")
         return
     rows = [[0.0], [1.0], [0.5], [None]]

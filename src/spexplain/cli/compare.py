@@ -83,7 +83,7 @@ def compare(
     """Compare all methods on one clustering of a table.
 
     ARI: agreement of leaves and clusters, 1 is best. Fidelity: share of rows whose leaf stands for
-    their cluster; balanced: the mean of that share over the clusters. Price: k-means cost of the
+    their cluster; balanced: the mean of that share over the clusters. Cost ratio: k-means cost of the
     leaves over that of the clusters. Cut: how much of the clusters the leaves cut apart, the sum of
     conductances that SpEx minimises. sklearn-cart is scikit-learn's own tree.
     """
@@ -170,7 +170,7 @@ def _chosen(methods: str | None) -> list[str]:
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
         if name not in known:
-            usage_error(f"--methods: there is no method {name}{closest(name, known)}")
+            usage_error(f"--methods: there is not a known method {name}{closest(name, known)}")
     if not names:
         usage_error("--methods names no method.")
     return [name for name in known if name in names]

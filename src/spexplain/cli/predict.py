@@ -189,7 +189,7 @@ def read_any(path: str) -> "Explanation | RuleSet":
         return from_json(content).explanation_
     except ValueError as error:
         raise UserError(
-            f"{path} is no model that explain --json or segment --json wrote: {error}"
+            f"{path} is not a model that explain --json or segment --json wrote: {error}"
         ) from None
 
 

@@ -262,7 +262,9 @@ def sheet_as_csv(path: Path, name: str, reading: ReadingOptions) -> Iterator[Pat
     except (BadZipFile, InvalidFileException, KeyError, ValueError, OSError, EOFError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise UserError(f"{name} could not be read as Excel: it is damaged, or no .xlsx.") from None
+        raise UserError(
+            f"{name} could not be read as Excel: it is damaged, or not an .xlsx file."
+        ) from None
     with tempfile.NamedTemporaryFile(prefix="spexplain-") as file:
         try:
             titles = [sheet.title for sheet in book.worksheets]

@@ -376,10 +376,10 @@ class FileSource:
         labels, cluster = settings.get("labels"), settings.get("cluster")
         method = settings.get("method") or options.method
         if method not in get_args(MethodName):
-            raise ValueError(f"method={method!r} is no method.")
+            raise ValueError(f"method={method!r} is not a known method.")
         goal = settings.get("goal") or options.tree.goal
         if goal not in ("fidelity", "balanced", "agreement", "cost", "conductance"):
-            raise ValueError(f"goal={goal!r} is no goal.")
+            raise ValueError(f"goal={goal!r} is not a known goal.")
         if (labels is not None and cluster is not None) or (
             must_say and labels is None and cluster is None
         ):
@@ -387,7 +387,7 @@ class FileSource:
         clustering = replace(options.clustering, labels=None, n_clusters=None, reference=None)
         if labels is not None:
             if labels not in [each["name"] for each in self._columns]:
-                raise ValueError(f"labels={labels!r} is no column of {self.name}.")
+                raise ValueError(f"labels={labels!r} is not a column of {self.name}.")
             clustering = replace(clustering, labels=labels)
         elif cluster is not None:
             k = cluster.get("k") if isinstance(cluster, Mapping) else None
@@ -397,7 +397,7 @@ class FileSource:
             if type(k) is not int or not 2 <= k <= min(_MOST_LEAVES, self.n_rows):
                 raise ValueError("k, the number of clusters, must be at least 2.")
             if name not in get_args(ReferenceName):
-                raise ValueError(f"cluster method={name!r} is no clustering.")
+                raise ValueError(f"cluster method={name!r} is not a known way to cluster.")
             clustering = replace(clustering, n_clusters=k, reference=name)
         leaves = settings.get("n_leaves")
         if leaves not in (None, "auto") and not (

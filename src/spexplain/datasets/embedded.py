@@ -119,7 +119,7 @@ def _chosen_encoder(
         return make(weights, device=device)
     for name, value in (("weights", weights), ("device", device)):
         if value is not None:
-            raise ValueError(f"{name} is a matter of the encoder: give either {name} or encoder.")
+            raise ValueError(f"{name} belongs to the encoder: give either {name} or encoder.")
     if not isinstance(encoder, Encoder):
         raise TypeError(
             f"encoder must have the attributes name and n_dims and the method encode, "

@@ -393,7 +393,7 @@ def _cifar_records(path: Path, n_classes: int) -> NDArray[np.uint8]:
     size = path.stat().st_size
     if size == 0 or size % _CIFAR_RECORD:
         raise ValueError(
-            f"The file {path} is not of CIFAR's form (its {size} bytes are no pictures of "
+            f"The file {path} is not of CIFAR's form (its {size} bytes are not pictures of "
             f"{_CIFAR_RECORD} each)."
         )
     records: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r").reshape(

@@ -276,6 +276,14 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.n_leaves_
+        2
         """
         return self._run(X, y, sample_weight=sample_weight)
 
@@ -294,6 +302,13 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Returns
         -------
         labels : array of int, shape (n_samples,)
+
+        Examples
+        --------
+        >>> from spexplain import SpexClique
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> SpexClique().fit_predict(X, ["new"] * 3 + ["VIP"] * 3)
+        array([0, 0, 0, 1, 1, 1])
         """
         return self.fit(X, y, **given).labels_
 

@@ -63,6 +63,16 @@ class CenterExplainer(Explainer):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from spexplain import IMM
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = IMM().fit(X, ["new"] * 3 + ["VIP"] * 3, centers=[[56.0, 8.0], [25.0, 1.0]])
+        >>> print(explainer.to_text(["age", "orders"]))
+        age ≤ 40
+        ├─ yes: leaf 0 (3 rows, 100% new)
+        └─ no:  leaf 1 (3 rows, 100% VIP)
         """
         return self._run(X, y, centers=centers, sample_weight=sample_weight)
 

@@ -79,6 +79,14 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, ClusterClassifier
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> classifier = ClusterClassifier(BestTree()).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> classifier.classes_.tolist()
+        ['VIP', 'new']
         """
         if y is None:
             raise ValueError(
@@ -116,6 +124,14 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         clusters : array of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, ClusterClassifier
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> classifier = ClusterClassifier(BestTree()).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> classifier.predict([[22, 1], [70, 3]]).tolist()
+        ['new', 'VIP']
         """
         leaves = self.apply(X)
         return look_up(self.classes_[self._codes], leaves)  # type: ignore[no-any-return]
@@ -132,6 +148,15 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         shares : array of float, shape (n_rows, n_classes)
             Columns in the order of `classes_`; every row adds up to 1.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, ClusterClassifier
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> classifier = ClusterClassifier(BestTree()).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> classifier.predict_proba([[22, 1], [70, 3]])
+        array([[0., 1.],
+               [1., 0.]])
         """
         leaves = self.apply(X)
         return self._shares[np.asarray(leaves)]
@@ -147,6 +172,14 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         leaves : array of int, shape (n_rows,)
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, ClusterClassifier
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> classifier = ClusterClassifier(BestTree()).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> classifier.apply([[22, 1], [70, 3]])
+        array([0, 1])
         """
         check_is_fitted(self, "explainer_")
         return self.explainer_.apply(X)
@@ -163,13 +196,30 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         visits : sparse array of int, shape (n_rows, n_nodes)
             1 where the row visits the node.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, ClusterClassifier
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> classifier = ClusterClassifier(BestTree()).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> classifier.decision_path([[22, 1]]).toarray()
+        array([[1, 1, 0]])
         """
         check_is_fitted(self, "explainer_")
         return self.explainer_.decision_path(X)
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in what the tests achieve, by the drop of impurity; the sum is 1, or 0."""
+        """Share of each column in what the tests achieve, by the drop of impurity; the sum is 1, or 0.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, ClusterClassifier
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> classifier = ClusterClassifier(BestTree()).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> classifier.feature_importances_
+        array([1., 0.])
+        """
         check_is_fitted(self, "explainer_")
         return self.explainer_.feature_importances_
 
@@ -202,6 +252,14 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         routing : sklearn.utils.metadata_routing.MetadataRequest
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, ClusterClassifier
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> classifier = ClusterClassifier(BestTree()).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> type(classifier.get_metadata_routing()).__name__
+        'MetadataRequest'
         """
         routing: Any = super().get_metadata_routing()
         own = routing.fit.requests

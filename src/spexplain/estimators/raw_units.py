@@ -355,7 +355,7 @@ def _pull_imputed(value: Any, marker: Any) -> Pull:
     """Return how regions go back through filling: missing values lie where the value lies that fills them."""
     if not is_missing(marker):
         raise ValueError(
-            f"raw_units cannot undo the step SimpleImputer: it fills {quoted(marker)}, no missing values."
+            f"raw_units cannot undo the step SimpleImputer: it fills {quoted(marker)}, not missing values."
         )
 
     def pull(region: Region, field: Column) -> tuple[Region, Column]:
@@ -569,7 +569,7 @@ class _Back:
                 continue
             if len(region.intervals) > 1:
                 raise ValueError(
-                    f"The test {test.text(own)!r} is no single interval of column {column.name!r}."
+                    f"The test {test.text(own)!r} is not a single interval of column {column.name!r}."
                 )
             found = _test_of(region, source.column)
             if visits is not None and rows is not None:

@@ -166,6 +166,14 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> [each["rule"] for each in rules.rules(output="records")]
+        ['age > 40', 'age ≤ 40']
         """
         self._check_parameters()
         if y is None:
@@ -208,6 +216,13 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         Returns
         -------
         labels : array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> ClusterRules().fit_predict(X, ["new"] * 3 + ["VIP"] * 3).tolist()
+        ['new', 'new', 'new', 'VIP', 'VIP', 'VIP']
         """
         return self.fit(X, y, sample_weight).labels_
 

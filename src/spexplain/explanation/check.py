@@ -59,12 +59,32 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found for which the check is to fail."""
+        """Whether nothing was found for which the check is to fail.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> check = explainer.check([[20, 1], [61, 9]] * 30)
+        >>> check.passed
+        False
+        """
         return self.facts["passed"]
 
     @property
     def findings(self) -> list[FindingFacts]:
-        """The differences, alarms first: kind, level, column or segment, and a sentence."""
+        """The differences, alarms first: kind, level, column or segment, and a sentence.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> check = explainer.check([[20, 1], [61, 9]] * 30)
+        >>> [(each["level"], each["kind"]) for each in check.findings]
+        [('alarm', 'drift'), ('notice', 'out-of-range')]
+        """
         return self.facts["findings"]
 
     def __bool__(self) -> bool:
@@ -76,6 +96,17 @@ class Check:
         Returns
         -------
         text : str
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> check = explainer.check([[20, 1], [61, 9]] * 30)
+        >>> print(check.to_text())
+        Check failed: 60 rows against BestTree, which saw 6; 1 alarm and 1 notice.
+          alarm   drift: age is distributed differently: PSI 2.6, limit 0.2.
+          notice  out-of-range: age: 30 of 60 values lie above the greatest value seen, 60 (now up to 61).
         """
         return check_text(self.facts)
 
@@ -85,6 +116,16 @@ class Check:
         Returns
         -------
         text : str
+
+        Examples
+        --------
+        >>> import json
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> check = explainer.check([[20, 1], [61, 9]] * 30)
+        >>> json.loads(check.to_json())["passed"]
+        False
         """
         return json.dumps(self.facts, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
@@ -102,6 +143,18 @@ class Check:
         -------
         path : Path
             Where it was written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> check = explainer.check([[20, 1], [61, 9]] * 30)
+        >>> with TemporaryDirectory() as folder:
+        ...     check.report(Path(folder, "check.html")).name
+        'check.html'
         """
         from spexplain.show.report import render_check, write
 
@@ -199,7 +252,7 @@ def checked_limits(max_psi: float, fail_on: str | Sequence[str]) -> tuple[float,
     for name in names:
         if name not in (*KINDS, *_WORDS):
             raise ValueError(
-                f"fail_on={name!r} is no kind of finding{closest(name, (*_WORDS, *KINDS))}"
+                f"fail_on={name!r} is not a kind of finding{closest(name, (*_WORDS, *KINDS))}"
             )
     return float(max_psi), tuple(names)
 

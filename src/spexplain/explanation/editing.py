@@ -383,7 +383,7 @@ def flip(explanation: Explanation, node: int) -> Explanation:
         turned = Test(test.feature, missing=not test.missing, values=codes)
     elif len(rest.intervals) > 1:
         raise ValueError(
-            f"node={node} asks for an interval, {_said(explanation, test)}, whose no is none."
+            f"node={node} asks for an interval, {_said(explanation, test)}, whose opposite is not an interval."
         )
     else:
         low, high = rest.intervals[0] if rest.intervals else (-np.inf, -np.inf)

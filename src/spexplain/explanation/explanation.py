@@ -672,6 +672,14 @@ class Explanation:
         Returns
         -------
         explanation : Explanation
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> model.truncate(1).tree.n_leaves
+        1
         """
         if n_leaves == self.tree.n_leaves:
             return self
@@ -775,25 +783,62 @@ class Explanation:
         return editing.with_test(self, node, condition)
 
     def split(self, leaf: int, condition: "str | Test") -> "Explanation":
-        """Return the explanation with a leaf, given by its id, split by a test; see `with_test`."""
+        """Return the explanation with a leaf, given by its id, split by a test; see `with_test`.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> [node["text"] for node in model.split(0, "age > 22").nodes()]
+        ['age ≤ 40', 'age > 22', 'leaf 2', 'leaf 0', 'leaf 1']
+        """
         from spexplain.explanation import editing
 
         return editing.split(self, leaf, condition)
 
     def prune(self, node: int) -> "Explanation":
-        """Return the explanation with an inner node made a leaf."""
+        """Return the explanation with an inner node made a leaf.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> [node["text"] for node in model.prune(0).nodes()]
+        ['leaf 0']
+        """
         from spexplain.explanation import editing
 
         return editing.prune(self, node)
 
     def flip(self, node: int) -> "Explanation":
-        """Return the explanation with the yes and the no of a node exchanged; no row changes its label."""
+        """Return the explanation with the yes and the no of a node exchanged; no row changes its label.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> [node["text"] for node in model.flip(0).nodes()]
+        ['age > 40', 'leaf 0', 'leaf 1']
+        """
         from spexplain.explanation import editing
 
         return editing.flip(self, node)
 
     def swap(self, node: int, other: int) -> "Explanation":
-        """Return the explanation with the tests of a node and of one below it exchanged."""
+        """Return the explanation with the tests of a node and of one below it exchanged.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> edited = model.split(0, "orders > 1")
+        >>> [node["text"] for node in edited.swap(0, 1).nodes()]
+        ['orders > 1', 'age ≤ 40', 'leaf 2', 'leaf 0', 'leaf 1']
+        """
         from spexplain.explanation import editing
 
         return editing.swap(self, node, other)
@@ -821,49 +866,121 @@ class Explanation:
         Returns
         -------
         explanation : Explanation
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> model.regrow(0, n_leaves=2).rows_right
+        6
         """
         from spexplain.explanation import editing
 
         return editing.regrow(self, node, method, n_leaves, features)
 
     def merge_clusters(self, one: Any, other: Any, name: Any = None) -> "Explanation":
-        """Return the explanation of a clustering in which two clusters are one, by a new name or that of the first."""
+        """Return the explanation of a clustering in which two clusters are one, by a new name or that of the first.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> model.merge_clusters("new", "VIP", "all").leaf_reference.tolist()
+        ['all', 'all']
+        """
         from spexplain.explanation import editing
 
         return editing.merge_clusters(self, one, other, name)
 
     def rename(self, cluster: Any, name: Any) -> "Explanation":
-        """Return the explanation with another name of a cluster."""
+        """Return the explanation with another name of a cluster.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> model.rename("VIP", "gold").leaf_reference.tolist()
+        ['new', 'gold']
+        """
         from spexplain.explanation import editing
 
         return editing.rename(self, cluster, name)
 
     def forbid(self, column: int | str, below: int = 0) -> "Explanation":
-        """Return the explanation without tests of a column at and below a node; what asked for it is grown anew."""
+        """Return the explanation without tests of a column at and below a node; what asked for it is grown anew.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> edited = model.forbid("age").regrow(0, n_leaves=2)
+        >>> [node["text"] for node in edited.nodes()]
+        ['orders ≤ 4', 'leaf 0', 'leaf 1']
+        """
         from spexplain.explanation import editing
 
         return editing.forbid(self, column, below)
 
     def lock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
-        """Return the explanation with a node, and the way to it, kept by later edits and fits; a leaf is not split."""
+        """Return the explanation with a node, and the way to it, kept by later edits and fits; a leaf is not split.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> [node["locked"] for node in model.lock(0).nodes()]
+        [True, False, False]
+        """
         from spexplain.explanation import editing
 
         return editing.lock(self, node, leaf)
 
     def unlock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
-        """Return the explanation with a node, and all below it, free again."""
+        """Return the explanation with a node, and all below it, free again.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> [node["locked"] for node in model.lock(0).unlock(0).nodes()]
+        [False, False, False]
+        """
         from spexplain.explanation import editing
 
         return editing.unlock(self, node, leaf)
 
     def undo(self) -> "Explanation":
-        """Return the explanation as it was before the last edit."""
+        """Return the explanation as it was before the last edit.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> model.prune(0).undo().tree.n_leaves
+        2
+        """
         from spexplain.explanation import editing
 
         return editing.undo(self)
 
     def redo(self) -> "Explanation":
-        """Return the explanation after the edit that was undone last."""
+        """Return the explanation after the edit that was undone last.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> model.prune(0).undo().redo().tree.n_leaves
+        1
+        """
         from spexplain.explanation import editing
 
         return editing.redo(self)
@@ -960,6 +1077,15 @@ class Explanation:
         sweep : Sweep
             Arrays by threshold: thresholds, next_values, rows_left, rows_right, rows_changed,
             smallest_leaf, purity.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> sweep = model.sweep(0, "orders")
+        >>> sweep.thresholds, sweep.rows_right
+        (array([1., 2., 7., 8.]), array([5., 6., 5., 4.]))
         """
         from spexplain.explanation import editing
 
@@ -973,7 +1099,16 @@ class Explanation:
 
     @property
     def rows_right(self) -> Any:
-        """Rows, or their weight, whose leaf stands for their own cluster; None where clusters are not known."""
+        """Rows, or their weight, whose leaf stands for their own cluster; None where clusters are not known.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> model.rows_right
+        6
+        """
         if self.node_codes is None or self.classes is None:
             return None
         leaves = self.tree.leaves
@@ -982,7 +1117,16 @@ class Explanation:
         return hits[codes >= 0].sum().item()
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Return one record per node: its number, test or leaf, depth, rows, cluster, and whether it is locked."""
+        """Return one record per node: its number, test or leaf, depth, rows, cluster, and whether it is locked.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3).explanation_
+        >>> [node["text"] for node in model.nodes()]
+        ['age ≤ 40', 'leaf 0', 'leaf 1']
+        """
         found: list[dict[str, Any]] = []
         depths, sizes = self.tree.node_depths, self.node_sizes
         for node in range(self.tree.n_nodes):

@@ -134,12 +134,30 @@ class FittedModel(ABC):
 
     @property
     def path_(self) -> list[PathStep]:
-        """The trees of 1, 2, ... leaves that growth passed; after a refinement, the refined tree is the last."""
+        """The trees of 1, 2, ... leaves that growth passed; after a refinement, the refined tree is the last.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> [(step.n_leaves, round(step.fidelity, 2)) for step in explainer.path_]
+        [(1, 0.5), (2, 1.0)]
+        """
         return self._fitted().path
 
     @property
     def agreement_(self) -> float:
-        """Adjusted Rand index of the leaves and the reference; rows of no cluster do not count."""
+        """Adjusted Rand index of the leaves and the reference; rows of no cluster do not count.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.agreement_
+        1.0
+        """
         agreement = self._fitted().step.agreement
         if np.isnan(agreement):
             raise AttributeError(
@@ -149,7 +167,16 @@ class FittedModel(ABC):
 
     @property
     def unexplained_clusters_(self) -> list[Any]:
-        """The clusters of the reference that no leaf stands for."""
+        """The clusters of the reference that no leaf stands for.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.unexplained_clusters_
+        []
+        """
         return self._fitted().unexplained
 
     @property
@@ -158,6 +185,14 @@ class FittedModel(ABC):
 
         Without a reference, of the leaves themselves. Never negative; the sum is 1, or 0 if no test
         achieves anything.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.feature_importances_
+        array([1., 0.])
         """
         from spexplain.facts import feature_importances
 
@@ -211,6 +246,14 @@ class FittedModel(ABC):
         -------
         model : same type
             Fitted; its tree is the grown one, before any refinement, unless it has all its leaves.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.truncated(1).n_leaves_
+        1
         """
         smaller = copy(self)
         smaller._set_explanation(self._fitted().truncate(n_leaves))
@@ -252,6 +295,15 @@ class FittedModel(ABC):
         -------
         widget : anywidget.AnyWidget
             For the last line of a cell.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> widget = explainer.studio()
+        >>> widget is not None
+        True
         """
         from spexplain.studio.widget import session_of, widget_of
 
@@ -268,6 +320,19 @@ class FittedModel(ABC):
         """The model as it was edited in its `studio`, and itself where it was not.
 
         Another model of the same table, or an `Explanation`, may be assigned: open studios show it.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.edited_.n_leaves_
+        2
+        >>> explainer.edited_ = explainer.explanation_.with_test(0, "age > 35")
+        >>> print(explainer.edited_.to_text())
+        age > 35
+        ├─ yes: leaf 0 (3 rows, 100% VIP)
+        └─ no:  leaf 1 (3 rows, 100% new)
         """
         from spexplain.studio.widget import edited_model
 
@@ -301,6 +366,16 @@ class FittedModel(ABC):
         Returns
         -------
         model : same type
+
+        Examples
+        --------
+        >>> from spexplain import from_json
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> model = from_json(explainer.to_json()).with_rows(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> model.explanation_.with_test(0, "age > 55").rows_right
+        5
         """
         explanation = self._fitted()
         rows = self._check_rows(X, whole=True).to_host()
@@ -327,6 +402,14 @@ class FittedModel(ABC):
         -------
         labels : array of int, shape (n_rows,)
             On the GPU if `X` is a CuPy array; a lazy Dask array if it is a Dask collection.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.predict([[22, 1], [70, 3]])
+        array([0, 1])
         """
         self._check_caller()
         return self._leaves_of(X)
@@ -352,6 +435,14 @@ class FittedModel(ABC):
         -------
         leaves : array of int, shape (n_rows,)
             On the GPU if `X` is a CuPy array; a lazy Dask array if it is a Dask collection.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.apply([[22, 1], [70, 3]])
+        array([0, 1])
         """
         return self._leaves_of(X)
 
@@ -367,6 +458,15 @@ class FittedModel(ABC):
         -------
         visits : sparse array of int, shape (n_rows, n_nodes)
             1 where the row visits the node.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.decision_path([[22, 1], [70, 3]]).toarray()
+        array([[1, 1, 0],
+               [1, 0, 1]])
         """
         return self._fitted().tree.visits(np.asarray(on_host(self._leaves_of(X))))
 
@@ -432,6 +532,14 @@ class FittedModel(ABC):
         -------
         labels : array of shape (n_rows,)
             On the GPU if `X` is a CuPy array and labels are numbers; lazy for Dask collections.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.predict_reference([[22, 1], [70, 3]]).tolist()
+        ['new', 'VIP']
         """
         explanation = self._fitted()
         if explanation.leaf_reference is None:
@@ -472,6 +580,16 @@ class FittedModel(ABC):
         -------
         check : Check
             Its `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> print(explainer.check([[20, 1], [61, 9]] * 30).to_text())
+        Check failed: 60 rows against BestTree, which saw 6; 1 alarm and 1 notice.
+          alarm   drift: age is distributed differently: PSI 2.6, limit 0.2.
+          notice  out-of-range: age: 30 of 60 values lie above the greatest value seen, 60 (now up to 61).
         """
         from spexplain.explanation.check import check_rows
 
@@ -496,6 +614,16 @@ class FittedModel(ABC):
         Returns
         -------
         rules : DataFrame or list of dict
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.rules()[["rule", "size", "reference"]]
+               rule  size reference
+        0  age ≤ 40     3       new
+        1  age > 40     3       VIP
         """
         return as_frame(self._rule_records(feature_names), output)
 
@@ -658,6 +786,16 @@ class FittedModel(ABC):
 
         Against always guessing the largest cluster, on held-out rows after `validate`, the weakest cluster, clusters
         that are lost or not told apart, and the next step with its figure.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.verdict_.level
+        'good'
+        >>> print(explainer.verdict_.sentences[0])
+        Good: 100% of the rows are put into their own cluster; always guessing VIP is right for 50%.
         """
         return self._verdict()
 
@@ -799,6 +937,16 @@ class FittedModel(ABC):
         Returns
         -------
         text : str
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> print(explainer.to_text())
+        age ≤ 40
+        ├─ yes: leaf 0 (3 rows, 100% new)
+        └─ no:  leaf 1 (3 rows, 100% VIP)
         """
         from spexplain.facts.text import lost_text, percent
 
@@ -859,6 +1007,15 @@ class FittedModel(ABC):
         -------
         summary : dict
             Its entries are described in `spexplain.facts.schema`.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> facts = explainer.summary()
+        >>> [segment["rule"] for segment in facts["segments"]]
+        ['age > 40', 'age ≤ 40']
         """
         explanation = self._told(feature_names)
         table = self._rows(X)
@@ -892,6 +1049,14 @@ class FittedModel(ABC):
         -------
         summary : dict
             With the same entries as `summary`, those about rows None or empty.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.outline()["n_leaves"]
+        2
         """
         explanation = self._with_telling(self._told(feature_names), most=_SMALL)
         return self._summarized(explanation, None, verdict=self._verdict(quick=True))
@@ -940,6 +1105,18 @@ class FittedModel(ABC):
             The path with the margin at each threshold, and changes of one and of two features that
             reach another leaf and another label; `spexplain.facts.counterfactual.row_text` puts it into
             words.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> from spexplain.facts.counterfactual import row_text
+        >>> print(row_text(explainer.explain([31, 2])))
+        Leaf 0 (new): age ≤ 40
+          yes  age ≤ 40   age = 31, margin 9 (0.56 SD)
+        Smallest changes
+          to leaf 1 (VIP): age from 31 to more than 40 (0.56 SD)
         """
         from spexplain.facts.counterfactual import explain_row
 
@@ -972,6 +1149,14 @@ class FittedModel(ABC):
         Returns
         -------
         certificate : Certificate
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> print(explainer.certificate().size_bound)
+        No tree of 2 leaves puts more than 6 of 6 rows right; so this one is the best.
         """
         return self._certified(self._fitted(feature_names), self._rows(X))
 
@@ -1054,6 +1239,15 @@ class FittedModel(ABC):
             Names of the columns.
         **options
             As for `spexplain.show.plots.plot_tree`.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> ax = explainer.plot()
+        >>> [text.get_text() for text in ax.texts][:2]
+        ['yes', 'no']
         """
         from spexplain.show.plots import plot_tree
 
@@ -1070,6 +1264,15 @@ class FittedModel(ABC):
             Where to draw; by default a new figure.
         **options
             As for `spexplain.show.plots.plot_cuts`.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> ax = explainer.plot_cuts()
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('age', 'orders')
         """
         from spexplain.show.plots import plot_cuts
 
@@ -1088,6 +1291,15 @@ class FittedModel(ABC):
         ----------
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> ax = explainer.plot_path()
+        >>> ax.get_xlabel()
+        'leaves'
         """
         from spexplain.show.plots import plot_path
 
@@ -1100,6 +1312,15 @@ class FittedModel(ABC):
         ----------
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
+        >>> explainer = BestTree(n_leaves="auto").fit(X, ["a", "a", "b", "b", "a", "a"])
+        >>> ax = explainer.plot_curve()
+        >>> ax.get_xlabel()
+        'leaves'
         """
         from spexplain.show.plots import plot_curve
 
@@ -1116,6 +1337,15 @@ class FittedModel(ABC):
             Where to draw; by default a new figure.
         **options
             As for `spexplain.show.plots.plot_profiles`.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> ax = explainer.plot_profiles()
+        >>> [tick.get_text() for tick in ax.get_yticklabels()]
+        ['leaf 0: new (50%)', 'leaf 1: VIP (50%)']
         """
         from spexplain.show.plots import plot_profiles
 
@@ -1132,6 +1362,15 @@ class FittedModel(ABC):
             The training rows, if the model does not remember them; without rows, cards have no telling columns.
         title : str, optional
             Heading of the picture.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> figure = explainer.plot_segments()
+        >>> figure.axes[0].texts[0].get_text()
+        '2 segments, explained'
         """
         from spexplain.show.plots import plot_segments
 
@@ -1156,6 +1395,17 @@ class FittedModel(ABC):
         -------
         path : Path
             Where it was written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> with TemporaryDirectory() as folder:
+        ...     explainer.picture(Path(folder, "segments.svg")).name
+        'segments.svg'
         """
         return write_file(path, self._picture(Path(path).suffix, X, title))
 
@@ -1239,6 +1489,17 @@ class FittedModel(ABC):
         -------
         path : Path
             Where it was written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> with TemporaryDirectory() as folder:
+        ...     explainer.report(Path(folder, "customers.html"), title="Customers").name
+        'customers.html'
         """
         from spexplain.facts.rows import add_profile
         from spexplain.show.report import render, write
@@ -1314,6 +1575,19 @@ class FittedModel(ABC):
         Returns
         -------
         sql : str
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> print(explainer.to_sql(dialect="duckdb", table="customers", label="reference"))
+        SELECT *,
+          CASE
+            WHEN "age" <= 40 OR "age" IS NULL OR isnan("age") THEN 'new'
+            ELSE 'VIP'
+          END AS "cluster"
+        FROM "customers";
         """
         from spexplain.export.sql import to_sql
 
@@ -1364,6 +1638,18 @@ class FittedModel(ABC):
         -------
         paths : list of Path
             The files that were written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> with TemporaryDirectory() as folder:
+        ...     [path.name for path in explainer.to_dbt(folder, table="customers")]
+        ['customers_clusters.sql', 'customers_clusters.yml', 'customers_clusters_has_all_rows.sql',
+        'customers_clusters_has_known_labels.sql']
         """
         from spexplain.export.dbt import dbt_files
 
@@ -1402,6 +1688,16 @@ class FittedModel(ABC):
         Returns
         -------
         expression : polars.Expr
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> frame = pl.DataFrame({"age": [22, 70], "orders": [1, 3]})
+        >>> frame.select(explainer.to_polars(label="reference"))["cluster"].to_list()
+        ['new', 'VIP']
         """
         from spexplain.export.expressions import to_polars
 
@@ -1428,6 +1724,13 @@ class FittedModel(ABC):
         Returns
         -------
         column : pyspark.sql.Column
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> frame.withColumn("cluster", explainer.to_pyspark(label="reference"))  # doctest: +SKIP
         """
         from spexplain.export.expressions import to_pyspark
 
@@ -1448,6 +1751,15 @@ class FittedModel(ABC):
         Returns
         -------
         text : str
+
+        Examples
+        --------
+        >>> from spexplain import from_json
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> from_json(explainer.to_json()).predict([[22, 1], [70, 3]])
+        array([0, 1])
         """
         from spexplain.export.serialize import to_json
 
@@ -1491,6 +1803,16 @@ class FittedModel(ABC):
         Returns
         -------
         source : str
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> names = {}
+        >>> exec(explainer.to_python(label="reference"), names)
+        >>> names["predict"]({"age": 22, "orders": 1})
+        'new'
         """
         from spexplain.export.python_source import to_python
 
@@ -1514,6 +1836,15 @@ class FittedModel(ABC):
         Returns
         -------
         classifier : sklearn.tree.DecisionTreeClassifier
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> tree = explainer.to_sklearn()
+        >>> type(tree).__name__, int(tree.get_n_leaves())
+        ('DecisionTreeClassifier', 2)
         """
         from spexplain.export.sklearn_tree import to_sklearn
 
@@ -1541,6 +1872,14 @@ class FittedModel(ABC):
         Returns
         -------
         model : onnx.ModelProto
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.to_onnx().graph.name
+        'BestTree'
         """
         from spexplain.export.onnx_graph import to_onnx
 

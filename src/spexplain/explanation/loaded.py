@@ -85,6 +85,16 @@ class LoadedModel(FittedModel):
         Returns
         -------
         rules : list of dict or DataFrame
+
+        Examples
+        --------
+        >>> from spexplain import from_json
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> model = from_json(explainer.to_json())
+        >>> [each["rule"] for each in model.rules(output="records")]
+        ['age ≤ 40', 'age > 40']
         """
         return super().rules(feature_names, output=output)
 

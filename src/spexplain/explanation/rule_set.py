@@ -375,6 +375,16 @@ class RulesModel(ABC):
         rules : DataFrame or list of dict
             With the entries cluster, rule, rows (that it holds for), share, precision, recall, f1, lift, and
             proved: whether no rule of so many conditions is better.
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> rules.rules()[["cluster", "rule", "precision", "recall"]]
+          cluster      rule  precision  recall
+        0     VIP  age > 40        1.0     1.0
+        1     new  age ≤ 40        1.0     1.0
         """
         return as_frame(self._fitted(feature_names).records(alternatives=alternatives), output)
 
@@ -391,6 +401,15 @@ class RulesModel(ABC):
         -------
         matches : array of bool, shape (n_rows, n_clusters)
             Clusters in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> rules.matches([[22, 1], [70, 3]])
+        array([[False,  True],
+               [ True, False]])
         """
         masks = self._fitted().masks(self._check_rows(X))
         return np.stack(masks, axis=1)
@@ -409,6 +428,14 @@ class RulesModel(ABC):
         Returns
         -------
         labels : array of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> rules.predict([[22, 1], [70, 3]]).tolist()
+        ['new', 'VIP']
         """
         found = self._fitted()
         codes = found.decided_codes(found.masks(self._check_rows(X)))
@@ -426,6 +453,23 @@ class RulesModel(ABC):
         Returns
         -------
         text : str
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> print(rules.to_text())
+        VIP (3 rows): age > 40
+          precision 100%, recall 100%, F1 1.00; holds for 3 rows
+          also: orders > 4
+                precision 100%, recall 100%, F1 1.00; holds for 3 rows
+        new (3 rows): age ≤ 40
+          precision 100%, recall 100%, F1 1.00; holds for 3 rows
+          also: orders ≤ 4
+                precision 100%, recall 100%, F1 1.00; holds for 3 rows
+        <BLANKLINE>
+        0 rows meet no rule, 0 rows more than one; macro-F1 1.000.
         """
         return self._fitted(feature_names).text()
 
@@ -463,6 +507,22 @@ class RulesModel(ABC):
         Returns
         -------
         sql : str
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> print(rules.to_sql(table="customers"))
+        SELECT *,
+          CASE WHEN "age" > 40 AND NOT isnan("age") THEN TRUE ELSE FALSE END AS "is_VIP",
+          CASE WHEN "age" <= 40 THEN TRUE ELSE FALSE END AS "is_new",
+          CASE
+            WHEN "age" > 40 AND NOT isnan("age") THEN 'VIP'
+            WHEN "age" <= 40 THEN 'new'
+            ELSE NULL
+          END AS "cluster"
+        FROM "customers";
         """
         return rules_to_sql(
             self._fitted(feature_names),
@@ -498,6 +558,17 @@ class RulesModel(ABC):
         -------
         path : Path
             Where it was written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> with TemporaryDirectory() as folder:
+        ...     rules.report(Path(folder, "rules.html")).name
+        'rules.html'
         """
         from spexplain.show.report import write
         from spexplain.show.report.rule_cards import render_rules
@@ -525,6 +596,15 @@ class RulesModel(ABC):
         Returns
         -------
         text : str
+
+        Examples
+        --------
+        >>> from spexplain import from_json
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> from_json(rules.to_json()).predict([[22, 1], [70, 3]]).tolist()
+        ['new', 'VIP']
         """
         check_choice("profile", profile, ("tested", "none"))
         return rules_to_json(self._fitted(), with_profile=profile == "tested")
@@ -585,6 +665,14 @@ class RulesModel(ABC):
         -------
         overlaps : DataFrame or list of dict
             One record per cluster, with an entry for every cluster.
+
+        Examples
+        --------
+        >>> from spexplain import ClusterRules
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> rules = ClusterRules(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> rules.overlaps(output="records")
+        [{'cluster': 'VIP', 'VIP': 3, 'new': 0}, {'cluster': 'new', 'VIP': 0, 'new': 3}]
         """
         found = self._fitted()
         records = [

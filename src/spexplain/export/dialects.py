@@ -121,7 +121,7 @@ def check_characters(text: str, argument: str, title: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"{argument} holds {quoted(text)}, which is no valid Unicode text: {title} cannot store it."
+            f"{argument} holds {quoted(text)}, which is not valid Unicode text: {title} cannot store it."
         ) from None
 
 

@@ -132,7 +132,7 @@ def _label_tensor(explanation: "Explanation", label: LabelKind) -> Any:
         texts = [value.encode() for value in values]
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"label holds {error.object!r}, which is no valid Unicode text: ONNX cannot store it."
+            f"label holds {error.object!r}, which is not valid Unicode text: ONNX cannot store it."
         ) from None
     return helper.make_tensor("labels", TensorProto.STRING, [len(texts)], texts)
 

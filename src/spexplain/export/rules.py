@@ -159,7 +159,7 @@ def rules_to_json(rule_set: "RuleSet", *, with_profile: bool = True) -> str:
     labels = plain_labels(rule_set.classes)
     if labels is None:
         raise ValueError(
-            f"The labels (dtype {rule_set.classes.dtype}) are no strings, int64 integers, finite floats or booleans, "
+            f"The labels (dtype {rule_set.classes.dtype}) are not strings, int64 integers, finite floats or booleans, "
             "which is what JSON can hold; fit with such labels."
         )
     n_columns, columns = len(rule_set.fields), rule_set.columns

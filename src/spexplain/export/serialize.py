@@ -360,7 +360,7 @@ def _reference(explanation: "Explanation") -> dict[str, Any] | None:
     labels = plain_labels(explanation.leaf_reference)
     if labels is None:
         raise ValueError(
-            f"The reference labels (dtype {explanation.leaf_reference.dtype}) are no strings, int64 integers, "
+            f"The reference labels (dtype {explanation.leaf_reference.dtype}) are not strings, int64 integers, "
             "finite floats or booleans, which is what JSON can hold; fit with such labels."
         )
     purity = explanation.leaf_purity
@@ -953,7 +953,7 @@ def _int(text: str) -> int:
 
 
 def _constant(text: str) -> float:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _string(data: dict[str, Any], key: str) -> str:

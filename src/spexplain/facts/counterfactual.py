@@ -290,6 +290,18 @@ def row_text(explanation: RowExplanation) -> str:
     Returns
     -------
     text : str
+
+    Examples
+    --------
+    >>> from spexplain import BestTree
+    >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+    >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+    >>> from spexplain.facts.counterfactual import row_text
+    >>> print(row_text(explainer.explain([31, 2])))
+    Leaf 0 (new): age ≤ 40
+      yes  age ≤ 40   age = 31, margin 9 (0.56 SD)
+    Smallest changes
+      to leaf 1 (VIP): age from 31 to more than 40 (0.56 SD)
     """
     home = _leaf_name(explanation["leaf"], explanation["label"])
     lines = [f"L{home[1:]}: {one_line(explanation['rule'])}"]

@@ -488,7 +488,7 @@ def _find_odd(now: ColumnTally, name: str, find: Any, alpha: float) -> None:
             )
             find("kind-changed", "alarm", text)
         else:
-            text = f"{name} has values in {rows} that are no {_noun(column)}: {examples}."
+            text = f"{name} has values in {rows} that are not {_noun(column)}: {examples}."
             find("unreadable-values", "alarm", text)
         return
     if now.n_odd == n_given and now.kinds and now.kinds <= {"number", "whole", "date", "duration"}:

@@ -275,7 +275,7 @@ class Clusters(NamedTuple):
         from spexplain.messages import closest
 
         raise ValueError(
-            f"{argument}={label!r} is no cluster of this explanation{closest(str(label), self.names)}"
+            f"{argument}={label!r} is not a cluster of this explanation{closest(str(label), self.names)}"
         )
 
 

@@ -52,6 +52,12 @@ class CliqueGraph:
 
         With ``"inverse_size"`` an edge inside a cluster of N samples weighs 1/(N-1), so that every
         sample has degree 1 and small clusters have the same say as large ones.
+
+        Examples
+        --------
+        >>> from spexplain.graphs import CliqueGraph
+        >>> CliqueGraph.from_labels([0, 0, 1]).cluster_sizes
+        array([2, 1])
         """
         if hasattr(labels, "map_blocks"):  # lazy labels in partitions stay there
             sizes = _count_lazily(labels)

@@ -268,6 +268,16 @@ def nearest_neighbors(
     A row is never its own neighbour, but a duplicate of it may be. Distances that agree to ten digits
     are ties, and the lowest row index wins them. The result does not depend on which library found
     the candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.graphs import nearest_neighbors
+    >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0], [7.0]]), 2)
+    array([[1, 2],
+           [0, 2],
+           [1, 0],
+           [2, 1]])
     """
     _check_number(n_neighbors, len(X))
     n_wanted = len(X) if rows is None else len(rows)

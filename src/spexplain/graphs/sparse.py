@@ -82,6 +82,14 @@ class SparseGraph:
         sample_weight : array of shape (n_samples,), optional
             A sample of weight w counts as w copies, joined to others as it is, and to each other by the
             weight on the diagonal.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from spexplain.graphs import SparseGraph
+        >>> graph = SparseGraph.from_adjacency(np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]]))
+        >>> graph.heads, graph.tails
+        (array([0, 1]), array([1, 2]))
         """
         matrix = _checked(adjacency, n_samples, name)
         upper = sparse.triu(matrix, k=1).tocoo()

@@ -427,7 +427,7 @@ def _checked_kernel(values: Any, block: slice, n_samples: int) -> Floats:
     if matrix.shape != wanted or not np.isfinite(matrix).all():
         raise ValueError(
             "kernel must return one finite value for every pair of rows of its two arguments: "
-            f"shape {wanted} was expected, {matrix.shape} came."
+            f"shape {wanted} was expected, got {matrix.shape}."
         )
     return matrix
 

@@ -59,7 +59,7 @@ def draw_scores(results: Results) -> "Figure | None":
     figure, grid = plt.subplots(
         n_rows,
         min(_PANELS, 2 * len(names)),
-        figsize=(11.5 if len(names) > 1 else 6.0, 2.05 * n_rows + 0.75),
+        figsize=(9.0 if len(names) > 1 else 5.0, 1.9 * n_rows + 0.75),
         squeeze=False,
         layout="constrained",
     )
@@ -81,7 +81,7 @@ def draw_scores(results: Results) -> "Figure | None":
     if set(names) & set(results.foreign):
         figure.supxlabel(
             f"{FOREIGN} another embedding than the paper's, whose numbers are not comparable",
-            fontsize=9,
+            fontsize=9.5,
         )
     return figure
 
@@ -103,12 +103,12 @@ def _score_panel(ax: "Axes", values: list[Value], measure: str, name: str) -> No
         places.append((first + at - 1) / 2)
         ticks.append(group.replace("kernel k", "kernel\nk"))
         at += _GAP
-    ax.set_title(f"{name} · {measure}", fontsize=9.5)
-    ax.set_xticks(places, ticks, fontsize=7.5)
+    ax.set_title(f"{name} · {measure}", fontsize=10)
+    ax.set_xticks(places, ticks, fontsize=8.5)
     ax.tick_params(axis="x", length=0)
     ax.yaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
     ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
-    ax.tick_params(axis="y", labelsize=7.5, length=0)
+    ax.tick_params(axis="y", labelsize=8.5, length=0)
     lowest = min(value.ours or 0.0 for value in values)
     ax.set_ylim(1.5 * min(lowest, 0.0), 1.01)
     ax.set_xlim(-0.9, at - _GAP - 0.1)
@@ -134,7 +134,7 @@ def _legend(figure: "Figure", used: set[str]) -> None:
         Patch(color=shade, label=method) for method, shade in palette().items() if method in used
     ]
     handles.append(Line2D([], [], color="black", lw=1.1, label="published"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=8, frameon=False, fontsize=9)
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, fontsize=9.5)
 
 
 def draw_illustrations(folder: str | PathLike[str]) -> list[Path]:

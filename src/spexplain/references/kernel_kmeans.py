@@ -153,6 +153,14 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         Returns
         -------
         self : KernelKMeans
+
+        Examples
+        --------
+        >>> from spexplain import KernelKMeans
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [9.0, 8.0], [8.0, 9.0]]
+        >>> model = KernelKMeans(2, random_state=0).fit(X)
+        >>> model.labels_
+        array([0, 0, 1, 1])
         """
         n_clusters = check_integer("n_clusters", self.n_clusters)
         n_init = check_integer("n_init", self.n_init)
@@ -196,6 +204,14 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from spexplain import KernelKMeans
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [9.0, 8.0], [8.0, 9.0]]
+        >>> model = KernelKMeans(2, random_state=0).fit(X)
+        >>> model.predict([[0.0, 0.0], [9.0, 9.0]])
+        array([0, 1])
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)

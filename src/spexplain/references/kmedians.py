@@ -119,6 +119,15 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         self : KMedians
+
+        Examples
+        --------
+        >>> from spexplain import KMedians
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [9.0, 8.0], [8.0, 9.0]]
+        >>> model = KMedians(2, random_state=0).fit(X)
+        >>> model.cluster_centers_
+        array([[0.5, 0.5],
+               [8.5, 8.5]])
         """
         n_clusters = check_integer("n_clusters", self.n_clusters)
         n_init = check_integer("n_init", self.n_init)
@@ -148,6 +157,14 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from spexplain import KMedians
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [9.0, 8.0], [8.0, 9.0]]
+        >>> model = KMedians(2, random_state=0).fit(X)
+        >>> model.predict([[0.0, 0.0], [9.0, 9.0]])
+        array([0, 1])
         """
         return _nearest(self._check_rows(X), self.cluster_centers_).labels
 
@@ -162,6 +179,14 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
+
+        Examples
+        --------
+        >>> from spexplain import KMedians
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [9.0, 8.0], [8.0, 9.0]]
+        >>> model = KMedians(2, random_state=0).fit(X)
+        >>> model.transform([[0.0, 0.0]])
+        array([[ 1., 17.]])
         """
         distances: Floats = scipy.spatial.distance.cdist(
             self._check_rows(X), self.cluster_centers_, "cityblock"
@@ -181,6 +206,14 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         score : float
+
+        Examples
+        --------
+        >>> from spexplain import KMedians
+        >>> X = [[0.0, 1.0], [1.0, 0.0], [9.0, 8.0], [8.0, 9.0]]
+        >>> model = KMedians(2, random_state=0).fit(X)
+        >>> model.score(X)
+        -4.0
         """
         return -float(_nearest(self._check_rows(X), self.cluster_centers_).distances.sum())
 

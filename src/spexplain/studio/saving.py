@@ -110,7 +110,7 @@ class SavedSession(AbstractContextManager["SavedSession"]):
                 break
         start = found[0] if found else None
         if not isinstance(start, dict) or start.get("format") != FORMAT:
-            raise ValueError(f"{self.path} is no session of the studio.")
+            raise ValueError(f"{self.path} is not a session of the studio.")
         if start.get("version") != VERSION:
             raise ValueError(f"{self.path} was written by another version of spexplain.")
         return Stored(start, [each for each in found[1:] if isinstance(each, dict)])

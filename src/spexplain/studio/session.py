@@ -184,7 +184,9 @@ class Session:
             "export": self._export,
         }
         if not isinstance(asked, str) or asked not in known:
-            raise ValueError(f"ask={one_line(str(asked))[:100]!r} is no question of the studio.")
+            raise ValueError(
+                f"ask={one_line(str(asked))[:100]!r} is not a question that the studio answers."
+            )
         try:
             return known[asked](question)
         except (TypeError, KeyError, IndexError, OverflowError) as error:
@@ -475,7 +477,7 @@ class Session:
         name, names = question.get("column"), list(explanation.names)
         if name not in names:
             told = one_line(str(name))[:100]
-            raise ValueError(f"column={told!r} is no column of the table{closest(told, names)}")
+            raise ValueError(f"column={told!r} is not a column of the table{closest(told, names)}")
         return names.index(str(name))
 
     def _condition(
@@ -689,7 +691,7 @@ class Session:
         for name in ("one", "other"):
             number = check_integer(name, question.get(name), 0)
             if number >= len(states):
-                raise ValueError(f"{name}={number} is no version.")
+                raise ValueError(f"{name}={number} is not a version.")
             chosen.append(number)
         (one_text, one), (other_text, other) = states[chosen[0]], states[chosen[1]]
         labels = self._leaf_names(one), self._leaf_names(other)
@@ -918,7 +920,7 @@ def _snapped(field: Any, x: float, width: float) -> float:
 def _gone(explanation: "Explanation", number: int) -> "Explanation":
     """Return a version of the journal."""
     if number > len(explanation.edits) + len(explanation.future):
-        raise ValueError(f"number={number} is no version.")
+        raise ValueError(f"number={number} is not a version.")
     while len(explanation.edits) > number:
         explanation = explanation.undo()
     while len(explanation.edits) < number:

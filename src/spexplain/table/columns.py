@@ -450,7 +450,7 @@ def _encoded_as(series: Series, column: Column) -> Floats:
         return _floats(series)
     except (ValueError, TypeError, OverflowError, nw.exceptions.NarwhalsError) as error:
         raise ValueError(
-            f"X holds values in column {column.name!r} that are no {_NOUNS[column.kind]} ({one_line(str(error))})."
+            f"X holds values in column {column.name!r} that are not {_NOUNS[column.kind]} ({one_line(str(error))})."
         ) from None
 
 

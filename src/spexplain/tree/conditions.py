@@ -174,7 +174,7 @@ def _code(text: str, column: Column) -> int:
         try:
             bare = str(json.loads(text))
         except ValueError:
-            raise _ReadingError(f"{text} is no value in quotes") from None
+            raise _ReadingError(f"{text} is not a value in quotes") from None
     for code, value in enumerate(column.categories):
         if str(value) == bare:
             return code

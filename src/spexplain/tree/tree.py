@@ -58,7 +58,15 @@ class Test:
     values: tuple[int, ...] | None = None
 
     def passes(self, x: Any) -> Any:
-        """Whether values pass: one value, or an array of them; NaN is a missing value."""
+        """Whether values pass: one value, or an array of them; NaN is a missing value.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> test = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0).test(0)
+        >>> bool(test.passes(22.0))
+        True
+        """
         x = np.maximum(x, _LEAST)
         found = (self.lower < x) & (x <= self.upper)
         if self.values is not None:
@@ -66,7 +74,15 @@ class Test:
         return found | np.isnan(x) if self.missing else found
 
     def region(self, *, passed: bool = True) -> Region:
-        """Return the values that pass, or those that do not."""
+        """Return the values that pass, or those that do not.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> test = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0).test(0)
+        >>> test.region(passed=False)
+        Region(intervals=((40.0, inf),), missing=True)
+        """
         if self.values is not None:
             region = Region.of_codes(self.values, missing=self.missing)
         else:
@@ -75,7 +91,15 @@ class Test:
         return region if passed else region.rest()
 
     def text(self, column: Column | str) -> str:
-        """Return the test in words, for a column or a name."""
+        """Return the test in words, for a column or a name.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> test = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0).test(0)
+        >>> test.text("age")
+        'age ≤ 40'
+        """
         return self.region().text(column)
 
 
@@ -138,7 +162,14 @@ class Tree:
 
     @classmethod
     def root(cls, *, n_features: int, size: int, value: float = np.nan) -> Self:
-        """Return the tree of one leaf."""
+        """Return the tree of one leaf.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> Tree.root(n_features=2, size=6).n_leaves
+        1
+        """
         whole = {"size": [size], "value": [value]}
         blank = {name: [BLANK[dtype]] for name, dtype in DTYPES.items()}
         return cls(n_features=n_features, **(blank | whole))  # type: ignore[arg-type]
@@ -159,6 +190,13 @@ class Tree:
         """Return a tree whose leaf `node` has become a test with two new leaves, the youngest nodes.
 
         `categories` are the codes that pass a test of categories, whose threshold is NaN.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> tree = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0, sizes=(3, 3))
+        >>> tree.n_leaves
+        2
         """
         cut = Cut(feature, threshold, score, score, lower, missing, categories)
         return self.grown([(node, cut, sizes, values)])
@@ -242,7 +280,15 @@ class Tree:
         return np.array(found, dtype=np.int64)
 
     def test(self, node: int) -> Test:
-        """Return the test of an inner node."""
+        """Return the test of an inner node.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> tree = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0, sizes=(3, 3))
+        >>> tree.test(0).text("age")
+        'age ≤ 40'
+        """
         feature, missing = int(self.feature[node]), bool(self.missing[node])
         if node in self.values:
             return Test(feature, missing=missing, values=self.values[node])
@@ -257,7 +303,16 @@ class Tree:
         return totals
 
     def apply(self, X: Matrix) -> Ints:
-        """Return the leaf id of every row; a row gets the same id alone and in any batch."""
+        """Return the leaf id of every row; a row gets the same id alone and in any batch.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from spexplain import Tree
+        >>> tree = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0, sizes=(3, 3))
+        >>> tree.apply(np.array([[22.0, 1.0], [70.0, 3.0]]))
+        array([0, 1])
+        """
         leaf_id = np.full(self.n_nodes, LEAF, dtype=np.int64)
         leaf_id[self.leaves] = np.arange(self.n_leaves)
         return leaf_id[self._route(X)]
@@ -285,7 +340,15 @@ class Tree:
         return node
 
     def path(self, leaf: int) -> list[tuple[int, bool]]:
-        """Return the tests on the way to leaf id `leaf` as (node, went left) pairs from the root."""
+        """Return the tests on the way to leaf id `leaf` as (node, went left) pairs from the root.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> tree = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0, sizes=(3, 3))
+        >>> tree.path(1)
+        [(0, False)]
+        """
         steps, at = [], int(self.leaves[leaf])
         while at:
             parent = int(self.parents[at])
@@ -294,7 +357,17 @@ class Tree:
         return steps[::-1]
 
     def decision_path(self, X: Matrix) -> sparse.csr_array:
-        """Return the indicator matrix, shape (n_rows, n_nodes), of the nodes that each row visits."""
+        """Return the indicator matrix, shape (n_rows, n_nodes), of the nodes that each row visits.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from spexplain import Tree
+        >>> tree = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0, sizes=(3, 3))
+        >>> tree.decision_path(np.array([[22.0, 1.0], [70.0, 3.0]])).toarray()
+        array([[1, 1, 0],
+               [1, 0, 1]])
+        """
         return self.visits(self.apply(X))
 
     def visits(self, leaf_ids: Ints) -> sparse.csr_array:
@@ -368,12 +441,28 @@ class Tree:
         return {node: self.test(node) for node in np.flatnonzero(self.feature != LEAF).tolist()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for JSON: no NaN or infinity, floats exact."""
+        """Return plain lists and numbers, ready for JSON: no NaN or infinity, floats exact.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> tree = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0, sizes=(3, 3))
+        >>> tree.to_dict()["threshold"]
+        [40.0, None, None]
+        """
         arrays = {name: getattr(self, name) for name in DTYPES}
         return document_of(self.n_features, arrays, self.values)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the tree that `to_dict` described; anything else is refused in one sentence."""
+        """Return the tree that `to_dict` described; anything else is refused in one sentence.
+
+        Examples
+        --------
+        >>> from spexplain import Tree
+        >>> tree = Tree.root(n_features=2, size=6).split(0, feature=0, threshold=40.0, sizes=(3, 3))
+        >>> Tree.from_dict(tree.to_dict()).n_leaves
+        2
+        """
         n_features, arrays, values = parsed(data)
         return cls(n_features=n_features, values=values, **arrays)

@@ -37,9 +37,7 @@ def test_wrong_batch_size(pictures: Path, batch_size: Any) -> None:
 
 @pytest.mark.parametrize("option", [{"weights": "some"}, {"device": "cpu"}])
 def test_encoder_with_options_of_another(pictures: Path, option: dict[str, str]) -> None:
-    with pytest.raises(
-        ValueError, match=f"{next(iter(option))} is a matter of the encoder"
-    ) as caught:
+    with pytest.raises(ValueError, match=f"{next(iter(option))} belongs to the encoder") as caught:
         datasets.load("cifar10", folder=pictures, encoder=MeanColor(), **option)
     check_sentence(caught.value)
 

@@ -94,7 +94,16 @@ class Certificate:
         return max(0.0, self.objective - self.lower_bound)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers, lists and dicts, ready for JSON; None stands for undefined numbers."""
+        """Return plain numbers, lists and dicts, ready for JSON; None stands for undefined numbers.
+
+        Examples
+        --------
+        >>> from spexplain import SpexClique
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> certificate = SpexClique().fit(X, ["new"] * 3 + ["VIP"] * 3).certificate()
+        >>> sorted(certificate.to_dict())[:3]
+        ['best_h', 'best_psi', 'cost']
+        """
         return {
             "ratios": [finite(ratio) for ratio in self.ratios],
             "pooled_ratio": finite(self.pooled_ratio),
@@ -115,7 +124,29 @@ class Certificate:
         }
 
     def to_text(self) -> str:
-        """Return the certificate in plain words, at most 80 columns wide."""
+        """Return the certificate in plain words, at most 80 columns wide.
+
+        Examples
+        --------
+        >>> from spexplain import SpexClique
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> certificate = SpexClique().fit(X, ["new"] * 3 + ["VIP"] * 3).certificate()
+        >>> print(certificate.to_text())
+        The leaves
+          The conductances of the leaves sum to 0; 0 would mean that no edge is cut.
+          No partition into 2 parts, by a tree or otherwise, gets below 0 (exact). The
+          gap is 0.
+        <BLANKLINE>
+        The first cut
+          h is the weight of the cut edges over the smaller side's volume, Psi the sum
+          of the conductances of both sides.
+          Along edges, x1 changes least: its Cheeger ratio is R = 0.0576923 (between 0
+          and 2).
+          Promised (proved): some cut of it has h at most sqrt(2R) = 0.339683 and Psi at
+          most 2 sqrt(2R) = 0.679366.
+          Found: h = 0 by x0 ≤ 41.5, and Psi = 0 by x0 ≤ 41.5.
+          No cut of any shape has Psi below 0 (exact).
+        """
         parts = [
             "The leaves",
             *_paragraphs(self._about_leaves()),
