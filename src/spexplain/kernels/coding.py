@@ -37,11 +37,17 @@ def code_features(
     Shapes: values (n, n_columns), column_of (d,), features (m,), edges (d, 255), origin and scale (d,),
     cells (d, n_cells + 1), codes (d, >= n). Cost O(m n).
     """
-    tile = np.empty(_TILE_FEATURES * _TILE_ROWS, dtype=values.dtype)
-    cell = np.empty(_TILE_ROWS, dtype=np.int32)
-    columns = column_of[features]
-    is_run = bool(np.all(np.diff(columns) == 1))
-    code_tiles(values, columns, is_run, features, edges, origin, scale, cells, tile, cell, codes)
+    by_grid = scale[features] > 0
+    if by_grid.any():
+        own = features[by_grid]
+        columns = column_of[own]
+        tile = np.empty(_TILE_FEATURES * _TILE_ROWS, dtype=values.dtype)
+        cell = np.empty(_TILE_ROWS, dtype=np.int32)
+        is_run = bool(np.all(np.diff(columns) == 1))
+        code_tiles(values, columns, is_run, own, origin, scale, cells, tile, cell, codes)
+    if not by_grid.all():
+        others = features[~by_grid]
+        code_by_edges(values, column_of[others], others, edges, cells, codes)
 
 
 @jit
@@ -50,7 +56,6 @@ def code_tiles(
     columns: Ints,
     is_run: bool,
     features: Ints,
-    edges: Floats,
     origin: Floats,
     scale: Floats,
     cells: Array,
@@ -58,7 +63,7 @@ def code_tiles(
     cell: Array,
     codes: Array,
 ) -> None:
-    """Do the work of `code_features`; `tile` and `cell` are room, a run of columns are neighbours."""
+    """Look up the bins of features in their grids; `tile` and `cell` are room, a run of columns are neighbours."""
     n_samples, n_features = values.shape[0], len(features)
     missing = np.float64(cells.shape[1] - 1)
     top = missing - 1.0
@@ -76,22 +81,31 @@ def code_tiles(
             for j in range(width):
                 f, start = np.uint64(features[f0 + j]), j * _TILE_ROWS
                 low, step = origin[f], scale[f]
-                if step > 0:
-                    # Two loops: the first is vectorised, the second cannot be.
-                    for i in range(height):
-                        value = tile[np.uint64(start + i)]
-                        place = (value - low) * step
-                        place = place if place > 0.0 else 0.0
-                        place = place if place < top else top
-                        cell[i] = np.int32(place if value == value else missing)  # noqa: PLR0124
-                    for i in range(height):
-                        codes[f, np.uint64(i0 + i)] = cells[f, np.uint32(cell[i])]
-                else:
-                    for i in range(height):
-                        value = tile[start + i]
-                        below = bisect(edges, f, value)
-                        is_known = value == value  # noqa: PLR0124
-                        codes[f, i0 + i] = below if is_known else cells[f, cells.shape[1] - 1]
+                # Two loops: the first is vectorised, the second cannot be.
+                for i in range(height):
+                    value = tile[np.uint64(start + i)]
+                    place = (value - low) * step
+                    place = place if place > 0.0 else 0.0
+                    place = place if place < top else top
+                    cell[i] = np.int32(place if value == value else missing)  # noqa: PLR0124
+                for i in range(height):
+                    codes[f, np.uint64(i0 + i)] = cells[f, np.uint32(cell[i])]
+
+
+@jit
+def code_by_edges(
+    values: Matrix, columns: Ints, features: Ints, edges: Floats, cells: Array, codes: Array
+) -> None:
+    """Find the bins of features by bisection; a kernel of its own, which few tables need."""
+    for i0 in range(0, values.shape[0], _TILE_ROWS):
+        stop = min(i0 + _TILE_ROWS, values.shape[0])
+        for j in range(len(features)):
+            f, column = features[j], columns[j]
+            missing = cells[f, cells.shape[1] - 1]
+            for i in range(i0, stop):
+                value = np.float64(values[i, column])
+                is_known = value == value  # noqa: PLR0124
+                codes[f, i] = bisect(edges, f, value) if is_known else missing
 
 
 @jit_inline
