@@ -17,7 +17,17 @@ from spexplain import _HOMES
 DOCS = Path(__file__).parents[1]
 PACKAGE = DOCS.parent / "src" / "spexplain"
 PICTURE = DOCS / "images" / "import-graph.svg"
-SMALL = {"aliases", "arguments", "exceptions", "files", "memory", "messages", "openmp", "threads"}
+SMALL = {
+    "aliases",
+    "arguments",
+    "exceptions",
+    "files",
+    "lazy",
+    "memory",
+    "messages",
+    "openmp",
+    "threads",
+}
 LEFT_OUT = {"__init__", "__main__", "_version", *SMALL}
 WIDTH, HEIGHT, GAP, STEP, BEND = 112, 28, 18, 66, 16
 KINDS = {  # colour of a box
