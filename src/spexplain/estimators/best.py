@@ -467,6 +467,9 @@ class BestTree(Explainer):
             candidates = [self._searched(ground, each, solves=solves) for each in candidates]
             if not self.keep_clusters:  # trees that lose no cluster cost nothing more
                 candidates = [self._swung(ground, each, solves=solves) for each in candidates]
+            # Smaller trees begin as sketches, too, and may be solved as a whole.
+            if n_leaves > _PROVED_LEAVES and self.starts is None and self.goal == "fidelity":
+                candidates.append(self._through_agreement(X, ground, n_leaves))
         if self.starts is None and self.exchange != "none":
             candidates += self._sketches(ground, _best_of(candidates), n_leaves)
         at = candidates.index(_best_of(candidates))
@@ -484,6 +487,21 @@ class BestTree(Explainer):
             solved = self._searched(ground, solved)
             tree, candidates = solved.tree, [*candidates, solved]
         return candidates, tree
+
+    def _through_agreement(self, X: Matrix, ground: Improver, n_leaves: int) -> _Candidate:
+        """Return the tree that a search for agreement ends in, searched on for the goal.
+
+        Where votes alone decide, many changes of a tree gain nothing; agreement sees which of them lead on.
+        """
+        begin = time.perf_counter()
+        other, engine = ground.for_agreement(), resolve_engine(self.engine, n_jobs=self.n_jobs)
+        tree, value = other.refined(started("cart", X, other, engine, n_leaves), self.refine_passes)
+        agreeing = _Candidate("cart by agreement", tree, value, value, value, 0.0)
+        tree = self._searched(other, agreeing, solves=False).tree
+        value = ground.value(tree)
+        seconds = time.perf_counter() - begin
+        found = _Candidate(agreeing.start, tree, value, value, value, seconds)
+        return self._searched(ground, found, solves=False)
 
     def _proof_work(self, n_leaves: int) -> float:
         """Return what a proof may cost: little where only time that is given could bring it about."""

@@ -140,6 +140,18 @@ class Improver:
         other.keep_clusters = keep_clusters
         return other
 
+    def for_agreement(self) -> "Improver":
+        """Return the same ground, on which trees with more clusters, then those whose leaves agree, are better."""
+        return Improver(
+            self.orders,
+            self.codes,
+            min_samples_leaf=self.min_samples_leaf,
+            max_depth=self.max_depth,
+            amounts=self.amounts,
+            keep_clusters=True,
+            budget=self.budget,
+        )
+
     @cached_property
     def _objective(self) -> Objective:
         return spex(cliques(self.codes, self.amounts))
