@@ -16,11 +16,11 @@ from spexplain.cli.write import Outputs
 SLOW = """
 import sys, time
 from spexplain import cli
-from spexplain.explanation import fitted
+from spexplain.export import serialize
 def slowly(model, **options):
     print("writing", file=sys.stderr, flush=True)
     time.sleep(30)
-fitted.to_json = slowly
+serialize.to_json = slowly
 sys.exit(cli.main())
 """
 

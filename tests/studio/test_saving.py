@@ -134,7 +134,7 @@ def test_files_that_are_no_session(tmp_path):
     for text in ("", "{}\n", "3\n", "nothing\n", '{"format": "spexplain.model"}\n'):
         path.write_text(text)
         with SavedSession(path) as saved:
-            refused(saved.read, words=["no session"])
+            refused(saved.read, words=["not a session"])
     path.write_text(json.dumps({"format": "spexplain.studio", "version": 99}) + "\n")
     with SavedSession(path) as saved:
         refused(saved.read, words=["another version"])

@@ -253,6 +253,15 @@ def test_many_tabs_at_the_same_time(served):
     assert len(state["journal"]) == len(done) == state["version"] - 1
 
 
+def test_who_comes_before_the_server_runs_is_not_turned_away():
+    """A browser may be faster than the server whose address it was told."""
+    from spexplain.studio.server import HOST, Served
+
+    early = Served(Session())
+    with early.socket, socket.create_connection((HOST, early.port), timeout=5) as visitor:
+        assert visitor.getpeername()[1] == early.port
+
+
 def test_a_port_that_is_taken(served):
     from spexplain.studio.server import Served
 

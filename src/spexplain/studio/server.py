@@ -297,6 +297,7 @@ class Served:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self.socket.bind((HOST, port))
+            self.socket.listen()  # who comes before the server runs waits, and is not turned away
         except OSError as error:
             self.socket.close()
             raise OSError(
