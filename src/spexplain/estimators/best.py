@@ -493,14 +493,13 @@ class BestTree(Explainer):
 
         Where votes alone decide, many changes of a tree gain nothing; agreement sees which of them lead on.
         """
-        begin = time.perf_counter()
-        other, engine = ground.for_agreement(), resolve_engine(self.engine, n_jobs=self.n_jobs)
-        tree, value = other.refined(started("cart", X, other, engine, n_leaves), self.refine_passes)
-        agreeing = _Candidate("cart by agreement", tree, value, value, value, 0.0)
-        tree = self._searched(other, agreeing, solves=False).tree
-        value = ground.value(tree)
-        seconds = time.perf_counter() - begin
-        found = _Candidate(agreeing.start, tree, value, value, value, seconds)
+        other = ground.for_agreement()
+        (start,) = self._refined_starts(X, other, n_leaves, ["cart"], None)
+        agreeing = self._searched(other, start, solves=False)
+        value = ground.value(agreeing.tree)
+        found = agreeing._replace(
+            start="cart by agreement", grown=value, refined=value, value=value
+        )
         return self._searched(ground, found, solves=False)
 
     def _proof_work(self, n_leaves: int) -> float:
@@ -569,11 +568,11 @@ class BestTree(Explainer):
         """Return what the goal measures, as progress shows it."""
         own = float(value[1] if isinstance(value, tuple) else value)
         total = float(ground.score.totals.sum())
-        if self.goal == "fidelity":
+        if ground.goal == "fidelity":
             return f"{round(min(own, total)):,} of {round(total):,} rows right"
-        if self.goal == "balanced":
+        if ground.goal == "balanced":
             own = min(own / total, 1.0)
-        return f"{abs(own) if self.goal in LOW_GOALS else own:.4f}"
+        return f"{abs(own) if ground.goal in LOW_GOALS else own:.4f}"
 
     def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
         """Return with how many leaves every cluster has one, if that is more than the tree has and known."""

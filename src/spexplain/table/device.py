@@ -80,9 +80,8 @@ class DeviceTable(Table):
         if not is_on_device(leaves) or not len(leaves):
             return np.asarray(on_host(leaves))
         short = leaves.astype(np.min_scalar_type(int(leaves.max()) + 1))  # few bytes travel
-        fetched: Ints = short.get().astype(
-            np.int32
-        )  # half the memory that the host writes to first
+        # Half the memory of 64 bits, which the host writes to for the first time.
+        fetched: Ints = short.get().astype(np.int32)
         remember_copy(fetched, short)
         return fetched
 

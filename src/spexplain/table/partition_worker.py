@@ -595,7 +595,7 @@ def moments_of(block: Any, request: tuple[Sequence[int], Floats]) -> tuple[Any, 
     X, found = as_matrix(block), np.zeros((3, len(columns)))
     for place, column in enumerate(columns):
         for start in range(0, len(X), _AT_A_TIME):
-            gaps = X[start : start + _AT_A_TIME, column] - origin[place]
+            gaps = X[start : start + _AT_A_TIME, column].astype(np.float64) - origin[place]
             is_known = ~np.isnan(gaps)
             np.copyto(gaps, 0.0, where=~is_known)
             found[:, place] += np.count_nonzero(is_known), gaps.sum(), (gaps * gaps).sum()

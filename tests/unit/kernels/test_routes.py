@@ -93,3 +93,12 @@ def test_moments_of_many_rows_with_gaps():
     np.testing.assert_array_equal(n_known, (~np.isnan(gaps)).sum(axis=0))
     np.testing.assert_allclose(sums, np.nansum(gaps, axis=0))
     np.testing.assert_allclose(squares, np.nansum(gaps**2, axis=0))
+
+
+def test_moments_of_float32_are_added_up_in_float64():
+    """Before NumPy 2, a float32 array less a float64 number is float32."""
+    X = np.array([[16_777_215.0], [3.0]], dtype=np.float32)
+    origin = np.array([0.25])
+    _, sums, squares = moments_of(X, ([0], origin))
+    gaps = X[:, 0].astype(np.float64) - 0.25
+    assert (sums[0], squares[0]) == (gaps.sum(), (gaps * gaps).sum())
