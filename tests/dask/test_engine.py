@@ -1,5 +1,6 @@
 """The Dask engine finds the trees of the exhaustive engine, whatever the partitions; few bytes travel."""
 
+import pickle
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,13 +15,15 @@ from hypothesis import strategies as st
 
 from partitioned import expected, mixture, objectives
 from spexplain.engines import NumpyEngine, base, resolve_engine
-from spexplain.engines.dask import DaskEngine, search, zoom
+from spexplain.engines.dask import DaskEngine, search, worker, zoom
 from spexplain.engines.dask.zoom import look_bytes
 from spexplain.engines.histogram import HistogramEngine
 from spexplain.graphs import CliqueGraph, PairGraph, SparseGraph
 from spexplain.grow import grow
 from spexplain.objectives import Objective, non_uniform_cut, spex
+from spexplain.records import Cut
 from spexplain.table.coding import binning_of, code, limits_of
+from spexplain.table.partition_worker import code_part
 from strategies import labelled_tables
 
 pytestmark = pytest.mark.usefixtures("synchronous")
@@ -167,3 +170,38 @@ def test_names_and_refusals():
         DaskEngine().bind(dd.from_pandas(pd.DataFrame({"where": ["a", "b"]}), 1), cliques)
     tree = grow(DaskEngine().bind(X, objective), max_leaves=3)
     assert tree == grow(NumpyEngine().bind(X, objective), max_leaves=3)
+
+
+def test_sides_are_remembered_beside_a_partition_and_made_anew_where_it_came_without_them():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(21, 2))
+    categories = rng.integers(0, 3, size=21)
+    binning = binning_of(np.sort(X.T), 256)
+    part = code_part(X, binning, 1e9, is_held=False)
+    cut = Cut(1, 0.25, 0.0, 0.0)
+    is_left = np.array([True, False, True])
+    by_number = {
+        3: worker.Split(worker.side_of, (1, cut)),
+        7: worker.Split(worker.side_of_categories, (is_left,), 0),
+        8: worker.Split(worker.side_of_codes, (0, int(part.codes[0, 4]))),
+    }
+    expected = {3: X[:, 1] <= 0.25, 7: is_left[categories], 8: X[:, 0] <= X[4, 0]}
+    splits = worker.Splits("one search", by_number)
+
+    def told(part, splits, blocks):
+        found = worker.sides_of(part, splits, blocks)
+        return {
+            number: np.unpackbits(found[number], count=21).astype(bool)
+            for number in splits.by_number
+        }
+
+    def unknown(*_):
+        raise AssertionError("made anew")
+
+    for kept in (part, pickle.loads(pickle.dumps(part))):
+        for number, sides in told(kept, splits, [categories]).items():
+            np.testing.assert_array_equal(sides, expected[number])
+        again = {number: split._replace(side=unknown) for number, split in by_number.items()}
+        told(kept, splits._replace(by_number=again), [])
+        with pytest.raises(AssertionError, match="made anew"):  # another search has other splits
+            told(kept, worker.Splits("another search", again), [categories])

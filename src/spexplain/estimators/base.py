@@ -108,7 +108,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         An earlier tree: its locked tests come first, columns that it forbids are not used; see
         `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
-        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
@@ -566,7 +566,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         y : array of shape (n_samples,), optional
             Their labels; by default those of the training rows.
         cv : int or splitter, default=5
-            Number of folds, in which every cluster has its share; or what has scikit-learn's ``split``.
+            Number of folds, in which every cluster has its share; or a splitter with scikit-learn's ``split``.
         random_state : int, default=0
             Seed of the folds.
 

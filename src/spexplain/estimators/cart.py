@@ -43,7 +43,7 @@ class CART(Explainer):
         An earlier tree: its locked tests come first, columns that it forbids are not used; see
         `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
-        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"

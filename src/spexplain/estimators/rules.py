@@ -59,7 +59,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
     features : list of int or str, optional
         Columns that rules may use, by number or name; by default all but ids and copies of the labels.
     feature_names : list of str, or fitted vectorizer, optional
-        Names of the columns, for tables without: a list, or what has `get_feature_names_out`, such as
+        Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`, whose columns are words.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
         What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" leaves them out, "cluster"
@@ -211,7 +211,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         y : array of shape (n_samples,) or (n_samples, n_clusters)
             Labels or memberships, as in `fit`.
         sample_weight : array of shape (n_samples,), optional
-            What rows count.
+            Weights of the rows.
 
         Returns
         -------

@@ -357,7 +357,7 @@ class FittedModel(ABC):
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            The training rows, or others that figures shall be about.
+            The training rows, or others that the figures should be about.
         y : array of shape (n_rows,), optional
             Their clusters.
         sample_weight : array of shape (n_rows,), optional

@@ -39,8 +39,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    kernel : {"rbf", "laplacian", "polynomial", "linear", "precomputed"} or callable, \
-            default="rbf"
+    kernel : {"rbf", "laplacian", "polynomial", "linear", "precomputed"} or callable, default="rbf"
         The kernel K(x, y). "precomputed": X is the matrix K itself, and `predict` takes the
         kernel values between new and training rows. A callable takes two arrays of rows and
         returns the matrix of their kernel values, as the functions of

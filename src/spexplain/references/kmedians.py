@@ -45,8 +45,7 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Number of starts; the cheapest result is kept, the first of equally cheap ones.
     max_iter : int, default=300
         Largest number of iterations of one start.
-    init : {"k-medians++", "random"} or array of shape (n_clusters, n_features), \
-            default="k-medians++"
+    init : {"k-medians++", "random"} or array of shape (n_clusters, n_features), default="k-medians++"
         Where a start begins. "k-medians++" draws rows one after the other with probability
         proportional to their ℓ1 distance from the nearest row drawn before, "random" draws
         rows uniformly without replacement. An array holds the centres themselves and makes a

@@ -68,6 +68,7 @@ class Part:
         self.shape: tuple[int, int] = codes.shape
         self.owned = 0  # bytes of memory that nobody else holds
         self._path: str | None = None
+        self._remembered: tuple[str, dict[int, Any]] = "", {}
 
     @property
     def codes(self) -> Array:
@@ -85,6 +86,17 @@ class Part:
         assert self._path is not None
         # Compiled loops know plain arrays that can be written; nothing is.
         return np.asarray(np.memmap(self._path, dtype, "c", offset, self.shape))
+
+    def remembered(self, search: str) -> dict[int, Any]:
+        """Return what this worker remembers of the rows for one search; the search before it is forgotten.
+
+        It does not travel, so whoever uses it must be able to make it anew.
+        """
+        owner, remembered = self._remembered
+        if owner != search:  # two searches at once only forget more often
+            remembered = {}
+            self._remembered = search, remembered
+        return remembered
 
     def stored(self) -> Self:
         """Move bins and values to a file of this worker; where there is no room for it, they stay in memory."""

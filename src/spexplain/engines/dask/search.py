@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from spexplain.engines.base import searches_empty_sides
 from spexplain.engines.categories import GroupedSums
 from spexplain.engines.dask import worker
 from spexplain.engines.dask.bounds import NOTHING, Bounded, Found, Node, Scorer, Segments, ruler_of
-from spexplain.engines.dask.sums import EdgeSums, Sums
+from spexplain.engines.dask.sums import Above, EdgeSums, Sums
 from spexplain.engines.dask.worker import Entries, Look, Seen
 from spexplain.engines.dask.zoom import (
     N_PLACES,
@@ -222,9 +223,10 @@ class DaskSearch:
             table.used, _shift(self.n_features, self.tally.width), table.sample, points
         )
         self.codes = self._codes_of(points)
-        self.n_splits = 0
-        self.sides: list[Any] = [{} for _ in table.parts]  # of all splits, kept by the workers
-        self._open: dict[int, worker.Split] = {}  # whose sides nobody has asked for yet
+        self._name = uuid4().hex  # under which workers remember the sides of splits
+        self._splits: list[
+            tuple[worker.Split, list[Any] | None]
+        ] = []  # with the blocks they look at
         self._categories: dict[int, list[Any]] = {}  # codes of every partition, by column
 
     def _codes_of(self, points: Floats) -> Ints:
@@ -257,21 +259,24 @@ class DaskSearch:
         column = int(self.table.used[cut.feature])
         known = node.found[1] if node.found is not None and node.found[0] == cut else None
         if known is not None and known.last_code >= 0:
-            rest = column, known.last_code
-            split = worker.Split(worker.side_of_codes, self.table.parts, rest)
+            split = worker.Split(worker.side_of_codes, (column, known.last_code))
         else:
-            blocks, places = self.table.read([column])
-            split = worker.Split(worker.side_of, blocks, (places[column], cut))
+            split = worker.Split(worker.side_of, (column, cut))
         values = self.geometry.points[node.centers, cut.feature]
-        return self._parts(node, split, (cut.lower < values) & (values <= cut.threshold), known)
+        is_left = (cut.lower < values) & (values <= cut.threshold)
+        return self._parts(node, split, None, is_left, known)
 
     def _parts(
-        self, node: Node, split: worker.Split, is_left: Bools, known: Found | None
+        self,
+        node: Node,
+        split: worker.Split,
+        blocks: list[Any] | None,
+        is_left: Bools,
+        known: Found | None,
     ) -> tuple[Node, Node]:
         """Return the two parts of a node, from the sides of its rows and of its extra vertices."""
-        number = self.n_splits
-        self.n_splits += 1
-        self._open[number] = split
+        number = len(self._splits)
+        self._splits.append((split, blocks))
         paths = [(*node.path, (number, side)) for side in (True, False)]
         left, right = self._totals_of_parts(node, paths, known)
         return (
@@ -306,12 +311,9 @@ class DaskSearch:
         self.sums.check_groups()
         paths = [node.path for node in nodes]
         n_groups = [column.n_categories + 1 for column in columns]
-        sides, held = self._sides(paths), self.workers.hold((self.tally, paths, n_groups))
+        held = self.workers.hold((self.tally, paths, n_groups))
         codes = [self._codes_of_category(column) for column in columns]
-        arguments = [
-            (marks, own, held, *each)
-            for marks, own, *each in zip(self.marks, sides, *codes, strict=True)
-        ]
+        arguments = self._above(paths).arguments(held, self.table.parts, self.marks, last=codes)
         counted = self.workers.ask(
             "categories", worker.cells_of_categories, arguments, beside=self.table.parts
         )
@@ -346,8 +348,8 @@ class DaskSearch:
     ) -> tuple[Node, Node]:
         """Return the two parts of a node, from the categories that go left."""
         codes = self._codes_of_category(column)
-        split = worker.Split(worker.side_of_categories, codes, (is_left,))
-        return self._parts(node, split, np.ones(len(node.centers), dtype=np.bool_), None)
+        split = worker.Split(worker.side_of_categories, (is_left,))
+        return self._parts(node, split, codes, np.ones(len(node.centers), dtype=np.bool_), None)
 
     def best_cuts(self, nodes: Sequence[Node], rival: float = inf) -> list[Cut | Promise | None]:
         found = self._best_with(nodes, self.min_samples_leaf, rival)
@@ -393,15 +395,13 @@ class DaskSearch:
             all_columns = len(columns) == len(self.table.low)
             paths = [node.path for node in missing]
             request = (self.tally, None if all_columns else columns, self.geometry.shift, paths)
-            sides, held = self._sides(paths), self.workers.hold(request)
-            arguments = [
-                (*each, held) for each in zip(self.table.parts, self.marks, sides, strict=True)
-            ]
+            above, held = self._above(paths), self.workers.hold(request)
+            arguments = above.arguments(held, self.table.parts, self.marks)
             counted = self.workers.ask(
                 "histograms", worker.histograms_of, arguments, beside=self.table.parts
             )
             if self.edges is not None:
-                self.edges.add_histograms(counted, sides, paths, self.geometry.shift)
+                self.edges.add_histograms(counted, above, paths, self.geometry.shift)
             for node, histograms in zip(missing, counted, strict=True):
                 node.histograms = histograms
         if rest is not None and rest.parent is not None:
@@ -412,27 +412,26 @@ class DaskSearch:
             node.parent = None
 
     def _totals(self, paths: Sequence[worker.Path]) -> Ints:
-        sides, held = self._sides(paths), self.workers.hold((self.tally, paths))
-        arguments = [
-            (*each, held) for each in zip(self.table.parts, self.marks, sides, strict=True)
-        ]
+        above, held = self._above(paths), self.workers.hold((self.tally, paths))
+        arguments = above.arguments(held, self.table.parts, self.marks)
         totals: Ints = self.workers.ask(
             "totals", worker.totals_of, arguments, beside=self.table.parts
         )
         if self.edges is not None:
-            self.edges.add_totals(totals, sides, paths)
+            self.edges.add_totals(totals, above, paths)
         return totals
 
-    def _sides(self, paths: Sequence[worker.Path]) -> list[Any]:
-        """Return the sides of all splits above some nodes, for every partition."""
-        # Not before they are needed: the parts of the last split are never looked at.
-        if wanted := sorted({split for path in paths for split, _ in path} & self._open.keys()):
-            splits = [(number, self._open.pop(number)) for number in wanted]
-            how = self.workers.hold([(number, each.side, each.rest) for number, each in splits])
-            blocks = [each.blocks for _, each in splits]
-            more = [(sides, how, *each) for sides, *each in zip(self.sides, *blocks, strict=True)]
-            self.sides = self.workers.keep(self.workers.tasks("split", worker.with_sides, more))
-        return self.sides
+    def _above(self, paths: Sequence[worker.Path]) -> Above:
+        """Return the splits above some nodes."""
+        by_number: dict[int, worker.Split] = {}
+        blocks: list[list[Any]] = []
+        for number in sorted({number for path in paths for number, _ in path}):
+            split, own = self._splits[number]
+            if own is not None:
+                split = split._replace(block=len(blocks))
+                blocks.append(own)
+            by_number[number] = split
+        return Above(self.workers.hold(worker.Splits(self._name, by_number)), blocks)
 
     def _refine(self, searches: list[NodeSearch], rival: float) -> None:
         """Look closely, at all nodes in one request, until nothing is left that can win."""
@@ -463,18 +462,14 @@ class DaskSearch:
         groups = groups_of(nodes, jobs, first, self.geometry)
         columns = self.table.used
         wanted = [(i, int(columns[each[0]]), each[1]) for i, each in enumerate(borders) if each]
-        used = sorted({group.feature for group in groups} | {column for _, column, _ in wanted})
-        blocks, places = self.table.read(used)
         paths = [search.node.path for search in searches]
         n_inside = [int(job.bounded.n_inside[job.row, job.bin]) for job in jobs]
         dtype = self.tally.dtype_for(max(n_inside, default=0))
         n_listed = sum(job.pivots is None for job in jobs)
         steps = steps_of(jobs)
-        look = Look(self.tally, paths, groups, n_places, n_listed, dtype, steps, wanted, places)
-        sides, held = self._sides(paths), self.workers.hold(look)
-        arguments = [
-            (*each, held) for each in zip(self.table.parts, self.marks, blocks, sides, strict=True)
-        ]
+        look = Look(self.tally, paths, groups, n_places, n_listed, dtype, steps, wanted)
+        above, held = self._above(paths), self.workers.hold(look)
+        arguments = above.arguments(held, self.table.parts, self.marks)
         merge = partial(worker.merge_seen, self.tally)
         seen = self.workers.ask(
             "look", worker.look_closely, arguments, merge, beside=self.table.parts
@@ -484,7 +479,7 @@ class DaskSearch:
             listed_too = all_numbered(nodes, jobs, first, n_places, entries)
             look = look._replace(groups=groups_of(*listed_too, self.geometry))
             n_all = n_places + len(entries.value)
-            found = self.edges.look(look, blocks, sides, n_all)
+            found = self.edges.look(look, above, n_all)
             seen.cells[:, :2] += found[:n_places]
             entries.cells[:, :2] += found[n_places:]
         for (i, _, last_code), around in zip(wanted, seen.around.tolist(), strict=True):

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,26 @@ from spexplain.ledgers.labels import CountedBins, label_type
 from spexplain.objectives import Objective
 from spexplain.records import Side
 from spexplain.table.partitioned import CodedTable
+from spexplain.table.workers import Held
 
 _EDGES_PER_PART = 1 << 22
+
+
+class Above(NamedTuple):
+    """What the workers must know of the splits above some nodes to tell their rows."""
+
+    splits: Held
+    blocks: Sequence[Sequence[Any]]  # further ones that splits look at, each for all partitions
+
+    def arguments(
+        self, request: Held, *columns: Sequence[Any], last: Sequence[Sequence[Any]] = ()
+    ) -> list[tuple[Any, ...]]:
+        """Return what every partition's function takes: its columns, the splits, the request, and blocks."""
+        n_columns = len(columns)
+        return [
+            (*each[:n_columns], self.splits, request, *each[n_columns:])
+            for each in zip(*columns, *self.blocks, *last, strict=True)
+        ]
 
 
 class Sums(ABC):
@@ -272,37 +290,33 @@ class EdgeSums(Sums):
         record = self.record(node)
         return Fields(EdgeLedger.fields_of(segments.cells, segments.starts, record), None)
 
-    def _nodes(self, sides: list[Any], paths: Sequence[worker.Path]) -> Any:
+    def _nodes(self, above: Above, paths: Sequence[worker.Path]) -> Any:
         """Return a task for the number of the node of every row."""
         workers, held = self.table.workers, self.table.workers.hold(paths)
-        arguments = [(part, each, held) for part, each in zip(self.table.parts, sides, strict=True)]
+        arguments = above.arguments(held, self.table.parts)
         numbers = workers.tasks("nodes", worker.node_numbers, arguments)
         return workers.tasks("all-nodes", worker.concatenated, [tuple(numbers)])[0]
 
     def add_histograms(
-        self, cells: Array, sides: list[Any], paths: Sequence[worker.Path], shift: int
+        self, cells: Array, above: Above, paths: Sequence[worker.Path], shift: int
     ) -> None:
         """Add the sums over edges to histograms of shape (n_nodes, n_features, n_bins, 4)."""
-        workers, nodes = self.table.workers, self._nodes(sides, paths)
+        workers, nodes = self.table.workers, self._nodes(above, paths)
         arguments = [(edges, self.codes, nodes, cells.shape[:3], shift) for edges in self.edges]
         cells[..., :2] += workers.ask("edge-histograms", worker.edge_histograms, arguments)
 
-    def add_totals(self, totals: Ints, sides: list[Any], paths: Sequence[worker.Path]) -> None:
+    def add_totals(self, totals: Ints, above: Above, paths: Sequence[worker.Path]) -> None:
         """Add the sums over edges to the cells of whole nodes."""
-        nodes = self._nodes(sides, paths)
+        nodes = self._nodes(above, paths)
         arguments = [(edges, nodes, len(paths)) for edges in self.edges]
         totals[:, :2] += self.table.workers.ask("edge-totals", worker.edge_totals, arguments)[
             :, None
         ]
 
-    def look(self, look: worker.Look, blocks: list[Any], sides: list[Any], n_places: int) -> Ints:
+    def look(self, look: worker.Look, above: Above, n_places: int) -> Ints:
         """Return the sums over edges in numbered places, shape (n_places, 2)."""
         workers = self.table.workers
-        held = workers.hold(look)
-        arguments = [
-            (part, block, each, held)
-            for part, block, each in zip(self.table.parts, blocks, sides, strict=True)
-        ]
+        arguments = above.arguments(workers.hold(look), self.table.parts)
         places = workers.tasks("places", worker.places_of, arguments)
         everywhere = workers.tasks("all-places", worker.concatenated, [tuple(places)])[0]
         meanings = [group.meaning for group in look.groups]

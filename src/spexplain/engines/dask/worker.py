@@ -1,7 +1,8 @@
 """What a worker does with its partition in a search: it counts bins, splits rows, looks closely, and adds up edges.
 
-These functions run on the workers. They keep nothing: the rows of a node follow from the sides of the
-splits above it, so that a partition can be computed anew wherever its worker was lost.
+These functions run on the workers. A request says how the rows of its nodes follow from the splits above
+them, so that a partition can be computed anew wherever its worker was lost; what was found of a split is
+remembered beside the partition.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -122,10 +123,14 @@ def side_of_categories(codes: Array, is_left: Bools) -> Array:
 
 
 def cells_of_categories(
-    marks: Array, sides: Mapping[int, Array], request: tuple[Any, ...], *codes: Array
+    part: Part, marks: Array, splits: "Splits", request: tuple[Any, ...], *blocks: Array
 ) -> Ints:
-    """Return the cells of every category of some columns, shape (n_nodes, n_groups of all columns, width)."""
+    """Return the cells of every category of some columns, shape (n_nodes, n_groups of all columns, width).
+
+    The codes of these columns are the last blocks.
+    """
     tally, paths, n_groups = request
+    sides, codes = sides_of(part, splits, blocks), blocks[len(blocks) - len(n_groups) :]
     found = np.zeros((len(paths), sum(n_groups), tally.width), dtype=np.int64)
     for place, path in enumerate(paths):
         rows = rows_of(len(marks), path, sides)
@@ -138,24 +143,27 @@ def cells_of_categories(
 
 
 class Split(NamedTuple):
-    """How the sides of a split follow from what is kept of every partition."""
+    """How the sides of a split follow from a partition, or from a further block that belongs to it."""
 
     side: Callable[..., Array]
-    blocks: Sequence[Any]
     rest: tuple[Any, ...]  # the other arguments of the function
+    block: int | None = None  # which of the blocks behind a request; none for the partition itself
 
 
-def with_sides(
-    sides: Mapping[int, Array],
-    splits: Sequence[tuple[int, Callable[..., Array], tuple[Any, ...]]],
-    *blocks: Any,
-) -> dict[int, Array]:
-    """Return the sides of all splits so far with those of further ones, each of which has its block."""
-    more = {
-        number: side(block, *rest)
-        for (number, side, rest), block in zip(splits, blocks, strict=True)
-    }
-    return {**sides, **more}
+class Splits(NamedTuple):
+    """The splits above some nodes."""
+
+    search: str  # whose numbers these are
+    by_number: Mapping[int, Split]
+
+
+def sides_of(part: Part, splits: Splits, blocks: Sequence[Array]) -> Mapping[int, Array]:
+    """Return which rows of a partition lie left of each split, eight to a byte."""
+    sides = part.remembered(splits.search)
+    for number, (side, rest, block) in splits.by_number.items():
+        if number not in sides:
+            sides[number] = side(part if block is None else blocks[block], *rest)
+    return sides
 
 
 def inside_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
@@ -175,10 +183,11 @@ def rows_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
 
 
 def histograms_of(
-    part: Part, marks: Array, sides: Mapping[int, Array], request: tuple[Any, ...]
+    part: Part, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
 ) -> Array:
     """Return the cells of all bins, shape (n_nodes, n_features, n_bins, width)."""
     tally, features, shift, paths = request
+    sides = sides_of(part, splits, blocks)
     codes = part.codes if features is None else part.codes[features]
     shape = len(paths), len(codes), (N_CODES - 1 >> shift) + 1, tally.width
     found = np.zeros(shape, dtype=tally.dtype)
@@ -190,10 +199,11 @@ def histograms_of(
 
 
 def totals_of(
-    part: Part, marks: Array, sides: Mapping[int, Array], request: tuple[Any, ...]
+    part: Part, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
 ) -> Array:
     """Return the cells of whole nodes, shape (n_nodes, width)."""
     tally, paths = request
+    sides = sides_of(part, splits, blocks)
     found = np.zeros((len(paths), tally.width), dtype=np.int64)
     for place, path in enumerate(paths):
         rows = rows_of(part.shape[1], path, sides)
@@ -234,7 +244,6 @@ class Look(NamedTuple):
     dtype: Any  # of counts: as small as holds the rows of the largest interval
     steps: Steps | None
     borders: Sequence[tuple[int, int, int]]  # node, feature and last code left of a cut
-    columns: Mapping[int, int]  # where in the partition's block a feature stands
 
 
 class Listed(NamedTuple):
@@ -266,11 +275,9 @@ class Entries(NamedTuple):
     cells: Array
 
 
-def look_closely(
-    part: Part, marks: Array, block: Any, sides: Mapping[int, Array], look: Look
-) -> Seen:
+def look_closely(part: Part, marks: Array, splits: Splits, look: Look, *blocks: Array) -> Seen:
     """Return what lies in the asked intervals and around the asked borders."""
-    X = as_matrix(block)
+    X, sides = as_matrix(part), sides_of(part, splits, blocks)
     tally, n_places = look.tally, look.n_places
     seen = Seen(
         np.zeros((n_places, tally.width), dtype=look.dtype),
@@ -286,7 +293,7 @@ def look_closely(
     used, codes = {group.node for group in look.groups}, part.codes
     inside = {node: inside_of(part.shape[1], look.paths[node], sides) for node in used}
     for group in look.groups:
-        column = X[:, look.columns[group.feature]]
+        column = X[:, group.feature]
         rows, places, found = _placed(group, codes[group.feature], column, inside[group.node])
         numbered = places >= 0
         if numbered.any():
@@ -297,7 +304,7 @@ def look_closely(
             values.append(found[listed])
             listed_marks.append(marks[rows[listed]])
     for place, (node, feature, last_code) in enumerate(look.borders):
-        own = SearchedMatrix.of(X[:, look.columns[feature]][:, None])
+        own = SearchedMatrix.of(X[:, feature][:, None])
         rows, nothing = rows_of(part.shape[1], look.paths[node], sides), np.empty((1, 0))
         seen.around[place] = values_around(own, nothing, codes[feature][None], 0, rows, last_code)
     if not intervals:
@@ -419,8 +426,9 @@ def concatenated(*pieces: Array) -> Array:
     return np.concatenate(pieces, axis=-1)
 
 
-def node_numbers(part: Part, sides: Mapping[int, Array], paths: Sequence[Path]) -> Array:
+def node_numbers(part: Part, splits: Splits, paths: Sequence[Path], *blocks: Array) -> Array:
     """Return which of the nodes each row of a partition lies in; -1 for none."""
+    sides = sides_of(part, splits, blocks)
     numbers = np.full(part.shape[1], -1, dtype=np.int16)
     for number, path in enumerate(paths):
         numbers[rows_of(len(numbers), path, sides)] = number
@@ -458,16 +466,16 @@ def _inside(edges: EdgePart, nodes: Array) -> tuple[Array, Bools]:
     return node[inside].astype(np.int64), inside
 
 
-def places_of(part: Part, block: Any, sides: Mapping[int, Array], look: Look) -> Array:
+def places_of(part: Part, splits: Splits, look: Look, *blocks: Array) -> Array:
     """Return where every row lies on the feature of each group: bin, then stretch; -1 outside the node."""
-    X = as_matrix(block)
+    X, sides = as_matrix(part), sides_of(part, splits, blocks)
     n_rows = part.shape[1]
     found = np.full((len(look.groups), n_rows), -1, dtype=np.int32)
     rows_in = [rows_of(n_rows, path, sides) for path in look.paths]
     for place, group in enumerate(look.groups):
         rows = rows_in[group.node]
         codes = part.codes[group.feature, rows].astype(np.int32)
-        values = X[rows, look.columns[group.feature]].astype(np.float64, copy=False)
+        values = X[rows, group.feature].astype(np.float64, copy=False)
         stretch = np.where(group.codes[codes], np.searchsorted(group.edges, values), 0)
         found[place, rows] = codes << _INDEX_BITS | stretch
     return found
