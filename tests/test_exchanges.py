@@ -1,5 +1,7 @@
 """Growth by agreement and exchanges of splits: equal to brute force, no leaf lost, never worse."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, leaf_table
+from spexplain.refine import best_tree
 from spexplain.refine.best_tree import AgreementSearch, Improver
 from spexplain.refine.goals import RightGoal
 from spexplain.refine.routes import Routes, exchanged, in_order_of_gain, without
@@ -151,6 +154,54 @@ COUNTED_CASES = given(
     is_sparse=st.booleans(),
     is_weighted=st.booleans(),
 )
+
+
+@COUNTED_CASES
+def test_equal_exchanges_resolve_to_the_first_new_leaf_and_the_first_to_drop(
+    seed, n_leaves, least, is_sparse, is_weighted
+):
+    X, labels, weights, tree, orders = counted_case(
+        seed, n_leaves=n_leaves + 1, is_sparse=is_sparse, is_weighted=is_weighted
+    )
+    ground = Improver(
+        orders,
+        labels,
+        goal="fidelity" if seed % 3 else "balanced",
+        min_samples_leaf=least,
+        amounts=weights,
+        keep_clusters=seed % 2 == 0,
+        max_depth=tree.depth if seed % 5 == 0 else None,
+    )
+    routes = Routes(tree, orders.columns)
+    aim, leaves = ground._goal(routes), tree.apply(X)
+    # In other orders, others come first.
+    insertions = [*ground._insertions(routes, aim), *ground._returns(routes, aim)]
+    insertions = [insertions[i] for i in np.random.default_rng(seed).permutation(len(insertions))]
+    best, wanted = (aim.best[0], aim.best[1] + ground.score.unit / 2), None
+    for new in insertions:
+        inside = np.isin(np.arange(len(X)), oracle.rows_of(tree, X, new.node))
+        passes = new.test.passes(X[:, new.test.feature])
+        sizes = np.bincount(
+            np.where(inside & (passes == new.new_left), tree.n_leaves, leaves),
+            minlength=tree.n_leaves + 1,
+        )
+        if not ground._room(routes)[new.node] or np.any(sizes < np.append(aim.need, least)):
+            continue
+        for leaf in tree.leaves.tolist():
+            if leaf == new.node:
+                continue
+            other, _ = exchanged(tree, leaf, new.node, new.test, new_left=new.new_left)
+            value = ground.value(other)
+            if value > best:
+                best, wanted = value, (new, leaf)
+    with patch.object(best_tree, "_CELLS", 1 if seed % 7 else 100):  # one by one, or a few together
+        few = ground._best_exchange(routes, aim, insertions)
+    found = ground._best_exchange(routes, aim, insertions)
+    assert found == few
+    assert (found is None) == (wanted is None)
+    if found is not None:
+        assert found.score == best
+        assert (found.insertion, found.dropped) == wanted
 
 
 @COUNTED_CASES

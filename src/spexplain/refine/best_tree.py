@@ -38,6 +38,7 @@ from spexplain.refine.scores import (
 from spexplain.refine.solver import BinnedSolver, Budget, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.table.sparse import dense
+from spexplain.threads import blocks_of
 from spexplain.tree import Test, Tree
 
 START_NAMES = ("spex", "emn", "cart", "agreement")
@@ -52,6 +53,7 @@ _SKETCH_WORK = 1.25e6  # a column, beside what exact solutions may take
 _WIDTHS = (12, 2, 1)  # first cuts that are followed in a sketch, by depth
 _N_SKETCHES = 6  # that are refined among these rows
 _N_RESOLVED = 3  # and solved in their subtrees
+_CELLS = 1 << 18  # of tables that are made together
 _NODE_WORK = 2e7  # visits of sorted places that one of them may take
 
 
@@ -243,11 +245,11 @@ class Improver:
         highest = float(self._of_sums(total)[0]) + margin
         own = self._labels(drops.tables[-1])
         most_kept = len(np.unique(own[own < self.score.n_clusters])) if self.keep_clusters else 0
-        best = None
-        for new in insertions:
-            found = self._best_drop(routes, goal, new, drops) if room[new.node] else None
-            if found is not None and found.score > (most_kept, highest):
-                (most_kept, highest), best = found.score, found
+        best, possible = None, [new for new in insertions if room[new.node]]
+        for some in blocks_of(len(possible), drops.n_together):
+            for found in self._best_drops(routes, goal, possible[some], drops):
+                if found.score > (most_kept, highest):
+                    (most_kept, highest), best = found.score, found
         return best
 
     @property
@@ -255,38 +257,43 @@ class Improver:
         """The score, and what says which cluster a leaf stands for if that is another one."""
         return [self.score] if self._counted is self.score else [self.score, self._counted]
 
-    def _best_drop(
-        self, routes: Routes, goal: Any, new: Insertion, drops: "_Drops"
-    ) -> Exchange | None:
-        """Return the best leaf to drop for a new one.
+    def _best_drops(
+        self, routes: Routes, goal: Any, insertions: list[Insertion], drops: "_Drops"
+    ) -> Iterator[Exchange]:
+        """Give the best leaf to drop for every new one that has its rows and leaves the others theirs.
 
         Its score is how many clusters have a leaf then, if that counts, and what `_of_sums` says.
         """
         n_leaves = routes.n_leaves
-        after = drops.after(new)
-        if np.any(after.n_rows < np.append(goal.need, self.min_samples_leaf)):
-            return None
-        leaf, to = np.divmod(after.ways, n_leaves + 1)
+        after = drops.after(insertions)
+        leaf, to = np.divmod(drops.ways, n_leaves + 1)
         table, moved = after.tables[0], after.moved[0]
         now = self._sums(table)
-        change = np.zeros((n_leaves, now.shape[1]))
-        np.add.at(change, leaf, self._sums(table[to] + moved) - now[to])
-        values = self._of_sums(now.sum(axis=0) - now[:n_leaves] + change)
-        values[routes.tree.leaves == new.node] = -np.inf
-        kept = np.zeros(n_leaves, dtype=np.int64)
+        change = np.zeros((len(insertions), n_leaves, now.shape[2]))
+        np.add.at(change, (slice(None), leaf), self._sums(table[:, to] + moved) - now[:, to])
+        values = self._of_sums(now.sum(axis=1, keepdims=True) - now[:, :n_leaves] + change)
+        kept = np.zeros(values.shape, dtype=np.int64)
         if self.keep_clusters:
             table, moved = after.tables[-1], after.moved[-1]
-            own, then = self._labels(table), self._labels(table[to] + moved)
+            own, then = self._labels(table), self._labels(table[:, to] + moved)
             n_columns = self.score.n_clusters + 1  # the last: leaves without rows of any cluster
-            counts = np.tile(np.bincount(own, minlength=n_columns), (n_leaves, 1))
-            counts[np.arange(n_leaves), own[:n_leaves]] -= 1
-            np.subtract.at(counts, (leaf, own[to]), 1)
-            np.add.at(counts, (leaf, then), 1)
-            kept = np.count_nonzero(counts[:, :-1] > 0, axis=1)
-        at = int(np.lexsort((np.arange(n_leaves)[::-1], values, kept))[-1])
-        if values[at] == -np.inf:
-            return None
-        return Exchange((int(kept[at]), float(values[at])), new, int(routes.tree.leaves[at]))
+            each = np.arange(len(insertions))[:, None]
+            counts = np.zeros((len(insertions), n_columns), dtype=np.int64)
+            np.add.at(counts, (each, own), 1)
+            counts = np.repeat(counts[:, None], n_leaves, axis=1)
+            counts[each, np.arange(n_leaves), own[:, :n_leaves]] -= 1
+            np.subtract.at(counts, (each, leaf, own[:, to]), 1)
+            np.add.at(counts, (each, leaf, then), 1)
+            kept = np.count_nonzero(counts[..., :-1] > 0, axis=2)
+        itself = routes.tree.leaves == np.array([[new.node] for new in insertions])
+        kept[itself], values[itself] = -1, -np.inf
+        fits = np.all(after.n_rows >= np.append(goal.need, self.min_samples_leaf), axis=1)
+        first = np.broadcast_to(np.arange(n_leaves)[::-1], values.shape)
+        at = np.lexsort((first, values, kept))[:, -1]
+        for number in np.flatnonzero(fits & (values[np.arange(len(at)), at] > -np.inf)).tolist():
+            best = int(at[number])
+            score = int(kept[number, best]), float(values[number, best])
+            yield Exchange(score, insertions[number], int(routes.tree.leaves[best]))
 
     def _sums(self, table: Floats) -> Floats:
         """Return what adds up over leaves: their scores, or their pairs within clusters and all pairs."""
@@ -305,7 +312,7 @@ class Improver:
     def _labels(self, table: Floats) -> Ints:
         """Return the cluster that each leaf stands for; one more than there are for leaves that have none."""
         labels = self._counted.labels(table)
-        return np.where(table.max(axis=1) > 0, labels, self.score.n_clusters)
+        return np.where(table.max(axis=-1) > 0, labels, self.score.n_clusters)
 
     @cached_property
     def _index(self) -> RandIndex:
@@ -703,12 +710,11 @@ class Improver:
 
 
 class _Dropped(NamedTuple):
-    """Where rows are with a new leaf, and where those of any one leaf go when it is dropped."""
+    """Where rows are with some new leaves, one at a time, and where those of any one leaf go when it is dropped."""
 
-    n_rows: Ints  # rows of the leaves; the new one comes last
+    n_rows: Ints  # rows of the leaves for each new one, which comes last
     tables: list[Floats]  # totals of the leaves, by each score
-    ways: Ints  # leaf * (leaves + 1) + the leaf where some of its rows would go
-    moved: list[Floats]  # totals of these rows
+    moved: list[Floats]  # totals of the rows of every way
 
 
 class _Drops:
@@ -746,6 +752,9 @@ class _Drops:
         number[self.ways] = np.arange(len(self.ways))
         self.way = number[ways]  # of every row
         self.moved = [score.table(self.way, len(self.ways)) for score in scores]
+        widest = max(moved.shape[1] for moved in self.moved)
+        # New leaves whose tables are made together: most of them are shorter than a call.
+        self.n_together = max(1, _CELLS // (len(self.ways) * widest))
         self._near: dict[int, tuple[Ints, Ints]] = {}
 
     def near(self, node: int) -> tuple[Ints, Ints]:
@@ -757,27 +766,44 @@ class _Drops:
             self._near[node] = np.flatnonzero(inside), np.flatnonzero(comes & ~inside)
         return self._near[node]
 
-    def after(self, new: Insertion) -> _Dropped:
-        """Return what a new leaf makes of it."""
-        n_ways = len(self.ways)
-        inside, coming = self.near(new.node)
-        x = self.routes.columns[new.test.feature]
-        # Rows that come through the node by their new way meet the new test, too.
-        joins, turns = (
-            rows[new.test.passes(x[rows].astype(np.float64, copy=False)) == new.new_left]
-            for rows in (inside, coming)
-        )
+    def after(self, insertions: list[Insertion]) -> _Dropped:
+        """Return what new leaves make of it, each by itself."""
+        n_new, n_ways = len(insertions), len(self.ways)
+        joins, turns = zip(*(self._met(new) for new in insertions), strict=True)
         tables, moved = [], []
         for score, table, before in zip(self.scores, self.tables, self.moved, strict=True):
-            own, turned = (score.table(self.way[rows], n_ways, rows) for rows in (joins, turns))
-            joined = np.add.reduceat(own, self.begins, axis=0)
-            tables.append(np.concatenate([table - joined, joined.sum(axis=0, keepdims=True)]))
+            own, turned = (
+                score.table(self._ways_of(parts), n_new * n_ways, np.concatenate(parts)).reshape(
+                    n_new, n_ways, -1
+                )
+                for parts in (joins, turns)
+            )
+            joined = np.add.reduceat(own, self.begins, axis=1)
+            tables.append(np.concatenate([table - joined, joined.sum(axis=1, keepdims=True)], 1))
             left = before - own - turned
-            left[self.ends] += np.add.reduceat(turned, self.begins, axis=0)
+            left[:, self.ends] += np.add.reduceat(turned, self.begins, axis=1)
             moved.append(left)
-        n_joined = np.bincount(self.leaves[joins], minlength=self.n_leaves)
-        n_rows = np.append(self.n_rows - n_joined, len(joins))
-        return _Dropped(n_rows, tables, self.ways, moved)
+        n_joined = np.stack(
+            [np.bincount(self.leaves[rows], minlength=self.n_leaves) for rows in joins]
+        )
+        n_rows = np.concatenate([self.n_rows - n_joined, n_joined.sum(axis=1, keepdims=True)], 1)
+        return _Dropped(n_rows, tables, moved)
+
+    def _met(self, new: Insertion) -> list[Ints]:
+        """Return the rows that a new leaf takes from a node, and of those that come there when theirs is dropped."""
+        x = self.routes.columns[new.test.feature]
+        # Rows that come through the node by their new way meet the new test, too.
+        return [
+            rows[new.test.passes(x[rows].astype(np.float64, copy=False)) == new.new_left]
+            for rows in self.near(new.node)
+        ]
+
+    def _ways_of(self, parts: Sequence[Ints]) -> Ints:
+        """Return the way of all rows of some parts, numbered on from part to part."""
+        n_ways = len(self.ways)
+        return np.concatenate(
+            [number * n_ways + self.way[rows] for number, rows in enumerate(parts)]
+        )
 
 
 class RowRange(NamedTuple):
