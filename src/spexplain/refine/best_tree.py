@@ -270,14 +270,14 @@ class Improver:
         table, moved = after.tables[0], after.moved[0]
         now = self._sums(table)
         change = np.zeros((len(insertions), n_leaves, now.shape[2]))
-        np.add.at(change, (slice(None), leaf), self._sums(table[:, to] + moved) - now[:, to])
+        each = np.arange(len(insertions))[:, None]
+        np.add.at(change, (each, leaf), self._sums(table[:, to] + moved) - now[:, to])
         values = self._of_sums(now.sum(axis=1, keepdims=True) - now[:, :n_leaves] + change)
         kept = np.zeros(values.shape, dtype=np.int64)
         if self.keep_clusters:
             table, moved = after.tables[-1], after.moved[-1]
             own, then = self._labels(table), self._labels(table[:, to] + moved)
             n_columns = self.score.n_clusters + 1  # the last: leaves without rows of any cluster
-            each = np.arange(len(insertions))[:, None]
             counts = np.zeros((len(insertions), n_columns), dtype=np.int64)
             np.add.at(counts, (each, own), 1)
             counts = np.repeat(counts[:, None], n_leaves, axis=1)
