@@ -62,7 +62,7 @@ def of_values(n_rows: int, n_columns: int, runs: int) -> dict[str, float]:
     codes, rows = code(case.X, binning), np.arange(n_rows, dtype=np.int32)
     counts = np.zeros((n_columns, N_CODES, int(case.labels.max()) + 2), dtype=np.int32)
     marks, places = case.labels.astype(np.uint8), np.arange(n_columns)
-    count = lambda: fill_histograms(codes, 0, 0, places, rows, marks, 1, counts)  # noqa: E731
+    count = lambda: fill_histograms(codes, 0, places, rows, marks, 1, counts)  # noqa: E731
     nanoseconds = 1e9 / case.X.size
     return {
         "rows": n_rows,

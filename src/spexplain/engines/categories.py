@@ -223,13 +223,16 @@ class KindSearch:
         parts_of: Callable[[Any, Cut], Parts] = getattr(
             self.search, "parts", partial(Parts.by_split, self.search)
         )
-        own, its = parts_of(node, cut), parts_of(node, other)
-        if own.sizes[0] == its.sizes[0] or min(its.sizes) < max(1, self.search.min_samples_leaf):
-            return cut  # no rows lack a value, or nothing would be left
+        its = parts_of(node, other)
+        if min(its.sizes) < max(1, self.search.min_samples_leaf):
+            return cut  # nothing would be left
         with np.errstate(divide="ignore", invalid="ignore"):
             score = float(self.search.objective.score(*its.records(), self.search.record(node)))
         if score != cut.score and not (self._is_flat(node) and score < np.inf):
             return cut
+        own = parts_of(node, cut)
+        if own.sizes[0] == its.sizes[0]:
+            return cut  # no rows lack a value
         # Of the sides on which no missing value lies.
         return other if own.masses()[1] > its.masses()[0] else cut
 

@@ -19,29 +19,29 @@ from spexplain.kernels.ordering import sort_rows
 def fill_histograms(
     codes: Array,
     shift: int,
-    first: int,
-    places: Ints,
+    features: Ints,
     rows: Array,
     labels: Array,
     step: int,
     histograms: Array,
 ) -> None:
-    """Add `step` to ``histograms[j, bin, label]`` for every row and each feature ``first + j``, j in `places`.
+    """Add `step` to ``histograms[j, bin, label]`` for every row and each feature ``features[j]``.
 
-    Shapes: codes (d, n), places (m,), labels (n_rows,): those of the rows, histograms (>= m, n_bins,
+    Shapes: codes (d, n), features (m,), labels (n_rows,): those of the rows, histograms (m, n_bins,
     n_labels). Cost O(m n_rows).
     """
-    down, n_places = np.uint64(shift), len(places)
-    for place in range(0, n_places, 2):
+    down, n_features = np.uint64(shift), len(features)
+    for j in range(0, n_features, 2):
         # Two at a time, which wait for each other less; of an odd number the last is its own partner.
-        has_other = place + 1 < n_places
-        j, other = places[place], places[place + 1 if has_other else place]
+        has_other = j + 1 < n_features
+        other = j + 1 if has_other else j
+        feature, its_feature = features[j], features[other]
         its_step = step if has_other else 0
         for i in range(len(rows)):
             # Unsigned indices spare the check for negative ones.
             x, label = np.uint32(rows[i]), np.uint64(labels[i])
-            histograms[j, np.uint64(codes[first + j, x]) >> down, label] += step
-            histograms[other, np.uint64(codes[first + other, x]) >> down, label] += its_step
+            histograms[j, np.uint64(codes[feature, x]) >> down, label] += step
+            histograms[other, np.uint64(codes[its_feature, x]) >> down, label] += its_step
 
 
 def zoom_histograms(
@@ -52,6 +52,8 @@ def zoom_histograms(
     rows: Array,
     labels: Array,
     wide: Array,
+    cells_of: Ints,
+    is_twin: Array,
     starts: Array,
     histograms: Array,
 ) -> None:
@@ -59,27 +61,28 @@ def zoom_histograms(
 
     Bin ``bins[s]`` of feature ``features[s]`` has its counts in ``histograms[s, code - first code]``,
     which must be zeros before, and the labels of all rows in lower bins in ``starts[s]``. Bins of a
-    feature stand together. Shapes: codes (d, n), features and bins (m,), labels (n_rows,), wide (d, n_bins,
-    n_labels): histograms of all features, starts (m, n_labels), histograms (m, 2 ** shift,
-    n_labels). Cost O(n_rows) a feature.
+    feature stand together; its histogram over all bins is ``wide[cells_of[s]]``, for twins but for the first
+    bin, see `scan_histograms`. Shapes: codes (d, n), features, bins, cells_of and is_twin (m,), labels
+    (n_rows,), wide (>= m, n_bins, n_labels), starts (m, n_labels), histograms (m, 2 ** shift, n_labels). Cost
+    O(n_rows) a feature.
     """
     begins = np.append(True, features[1:] != features[:-1])
     feature, place = features[begins], np.cumsum(begins) - 1
     segment_of = np.full((len(feature), wide.shape[1]), -1)
     segment_of[place, bins] = np.arange(len(bins))
     starts[:] = 0
-    add_lower_bins(features, bins, wide, starts)
+    add_lower_bins(cells_of, is_twin.astype(np.int64), bins, wide, starts)
     fill_segments(codes, shift, feature, segment_of, rows, labels, histograms)
 
 
 @jit
-def add_lower_bins(features: Ints, bins: Ints, wide: Array, starts: Array) -> None:
-    """Add the labels of all bins below bin ``bins[s]`` of feature ``features[s]`` to ``starts[s]``."""
+def add_lower_bins(cells_of: Ints, first: Ints, bins: Ints, wide: Array, starts: Array) -> None:
+    """Add the labels of the bins from ``first[s]`` to below ``bins[s]`` of ``wide[cells_of[s]]`` to ``starts[s]``."""
     for s in range(len(bins)):
-        f = features[s]
-        for b in range(bins[s]):
+        place = cells_of[s]
+        for b in range(first[s], bins[s]):
             for c in range(wide.shape[2]):
-                starts[s, c] += wide[f, b, c]
+                starts[s, c] += wide[place, b, c]
 
 
 @jit
@@ -113,29 +116,36 @@ def scan_histograms(
     rates: Floats,
     sums: Ints,
     caps: Floats,
-    is_twin: Array | None = None,
+    cells_of: Ints | None = None,
 ) -> None:
     """Write the sums left and right of every bin border to `sums`, and caps of inner weight to `caps`.
 
     Border b lies before bin b, and the first has the labels in `starts` on its left. A member of
     cluster c has at most (members there - 1) inner edges; ``caps[:, 0]`` is the largest of these
     numbers times ``rates[c]`` left of a border, ``caps[:, 1]`` right of it. The clusters come as
-    floats where these hold all sums exactly, else as integers. A twin differs from the histogram before
-    it in that the first bin is the last; its sums follow from that one's, its caps may be too large. Shapes:
-    histograms (m, n_bins, n_labels), starts (m, n_labels), clusters (4, n_labels), rates (n_labels,), sums (m,
-    6, n_bins + 1), caps (m, 2, n_bins + 1), is_twin (m,), of which the first is none. Cost O(size of the
-    histograms); two loops, because one for all is not vectorised.
+    floats where these hold all sums exactly, else as integers. Range j has the histogram ``cells_of[j]``, by
+    default the j-th. That of a twin is the histogram of the range before it with the first bin in the
+    place of the last, which is empty there, and the other way round; its sums follow from that one's, its caps
+    may be too large. Shapes: histograms (<= m, n_bins, n_labels), starts (m, n_labels), clusters (4,
+    n_labels), rates (n_labels,), sums (m, 6, n_bins + 1), caps (m, 2, n_bins + 1), cells_of (m,). Cost
+    O(size of the histograms); two loops, because one for all is not vectorised.
     """
     room = np.empty(len(rates))
-    if is_twin is None:
+    if cells_of is None:
         scan_labels(
             histograms, starts, np.arange(len(histograms)), clusters, rates, room, sums, caps
         )
         return
+    is_twin = is_twin_of(cells_of)
     scan_labels(histograms, starts, np.flatnonzero(~is_twin), clusters, rates, room, sums, caps)
-    twins = np.flatnonzero(is_twin)
-    sums[twins], caps[twins] = sums[twins - 1], caps[twins - 1]
-    move_twins(histograms, starts, twins, clusters, rates, np.empty_like(clusters[0]), sums, caps)
+    twins, moved, less = np.flatnonzero(is_twin), np.empty_like(clusters[0]), np.empty(6, np.int64)
+    its_cells = cells_of[twins]
+    move_twins(histograms, its_cells, starts, twins, clusters, rates, moved, less, sums, caps)
+
+
+def is_twin_of(cells_of: Ints) -> Array:
+    """Return which ranges have the histogram of the one before them."""
+    return np.append(False, cells_of[1:] == cells_of[:-1])
 
 
 @jit_any_order
@@ -149,7 +159,7 @@ def scan_labels(
     sums: Ints,
     caps: Floats,
 ) -> None:
-    """Do the work of `scan_histograms` for some histograms; `left` is room."""
+    """Do the work of `scan_histograms` for all but twins, whose places are `which`; `left` is room."""
     _, n_bins, n_labels = histograms.shape
     exact = clusters.dtype.type
     none = exact(0)
@@ -180,7 +190,7 @@ def scan_labels(
                 on_left, on_right = (a - 1) * rate, (clusters[0, c] - 1 - a) * rate
                 low = on_left if on_left > low else low
                 high = on_right if on_right > high else high
-                left[c] = a + histograms[j, following, c]
+                left[c] = a + histograms[place, following, c]
             sums[j, 0, b], sums[j, 1, b] = joined, node_inner + joined - 2 * parted
             sums[j, 2, b], sums[j, 3, b] = volume, size
             sums[j, 4, b], sums[j, 5, b] = members, members
@@ -190,25 +200,27 @@ def scan_labels(
 @jit_any_order
 def move_twins(
     histograms: Array,
+    cells_of: Ints,
     starts: Array,
     twins: Ints,
     clusters: Array,
     rates: Floats,
     moved: Array,
+    less: Ints,
     sums: Ints,
     caps: Floats,
 ) -> None:
-    """Move the first bin behind the last in sums and caps that twins have from the histograms before them.
+    """Write the sums and caps of twins, from those of the ranges before them; `moved` and `less` are room.
 
-    `moved` is room. A kernel of its own, which only tables with missing values need.
+    A kernel of its own, which only tables with missing values need.
     """
     _, n_bins, n_labels = histograms.shape
     none = clusters.dtype.type(0)
     for place in range(len(twins)):
-        j = twins[place]
+        j, source = twins[place], cells_of[place]
         joined, parted, volume, size, members, spread = none, none, none, none, none, 0.0
         for c in range(n_labels):
-            m = histograms[j - 1, 0, c]
+            m = histograms[source, 0, c]
             moved[c] = clusters[1, c] * m
             # Without m of the a on the left: w (a - m) (a - m - 1), which is w m (m + 1) - 2 w m a more.
             joined += moved[c] * (m + 1 - 2 * starts[j - 1, c])
@@ -217,16 +229,25 @@ def move_twins(
             size += clusters[3, c] * m
             members += m
             spread = m * rates[c] if m * rates[c] > spread else spread
+        less[0], less[1], less[2] = 0, -2 * parted, volume
+        less[3], less[4], less[5] = size, members, members
+        for field in range(6):
+            by = less[field]
+            for b in range(n_bins + 1):
+                sums[j, field, b] = sums[j - 1, field, b] - by
+            # Nothing is left of the first border, and nothing right of the last.
+            sums[j, field, 0] = sums[j - 1, field, 0]
+            sums[j, field, n_bins] = sums[j - 1, field, n_bins]
+        for b in range(n_bins + 1):
+            caps[j, 0, b], caps[j, 1, b] = caps[j - 1, 0, b], caps[j - 1, 1, b] + spread
         for b in range(1, n_bins):
+            tied = none
             for c in range(n_labels):
-                joined -= 2 * moved[c] * histograms[j - 1, b - 1, c]
-            sums[j, 0, b] += joined
-            sums[j, 1, b] += joined + 2 * parted
-            sums[j, 2, b] -= volume
-            sums[j, 3, b] -= size
-            sums[j, 4, b] -= members
-            sums[j, 5, b] -= members
-            caps[j, 1, b] += spread
+                tied += moved[c] * histograms[source, b - 1, c]
+            joined -= 2 * tied
+            more = np.int64(joined)
+            sums[j, 0, b] += more
+            sums[j, 1, b] += more
 
 
 def places_before(wanted: Array, n_kinds: int) -> tuple[Ints, Ints]:
@@ -371,6 +392,7 @@ def walk_labels(
 
 def corner_sums(
     histograms: Array,
+    cells_of: Ints,
     starts: Array,
     places: Ints,
     wanted: Array,
@@ -383,22 +405,34 @@ def corner_sums(
 
     ``sums[w, 0, :, subset]`` are inner left, inner right, volume left and size left of the border before
     the bin, with those of the bin's `n_top` largest clusters moved whose bits are set in `subset`;
-    ``sums[w, 1, :, subset]`` the same with all smaller clusters moved too. Shapes: histograms (m, n_bins,
-    n_labels), starts (m, n_labels): what lies left of the first bin, places: those of the m with
-    wanted bins, wanted (m, n_bins), clusters (4, n_labels), borders (m, 6, n_bins + 1): the sums that
-    `scan_histograms` writes, sums (n_wanted, 2, 4, 2 ** n_top). Cost O(size of the histograms) and
-    O(2 ** n_top) a wanted bin.
+    ``sums[w, 1, :, subset]`` the same with all smaller clusters moved too. Shapes: histograms (<= m, n_bins,
+    n_labels) and cells_of (m,), see `scan_histograms`, starts (m, n_labels): what lies left of the first bin,
+    places: those of the m with wanted bins, wanted (m, n_bins), clusters (4, n_labels), borders (m, 6, n_bins +
+    1): the sums that `scan_histograms` writes, sums (n_wanted, 2, 4, 2 ** n_top). Cost O(size of the
+    histograms) and O(2 ** n_top) a wanted bin.
     """
     here, left = np.empty((2, clusters.shape[1]), dtype=np.int64)
     moves = np.empty(4 * n_top, dtype=np.int64)
     move_largest(
-        histograms, starts, places, wanted, clusters, n_top, here, left, moves, borders, sums
+        histograms,
+        cells_of,
+        starts,
+        places,
+        wanted,
+        clusters,
+        n_top,
+        here,
+        left,
+        moves,
+        borders,
+        sums,
     )
 
 
 @jit
 def move_largest(
     histograms: Array,
+    cells_of: Ints,
     starts: Array,
     places: Ints,
     wanted: Array,
@@ -415,12 +449,15 @@ def move_largest(
     w = 0
     for place in range(len(places)):
         j = places[place]
+        source = cells_of[j]
+        last = n_bins - 1 if j > 0 and cells_of[j - 1] == source else -1  # bin of a twin
         for c in range(n_labels):
             left[c], here[c] = 0, starts[j, c]
         for b in range(n_bins):
+            own = last - b if last > 0 and b * (last - b) == 0 else b
             for c in range(n_labels):
                 left[c] += here[c]
-                here[c] = histograms[j, b, c]
+                here[c] = histograms[source, own, c]
             if not wanted[j, b]:
                 continue
             for top in range(n_top):

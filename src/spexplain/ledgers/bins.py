@@ -27,22 +27,18 @@ class BinnedTable(NamedTuple):
     n_bins: int
     shift: int = 0
 
-    def shared(self, features: slice) -> Bools | None:
-        """Return which of some features are counted as the one before them, but for missing values; None for none."""
+    @property
+    def shared(self) -> Bools:
+        """Which features are not counted, as their counts follow from those of the feature before them."""
         from spexplain.table.coding import APART
 
-        is_twin = self.twins[features]
-        if 1 << self.shift > APART or not is_twin.any():
-            return None
-        is_twin = is_twin.copy()
-        is_twin[0] = False
-        return is_twin
+        return self.twins if 1 << self.shift <= APART else np.zeros_like(self.twins)
 
-    def twins_in(self, ranges: "BinRanges") -> Bools | None:
-        """Return the same of ranges; single bins are all counted."""
-        if ranges.bins is not None:
-            return None
-        return self.shared(slice(ranges.features[0], ranges.features[-1] + 1))
+    def blocks(self, width: int) -> list[slice]:
+        """Return slices of features of about that width, none of which begins with one that is not counted."""
+        n_features = len(self.twins)
+        starts = sorted({each - bool(self.twins[each]) for each in range(0, n_features, width)})
+        return list(map(slice, starts, [*starts[1:], n_features]))
 
     def to_bound(
         self, n_rows: int, most_bins: int, rows_per_bin: int, n_cells: int = 1
@@ -73,20 +69,6 @@ class BinnedTable(NamedTuple):
         while self.n_bins >> shift > max(1, most_bins):
             shift += 1
         return self._replace(n_bins=(self.n_bins - 1 >> shift) + 1, shift=shift)
-
-
-def share_counts(histograms: Array, twins: Ints) -> None:
-    """Write the histograms of features that differ from those before them in missing values alone."""
-    if not len(twins):
-        return
-    first, last = int(twins[0]), int(twins[-1])
-    if last - first == 2 * (len(twins) - 1):  # every second one: copied without a list of them
-        place, before = slice(first, last + 1, 2), slice(first - 1, last, 2)
-        histograms[place] = histograms[before]
-    else:
-        histograms[twins] = histograms[twins - 1]
-    histograms[twins, -1] = histograms[twins, 0]  # of these values alone, there and here
-    histograms[twins, 0] = 0
 
 
 class NodeBins(NamedTuple):

@@ -21,7 +21,6 @@ from spexplain.ledgers.bins import (
     Gaps,
     NodeBins,
     WantedBins,
-    share_counts,
 )
 from spexplain.objectives.base import is_concave
 from spexplain.records import Costs, Cut, Pair, Side
@@ -62,7 +61,7 @@ class LabelCounts:
     totals: Ints
     parent: "LabelCounts | None" = None  # until the first search below it
     numbers: NumberedLabels | None = None  # of the labels in histograms
-    histograms: Array | None = None  # shape (n_features, n_bins, n_numbered)
+    histograms: Array | None = None  # shape (n_counted_features, n_bins, n_numbered)
     per_label: Any = None  # what the ledger knows of the numbered labels
 
 
@@ -183,7 +182,7 @@ class CountingLedger(SideLedger):
         return len(rows) > _ROWS_PER_KEPT_CELL * table.n_bins * self.n_labels
 
     def _shape(self, state: LabelCounts, table: BinnedTable) -> tuple[int, int, int]:
-        return table.matrix.shape[1], table.n_bins, self.numbers(state).width
+        return int(np.count_nonzero(~table.shared)), table.n_bins, self.numbers(state).width
 
     def _apply(
         self, change: _Change, state: LabelCounts, table: BinnedTable, threads: Threads
@@ -192,51 +191,48 @@ class CountingLedger(SideLedger):
         rows, step, known = change
         histograms, labels = state.histograms, self.numbers(state).number_of[self.labels[rows]]
         assert histograms is not None
+        from spexplain.kernels.labels import fill_histograms
+
+        features = np.flatnonzero(~table.shared)
 
         def apply(block: slice) -> None:
             part = histograms[block]
             if known is not None and known.shape == histograms.shape:
                 (np.add if step > 0 else np.subtract)(part, known[block], out=part)
             else:
-                _fill(table, block.start, rows, labels, step, part)
+                fill_histograms(table.codes, table.shift, features[block], rows, labels, step, part)
 
-        # Few visits are not worth waking another thread; twins are not visited.
-        n_features = _BLOCK << int(table.twins.any())
-        n_visits = len(rows) * np.count_nonzero(~table.twins)
-        width = n_features if n_visits > _N_VISITS else len(histograms)
-        threads.map(apply, blocks_of(len(histograms), width))
+        # Few visits are not worth waking another thread.
+        width = _BLOCK if len(rows) * len(features) > _N_VISITS else len(features)
+        threads.map(apply, blocks_of(len(features), width))
 
-    def histograms(self, node: NodeBins, ranges: BinRanges) -> tuple[Array, Array]:
-        """Return the histograms of some ranges, and the labels that lie left of each."""
-        from spexplain.kernels.labels import zoom_histograms
+    def histograms(self, node: NodeBins, ranges: BinRanges) -> tuple[Array, Array, Ints | None]:
+        """Return histograms, the labels that lie left of each range, and the place of its histogram if that is another.
+
+        See `spexplain.kernels.labels.scan_histograms`.
+        """
+        from spexplain.kernels.labels import fill_histograms, zoom_histograms
 
         state, rows, table = node
         kept, (features, bins), numbers = state.histograms, ranges, self.numbers(state)
         starts = np.zeros((len(features), numbers.width), dtype=np.int32)
-        if kept is not None and bins is None:
-            return kept[features[0] : features[-1] + 1], starts
+        is_twin, codes, shift = table.shared, table.codes, table.shift
+        if bins is not None:
+            labels = numbers.number_of[self.labels[rows]]
+            histograms = np.zeros((len(features), 1 << shift, numbers.width), dtype=np.int32)
+            wide = kept, (np.cumsum(~is_twin) - 1)[features], is_twin[features]
+            zoom_histograms(codes, shift, features, bins, rows, labels, *wide, starts, histograms)
+            return histograms, starts, None
+        first, counted = int(features[0]), features.compress(~is_twin[features])
+        is_plain = len(counted) == len(features)
+        cells_of = None if is_plain else np.cumsum(~is_twin[features]) - 1
+        if kept is not None:
+            n_before = first - np.count_nonzero(is_twin[:first])
+            return kept[n_before : n_before + len(counted)], starts, cells_of
         labels = numbers.number_of[self.labels[rows]]
-        n_bins = table.n_bins if bins is None else 1 << table.shift
-        histograms = np.zeros((len(features), n_bins, numbers.width), dtype=np.int32)
-        codes, shift = table.codes, table.shift
-        if kept is None or bins is None:
-            _fill(table, int(features[0]), rows, labels, 1, histograms)
-        else:
-            zoom_histograms(codes, shift, features, bins, rows, labels, kept, starts, histograms)
-        return histograms, starts
-
-
-def _fill(
-    table: BinnedTable, first: int, rows: Array, labels: Array, step: int, histograms: Array
-) -> None:
-    """Add `step` to the counts of some features for rows with these labels."""
-    from spexplain.kernels.labels import fill_histograms
-
-    is_twin = table.shared(slice(first, first + len(histograms)))
-    places = np.arange(len(histograms)) if is_twin is None else np.flatnonzero(~is_twin)
-    fill_histograms(table.codes, table.shift, first, places, rows, labels, step, histograms)
-    if is_twin is not None:
-        share_counts(histograms, np.flatnonzero(is_twin))
+        histograms = np.zeros((len(counted), table.n_bins, numbers.width), dtype=np.int32)
+        fill_histograms(codes, shift, counted, rows, labels, 1, histograms)
+        return histograms, starts, cells_of
 
 
 class ClusterTable(NamedTuple):
@@ -252,6 +248,7 @@ class CountedBins(NamedTuple):
     histograms: Array
     starts: Array
     fields: Ints
+    cells_of: Ints | None = None  # the place of the histogram of every range, if that is another
 
 
 @ledger_of.register(CliqueGraph)
@@ -321,13 +318,13 @@ class LabelLedger(CountingLedger):
         clusters: ClusterTable,
         fields: Ints,
         caps: Floats,
-        is_twin: Bools | None = None,
+        cells_of: Ints | None = None,
     ) -> None:
         """Write the fields and caps at the borders of bins with these counts, `starts` left of the first."""
         from spexplain.kernels.labels import scan_histograms
 
         sums = clusters.sums.astype(self.dtype)
-        scan_histograms(cells, starts, sums, clusters.rates, fields, caps, is_twin)
+        scan_histograms(cells, starts, sums, clusters.rates, fields, caps, cells_of)
 
     def corners_of(
         self, counted: CountedBins, clusters: ClusterTable, wanted: Bools, n_top: int
@@ -340,10 +337,12 @@ class LabelLedger(CountingLedger):
             return None
         from spexplain.kernels.labels import corner_sums
 
-        cells, starts, fields = counted
+        cells, starts, fields, cells_of = counted
+        if cells_of is None:
+            cells_of = np.arange(len(cells))
         places = np.flatnonzero(wanted.any(axis=1))
         found = np.empty((np.count_nonzero(wanted), 2, 4, 1 << n_top), dtype=np.int64)
-        corner_sums(cells, starts, places, wanted, clusters.sums, n_top, fields, found)
+        corner_sums(cells, cells_of, starts, places, wanted, clusters.sums, n_top, fields, found)
         return found
 
     # Of nodes and leaves.
@@ -415,10 +414,9 @@ class LabelLedger(CountingLedger):
     def border_fields(
         self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats
     ) -> CountedBins:
-        histograms, starts = self.histograms(node, ranges)
-        is_twin = node.table.twins_in(ranges)
-        self.fields_of(histograms, starts, self._clusters(node.state), fields, caps, is_twin)
-        return CountedBins(histograms, starts, fields)
+        histograms, starts, cells_of = self.histograms(node, ranges)
+        self.fields_of(histograms, starts, self._clusters(node.state), fields, caps, cells_of)
+        return CountedBins(histograms, starts, fields, cells_of)
 
     def corners(
         self, state: LabelCounts, counted: CountedBins, wanted: Bools, n_top: int

@@ -196,7 +196,7 @@ class StarLedger(CountingLedger):
 
     def border_fields(self, node: NodeBins, ranges: BinRanges, fields: Ints, caps: Floats) -> None:
         state, _, table = node
-        histograms, starts = self.histograms(node, ranges)
+        histograms, starts, _ = self.histograms(node, ranges)
         first_codes, shift = None, table.shift
         if ranges.bins is not None:
             first_codes, shift = ranges.bins << shift, 0

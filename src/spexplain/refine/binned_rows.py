@@ -138,10 +138,8 @@ class _NodeSearch:
 
         kinds, codes, width = self.kinds, self.table.codes, block.stop - block.start
         histograms = np.zeros((width, self.n_bins, len(kinds.into)), dtype=np.int32)
-        places = np.arange(width)
-        fill_histograms(
-            codes, self.shift, block.start, places, self.rows, kinds.of_rows, 1, histograms
-        )
+        features = np.arange(block.start, block.stop)
+        fill_histograms(codes, self.shift, features, self.rows, kinds.of_rows, 1, histograms)
         sums = np.empty((width, 7, self.n_bins + 1), dtype=np.int64)
         moving = self.moving
         scan_moves(

@@ -121,6 +121,8 @@ def _survey(X: Matrix) -> KnownValues:
     n_known, sums = np.zeros((2, n_columns))
     low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
     survey_columns(X, n_known, sums, low, high)
+    if not n_last:
+        return KnownValues(n_known.astype(np.int64), sums, low, high)
     last = _known_values(X[len(X) - n_last :])
     return KnownValues(
         n_known.astype(np.int64) + last.n_known,

@@ -396,15 +396,13 @@ def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
 
 def _settled(column: Column, values: Floats) -> Column:
     """Return a column whose kind and missing values its values have told."""
-    missing = np.isnan(values)
-    has_missing = bool(missing.any())
-    known = values[~missing] if has_missing else values
-    kind = column.kind
-    if kind == "number" and len(known) and bool(np.all(known == np.floor(known))):
+    n_known, kind = int(np.count_nonzero(~np.isnan(values))), column.kind
+    # Missing values equal nothing, and are not copied away.
+    if kind == "number" and n_known and np.count_nonzero(values == np.floor(values)) == n_known:
         kind = "whole"
-    if kind == "whole" and len(known) and bool(np.all((known == 0) | (known == 1))):
+    if kind == "whole" and n_known and np.count_nonzero((values == 0) | (values == 1)) == n_known:
         kind = "flag"
-    return replace(column, kind=kind, has_missing=has_missing)
+    return replace(column, kind=kind, has_missing=n_known < len(values))
 
 
 def settled_columns(

@@ -163,8 +163,9 @@ def _with_missing(table: Table) -> tuple[Column, ...]:
     else:
         missing = on_host(np.isnan(table.values).any(axis=0))
     return tuple(
-        replace(column, has_missing=True) if each else column
-        for column, each in zip(table.columns, missing, strict=True)
+        # `replace` takes several times as long, and columns may be many.
+        Column(column.name, column.kind, column.categories, column.zone, True) if each else column
+        for column, each in zip(table.columns, missing.tolist(), strict=True)
     )
 
 

@@ -26,8 +26,7 @@ def counted(run, table, clustered):
         labels.fill_histograms,
         2 * codes + 1,
         1,
-        1,
-        np.arange(2),
+        np.arange(1, 3),
         rows,
         label_of[rows],
         1,
@@ -42,7 +41,8 @@ def test_histograms(run, table, clustered, counted):
     for f, b, c in np.ndindex(counted.shape):
         inside = (codes[f + 1, rows] == b) & (label_of[rows] == c)
         assert counted[f, b, c] == np.count_nonzero(inside)
-    run(labels.fill_histograms, codes, 0, 1, np.array([1, 0]), rows, label_of[rows], -1, counted)
+    features = np.array([2, 1])
+    run(labels.fill_histograms, codes, 0, features, rows, label_of[rows], -1, counted[::-1])
     assert not counted.any()
 
 
@@ -65,27 +65,59 @@ def test_label_borders(run, table, clustered, counted, dtype):
             assert caps[f, side, b] == np.max((n_inside - 1) * rates * (n_inside > 0), initial=0.0)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.float64])
-def test_borders_of_twins_follow_from_those_before_them(run, clustered, counted, dtype):
-    _, clusters = clustered
+@pytest.fixture
+def paired(counted):
+    """The same with twins behind them, histograms of all and of those that are counted."""
+    counted[:, -1] = (
+        0  # what lies apart from the rest, in the first bin, lies in the last of a twin
+    )
     histograms = np.repeat(counted, 2, axis=0)
     histograms[1::2, -1] = histograms[::2, 0]
     histograms[1::2, 0] = 0
-    histograms[::2, -1] = 0  # what lies apart from the rest there lies in a bin of its own here
-    totals = histograms.sum(axis=1)
-    assert np.array_equal(totals[::2], totals[1::2])
-    for each in (0, 2):
-        own = np.vstack([totals[each], clusters[1:]]).astype(dtype)
-        pair, rates = histograms[each : each + 2], np.array([0.5, 0.25, 0.1, 0.0])
-        starts, found = np.zeros((2, 4), dtype=np.int32), []
-        for is_twin in (None, np.array([False, True])):
-            sums, caps = np.empty((2, 6, N_BINS + 1), np.int64), np.empty((2, 2, N_BINS + 1))
-            run(labels.scan_histograms, pair, starts, own, rates, sums, caps, is_twin)
-            found.append((sums, caps))
-        (sums, caps), (shared_sums, shared_caps) = found
-        assert np.array_equal(sums, shared_sums)
-        assert np.array_equal(caps[0], shared_caps[0])
-        assert np.all(shared_caps[1] >= caps[1])
+    return histograms, counted, np.array([0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_borders_of_twins_follow_from_those_before_them(run, clustered, paired, dtype):
+    _, clusters = clustered
+    histograms, counted, cells_of = paired
+    totals, rates = counted[0].sum(axis=0), np.array([0.5, 0.25, 0.1, 0.0])
+    own = np.vstack([totals, clusters[1:]]).astype(dtype)
+    starts, found = np.zeros((4, 4), dtype=np.int32), []
+    for cells, places in ((histograms, None), (counted, cells_of)):
+        sums, caps = np.empty((4, 6, N_BINS + 1), np.int64), np.empty((4, 2, N_BINS + 1))
+        run(labels.scan_histograms, cells, starts, own, rates, sums, caps, places)
+        found.append((sums[:2], caps[:2]))  # the others have other totals
+    (sums, caps), (shared_sums, shared_caps) = found
+    assert np.array_equal(sums, shared_sums)
+    assert np.array_equal(caps[0], shared_caps[0])
+    assert np.all(shared_caps[1] >= caps[1])
+
+
+def test_corners_and_zooms_of_twins_follow_from_those_before_them(run, table, clustered, paired):
+    _, _, codes, rows = table
+    label_of, clusters = clustered
+    histograms, counted, cells_of = paired
+    wanted, starts = np.ones((4, N_BINS), dtype=bool), np.zeros((4, 4), np.int32)
+    wanted[0, 2:] = False
+    borders, caps = np.empty((4, 6, N_BINS + 1), np.int64), np.empty((4, 2, N_BINS + 1))
+    run(labels.scan_histograms, histograms, starts, clusters, np.ones(4), borders, caps)
+    found = []
+    for cells, places in ((histograms, np.arange(4)), (counted, cells_of)):
+        sums = np.empty((np.count_nonzero(wanted), 2, 4, 4), np.int64)
+        args = starts, np.arange(4), wanted, clusters, 2, borders, sums
+        run(labels.corner_sums, cells, places, *args)
+        lower = np.zeros((4, 4), dtype=np.int32)
+        features, bins, of_rows = np.arange(4) % 3, np.array([0, 2, 1, 3]), label_of[rows]
+        is_twin = labels.is_twin_of(places)
+        narrow = np.zeros((4, 2, 4), np.int32)
+        run(
+            labels.zoom_histograms, 2 * codes, 1, features, bins, rows, of_rows, cells, places, is_twin,
+            lower, narrow,
+        )  # fmt: skip
+        found.append((sums.tolist(), lower.tolist()))
+    assert found[0] == found[1]
+    assert found[0][1] == [histograms[f, :b].sum(axis=0).tolist() for f, b in enumerate(bins)]
 
 
 def test_zoomed_label_borders(run, table, clustered):
@@ -94,11 +126,14 @@ def test_zoomed_label_borders(run, table, clustered):
     label_of, clusters = clustered
     n_wide = (N_BINS + 1) // 2
     wide = np.zeros((3, n_wide, 4), dtype=np.int32)
-    run(labels.fill_histograms, codes, 1, 0, np.arange(3), rows, label_of[rows], 1, wide)
+    run(labels.fill_histograms, codes, 1, np.arange(3), rows, label_of[rows], 1, wide)
     features, bins = np.array([0, 0, 2]), np.array([0, 2, 1])
     histograms, starts = np.zeros((3, 2, 4), np.int32), np.zeros((3, 4), np.int32)
     of_rows = label_of[rows]
-    run(labels.zoom_histograms, codes, 1, features, bins, rows, of_rows, wide, starts, histograms)
+    own = features, np.zeros(3, dtype=bool)
+    run(
+        labels.zoom_histograms, codes, 1, features, bins, rows, of_rows, wide, *own, starts, histograms
+    )  # fmt: skip
     sums, caps = np.empty((3, 6, 3), np.int64), np.empty((3, 2, 3))
     run(labels.scan_histograms, histograms, starts, clusters, np.ones(4), sums, caps)
     for s, (f, wide_bin) in enumerate(zip(features, bins, strict=True)):
@@ -132,13 +167,14 @@ def test_corner_sums(run, table, clustered, n_top):
     wanted, features = np.array(WANTED, dtype=bool), np.array([0, 1, 2])
     wanted[1] = False
     histograms, starts = np.zeros((3, N_BINS, 4), np.int32), np.zeros((3, 4), np.int32)
-    run(labels.fill_histograms, codes, 0, 0, np.arange(3), rows, label_of[rows], 1, histograms)
+    run(labels.fill_histograms, codes, 0, np.arange(3), rows, label_of[rows], 1, histograms)
     borders, caps = np.empty((3, 6, N_BINS + 1), np.int64), np.empty((3, 2, N_BINS + 1))
     run(labels.scan_histograms, histograms, starts, clusters, np.ones(4), borders, caps)
     sums = np.empty((np.count_nonzero(wanted), 2, 4, 1 << n_top), np.int64)
     places = np.array([0, 2])
     run(
-        labels.corner_sums, histograms, starts, places, wanted, clusters, n_top, borders, sums
+        labels.corner_sums, histograms, features, starts, places, wanted, clusters, n_top, borders,
+        sums,
     )  # fmt: skip
     for w, (j, b) in enumerate(np.argwhere(wanted)):
         bins = codes[features[j], rows]
@@ -182,7 +218,7 @@ def test_star_borders_and_gaps(run, table, starred):
 
     histograms, starts = np.zeros((3, N_BINS, 3), np.int32), np.zeros((3, 3), np.int32)
     wide = 2 * codes + 1
-    run(labels.fill_histograms, wide, 1, 0, np.arange(3), rows, label_of[rows], 1, histograms)
+    run(labels.fill_histograms, wide, 1, np.arange(3), rows, label_of[rows], 1, histograms)
     sums_ = np.empty((3, 6, N_BINS + 1), np.int64)
     center_codes = np.ascontiguousarray(wide[:, rows[rows >= 40]])
     first = np.zeros(3, np.int64)

@@ -51,7 +51,7 @@ class LabelTally:
 
     def histograms(self, codes: Array, shift: int, rows: Array, marks: Array, out: Array) -> None:
         """Add the rows to cells of shape (n_features, n_bins, width)."""
-        fill_histograms(codes, shift, 0, np.arange(len(out)), rows, marks[rows], 1, out)
+        fill_histograms(codes, shift, np.arange(len(out)), rows, marks[rows], 1, out)
 
     def cells(self, places: Array, rows: Array, marks: Array, n_places: int) -> Array:
         """Return the cells of shape (n_places, width) of rows that lie in numbered places."""

@@ -323,10 +323,10 @@ class NodeCuts:
         width = max(1, _BLOCK // self.table.n_bins)
         if self.ledger.row_major:
             lanes = width_of_lanes(self.n_features, self.threads)
-            width = -(-width // lanes) * lanes
-        elif self.table.shared(slice(None)) is not None:  # little is left to do for twins
+            return blocks_of(self.n_features, -(-width // lanes) * lanes)
+        if self.table.shared.any():  # little is left to do for twins
             width *= 2
-        return blocks_of(self.n_features, width)
+        return self.table.blocks(width)
 
     def _lay_out(self) -> None:
         """Cut the arrays of this node from the room for the largest."""
