@@ -11,8 +11,8 @@ and calls them one after the other, rather than they each other.
 
 import hashlib
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -25,10 +25,11 @@ from spexplain.threads import beside
 # An import that is broken off leaves Numba in pieces.
 beside(collector_paused()(partial(import_module, "numba")))
 import numba  # noqa: E402
+from numba.core import types  # noqa: E402
 from numba.core.caching import FunctionCache, IndexDataCacheFile  # noqa: E402
+from numba.core.compiler import CompilerBase, DefaultPassBuilder  # noqa: E402
+from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 from numba.extending import register_jitable  # noqa: E402
-
-__all__ = ["jit", "jit_any_order", "jit_inline", "register_jitable"]
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 _OTHERS_MAY_WRITE = 0o022
@@ -139,17 +140,77 @@ def _is_own(path: Path) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & _OTHERS_MAY_WRITE
 
 
+# What Numba does for closures, generators, ``with``, loops over tuples of literals, expressions of whole arrays,
+# and for those who ask for the types of a function: kernels have none of these, and each looks at all lines.
+_PASSES_FOR_OTHERS = {
+    "AnnotateTypes",
+    "DumpParforDiagnostics",
+    "FindLiterallyCalls",
+    "InlineClosureLikes",
+    "InlineOverloads",
+    "LiteralPropagationSubPipelinePass",
+    "LiteralUnroll",
+    "MakeFunctionToJitFunction",
+    "NopythonRewrites",
+    "RewriteDynamicRaises",
+    "WithLifting",
+}
+
+
+class KernelCompiler(CompilerBase):
+    """Numba's compiler without the passes that no kernel needs."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the passes, in order."""
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]
+        pipeline.passes = [
+            each for each in pipeline.passes if each[0].__name__ not in _PASSES_FOR_OTHERS
+        ]
+        pipeline.finalize()
+        return [pipeline]
+
+
+@contextmanager
+def types_found_once() -> Iterator[None]:
+    """Remember the types that calls of Numba's own functions have while a kernel is compiled.
+
+    Numba looks for them in every round of its inference and again when it writes code. For every ``a[i]`` it then
+    asks fourteen other containers first whether that is theirs.
+    """
+    with global_compiler_lock:  # nobody else compiles meanwhile
+        functions: Any = types.BaseFunction
+        find = functions.get_call_type
+        found: dict[Any, Any] = {}
+
+        def find_once(function: Any, context: Any, args: Any, kws: Any) -> Any:
+            asked = function, context, tuple(args), tuple(dict(kws).items())
+            if asked not in found:
+                found[asked] = find(function, context, args, kws)
+            return found[asked]
+
+        functions.get_call_type = find_once
+        try:
+            yield
+        finally:
+            functions.get_call_type = find
+
+
 def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
     """Compile a kernel when it is first called; type checkers still see the plain function."""
     compile_with = partial(
-        numba.njit, nogil=True, error_model="numpy", fastmath=fastmath, no_cfunc_wrapper=True
+        numba.njit,
+        nogil=True,
+        error_model="numpy",
+        fastmath=fastmath,
+        no_cfunc_wrapper=True,
+        pipeline_class=KernelCompiler,
     )
     compiled: Any = compile_with()(function)
     compile_for = compiled.compile
 
     def compile_whole(sig: Any) -> Any:
         # What is half compiled cannot be compiled again.
-        return beside(collector_paused()(partial(compile_for, sig)))
+        return beside(collector_paused()(types_found_once()(partial(compile_for, sig))))
 
     compiled.compile = compile_whole
     # Where no folder to keep compiled code in can be written to, every process compiles anew.
@@ -162,6 +223,14 @@ def jit_inline(function: _Kernel) -> _Kernel:
     """Put the lines of a small part into every kernel that calls it; a large one is better a kernel of its own."""
     compiled = numba.njit(nogil=True, error_model="numpy", inline="always")(function)
     return cast(_Kernel, compiled)
+
+
+def jit_called(function: _Kernel) -> _Kernel:
+    """Let kernels call a function, which stays as it is: without wrappers for Python and C, which take longer."""
+    register_jitable(no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=KernelCompiler)(
+        function
+    )
+    return function
 
 
 def jit_any_order(function: _Kernel) -> _Kernel:

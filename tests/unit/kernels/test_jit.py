@@ -257,3 +257,62 @@ def test_garbage_is_not_collected_while_a_kernel_is_compiled(monkeypatch, tmp_pa
         (gc.enable if was_enabled else gc.disable)()
     assert seen
     assert not any(seen)
+
+
+def test_numba_has_the_passes_that_kernels_do_without():
+    """A pass of another name would run again, unnoticed but for the time it takes."""
+    state = numba.core.compiler.StateDict()
+    state.flags, state.func_ir = numba.core.compiler.Flags(), None
+    passes = numba.core.compiler.DefaultPassBuilder.define_nopython_pipeline(state).passes
+    assert {each.__name__ for each, _ in passes} >= jit_module._PASSES_FOR_OTHERS
+
+
+def test_types_are_looked_for_once_while_a_kernel_is_compiled(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    find = numba.types.BaseFunction.get_call_type
+    asked = []
+
+    def counted(function, context, args, kws):
+        asked.append((function, tuple(args), tuple(dict(kws).items())))
+        return find(function, context, args, kws)
+
+    monkeypatch.setattr(numba.types.BaseFunction, "get_call_type", counted)
+
+    @jit
+    def lagged(values, total):
+        for i in range(1, len(values)):
+            values[i] += values[i - 1] * total
+        return values[0] + values[-1]
+
+    assert lagged(np.array([1.0, 2.0, 3.0]), 2.0) == 1.0 + (3.0 + 4.0 * 2.0)
+    assert asked
+    assert len(asked) == len(set(asked))
+    assert numba.types.BaseFunction.get_call_type is counted
+
+
+def test_threads_that_compile_at_once_leave_the_compiler_as_it_was(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    find = numba.types.BaseFunction.get_call_type
+
+    @jit
+    def doubled(x):
+        return x + x
+
+    @jit
+    def squared(x):
+        return x * x
+
+    kernels = [doubled, squared] * 2
+    given = [3, 3, 1.5, 1.5]
+    results = [None] * 4
+
+    def call(place):
+        results[place] = kernels[place](given[place])
+
+    threads = [threading.Thread(target=call, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [6, 9, 3.0, 2.25]
+    assert numba.types.BaseFunction.get_call_type is find

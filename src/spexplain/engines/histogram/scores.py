@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.kernels.jit import jit, register_jitable
+from spexplain.kernels.jit import jit, jit_called
 from spexplain.ledgers import Ledger
 from spexplain.objectives import Objective
 from spexplain.objectives.base import COMPILABLE, CutScore
@@ -143,8 +143,7 @@ def score_kernels(score: CutScore) -> ScoreKernels:
     for function in COMPILABLE:
         if function not in _callable_when_compiled:
             _callable_when_compiled.add(function)
-            # Called by compiled code alone: no wrappers for Python and C, whose compilation takes longer.
-            register_jitable(no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+            jit_called(function)
     return ScoreKernels(_best_gap(score), _bound_bins(score), _bound_corners(score))
 
 
