@@ -30,7 +30,7 @@ def number_pieces(
     n_pieces = 0
     for f in range(len(starts) - 1):
         column_starts[f] = n_pieces
-        n_met, low, top = 0, len(room), 0
+        n_met, low, top = 0, np.int64(len(room)), np.int64(0)
         for e in range(starts[f], starts[f + 1]):
             # Unsigned indices spare the check for negative ones. Every key is written, and the next one over
             # it if it was met before: that is not to be guessed, unlike a branch.
@@ -52,9 +52,9 @@ def number_pieces(
                 met[at] = key
         else:
             n_met = 0
-            for key in range(low, top + 1):
-                met[np.uint64(n_met)] = key
-                n_met += room[np.uint64(key)] > 0
+            for each in range(low, top + 1):
+                met[np.uint64(n_met)] = each
+                n_met += room[np.uint64(each)] > 0
         for j in range(n_met):
             key = met[j]
             keys[n_pieces] = key
