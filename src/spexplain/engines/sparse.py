@@ -289,7 +289,7 @@ class CompiledSparseSearch(SparseSearch):
         from spexplain.kernels.sparse import part_pieces
 
         starts, (pieces, _, amounts) = self.pieces.row_starts, node.own
-        n_most = min(len(pieces), int(np.sum(starts[rows + 1] - starts[rows], dtype=np.int64)))
+        n_most = min(len(pieces), int(np.sum(starts[rows + 1] - starts[rows], dtype=np.int64))) + 1
         weighs = amounts is not None
         own = PieceCounts(
             np.empty(n_most, dtype=np.int32),
@@ -369,11 +369,10 @@ def _by_row(X: Any, of_entry: Array) -> tuple[Array, Array]:
 
 def _by_row_compiled(X: Any, of_entry: Array) -> tuple[Array, Array]:
     """Return the same in less memory."""
-    from spexplain.kernels.sparse import turn_entries
+    from spexplain.kernels.sparse import count_pieces, turn_entries
 
-    n_rows, starts = X.shape[0], np.zeros(X.shape[0] + 1, dtype=X.indptr.dtype)
-    for start in range(0, X.nnz, _BLOCK):  # whose numbers become longer on the way
-        starts[1:] += np.bincount(X.indices[start : start + _BLOCK], minlength=n_rows)
+    starts = np.zeros(X.shape[0] + 1, dtype=X.indptr.dtype)
+    count_pieces(X.indices, starts[1:])
     np.cumsum(starts, out=starts)
     turned = np.empty_like(of_entry)
     turn_entries(X.indices, of_entry, starts[:-1].copy(), turned)
@@ -429,7 +428,7 @@ def cut_to_pieces_compiled(X: Any, labels: Array, n_labels: int) -> Pieces:
 
     piece, keys = np.empty(X.nnz, dtype=np.int32), np.empty(X.nnz, dtype=np.uint16)
     rank = rank.astype(np.uint16)
-    room, met = np.zeros((2, n_keys), dtype=np.int32)
+    room, met = np.zeros(n_keys, dtype=np.int32), np.empty(n_keys + 1, dtype=np.int32)
     starts = np.empty(X.shape[1] + 1, dtype=np.int64)
     n = number_pieces(X.indptr, X.indices, rank, labels, n_labels, room, met, piece, keys, starts)
     del rank, room, met  # memory for what follows
@@ -448,15 +447,14 @@ def _ranked(values: Array) -> tuple[Array, Array]:
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     n_values = high - low + 1
     if n_values <= _MOST_WHOLE and low == np.floor(low):
-        distinct = (low + np.arange(n_values)).astype(values.dtype)
         rank = np.empty(len(values), dtype=np.int32)
         for start in range(0, len(values), _BLOCK):
             some = values[start : start + _BLOCK]
-            own = rank[start : start + _BLOCK] = (some - distinct[0]).astype(np.int32)
-            if not np.array_equal(distinct[own], some):
+            if not np.array_equal(np.floor(some), some):
                 break
+            rank[start : start + _BLOCK] = some - values.dtype.type(low)
         else:
-            return distinct, rank
+            return (low + np.arange(n_values)).astype(values.dtype), rank
     distinct, numbers = np.unique(values, return_inverse=True)
     return distinct, numbers.astype(np.int32)
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.kernels.jit import jit
 
@@ -23,38 +25,43 @@ def number_pieces(
 
     The key of a piece is the rank of its value times the number of labels, and its label. Shapes: starts and
     column_starts (d + 1,), rows, ranks, of_entry and keys (n_entries,), room, zeros before and after,
-    and met (n_values n_labels,). Cost O(n_entries + d), beside the sorting of a column's keys.
+    (n_values n_labels,), met one more. Cost O(n_entries + d), beside the sorting of a column's keys.
     """
     n_pieces = 0
     for f in range(len(starts) - 1):
         column_starts[f] = n_pieces
-        n_met = 0
+        n_met, low, top = 0, np.int64(len(room)), np.int64(0)
         for e in range(starts[f], starts[f + 1]):
-            key = ranks[e] * n_labels + labels[rows[e]]
-            if room[key] == 0:
-                met[n_met] = key
-                n_met += 1
-            room[key] += 1
-        if n_met * n_met < 4 * len(room):
+            # Unsigned indices spare the check for negative ones. Every key is written, and the next one over
+            # it if it was met before: that is not to be guessed, unlike a branch.
+            entry = np.uint64(e)
+            key = np.int64(ranks[entry]) * n_labels + np.int64(labels[np.uint64(rows[entry])])
+            place = np.uint64(key)
+            of_entry[entry] = key
+            met[np.uint64(n_met)] = key
+            n_met += room[place] == 0
+            room[place] = 1
+            low = key if key < low else low
+            top = key if key > top else top
+        if n_met * n_met < top - low:
             for j in range(1, n_met):
-                key, place = met[j], j
-                while place > 0 and met[place - 1] > key:
-                    met[place] = met[place - 1]
-                    place -= 1
-                met[place] = key
+                key, at = met[j], j
+                while at > 0 and met[at - 1] > key:
+                    met[at] = met[at - 1]
+                    at -= 1
+                met[at] = key
         else:
             n_met = 0
-            for key in range(len(room)):
-                if room[key] > 0:
-                    met[n_met] = key
-                    n_met += 1
+            for each in range(low, top + 1):
+                met[np.uint64(n_met)] = each
+                n_met += room[np.uint64(each)] > 0
         for j in range(n_met):
             key = met[j]
             keys[n_pieces] = key
             room[key] = n_pieces
             n_pieces += 1
         for e in range(starts[f], starts[f + 1]):
-            of_entry[e] = room[ranks[e] * n_labels + labels[rows[e]]]
+            of_entry[e] = room[np.uint64(of_entry[e])]
         for j in range(n_met):
             room[met[j]] = 0
     column_starts[len(starts) - 1] = n_pieces
@@ -78,7 +85,7 @@ def turn_entries(rows: Array, of_entry: Array, places: Array, turned: Array) -> 
 def count_pieces(of_entry: Array, counts: Array) -> None:
     """Add the entries of every piece to its count. Shapes: of_entry (n_entries,), counts (n_pieces,)."""
     for e in range(len(of_entry)):
-        counts[of_entry[e]] += 1
+        counts[np.uint64(of_entry[e])] += 1
 
 
 @jit
@@ -121,32 +128,29 @@ def part_pieces(
 
     What is left is written over the node's own lists. `room` holds zeros before and after. What is said of
     amounts is None where rows do not weigh. Shapes: starts (n + 1,), piece_of (n_entries,), rows (m,),
-    row_amounts (n,), pieces, counts and amounts (n_own,), room and amount_room (n_pieces,). Cost O(n_own +
-    entries of the rows).
+    row_amounts (n,), pieces, counts and amounts (n_own,), room and amount_room (n_pieces,), the lists to write to
+    one longer than what they will hold. Cost O(n_own + entries of the rows).
     """
     for i in range(len(rows)):
-        for entry in range(starts[rows[i]], starts[rows[i] + 1]):
-            room[piece_of[entry]] += 1
+        row = rows[i]
+        for entry in range(starts[row], starts[row + 1]):
+            place = np.uint64(piece_of[entry])
+            room[place] += 1
             if row_amounts is not None:
-                amount_room[piece_of[entry]] += row_amounts[rows[i]]
+                amount_room[place] += row_amounts[row]
     n_moved, n_left = 0, 0
     for i in range(len(pieces)):
+        # Both lists get every piece, and the next one over it if they are not to keep it: see `number_pieces`.
         piece, count = pieces[i], counts[i]
-        moved = room[piece]
-        if moved > 0:
-            own_pieces[n_moved] = piece
-            own_counts[n_moved] = moved
-            room[piece] = 0
-        if moved < count:
-            pieces[n_left] = piece
-            counts[n_left] = count - moved
+        place, to, rest = np.uint64(piece), np.uint64(n_moved), np.uint64(n_left)
+        moved = room[place]
+        room[place] = 0
+        own_pieces[to], own_counts[to] = piece, moved
+        pieces[rest], counts[rest] = piece, count - moved
         if amounts is not None:
-            amount, its_moved = amounts[i], amount_room[piece]
-            amount_room[piece] = 0
-            if moved > 0:
-                own_amounts[n_moved] = its_moved
-            if moved < count:
-                amounts[n_left] = amount - its_moved
+            its_moved = amount_room[place]
+            amount_room[place] = 0
+            own_amounts[to], amounts[rest] = its_moved, amounts[i] - its_moved
         n_moved += moved > 0
         n_left += moved < count
     return n_moved, n_left
@@ -182,51 +186,51 @@ def sweep_pieces(
     """
     n_pieces, n_gaps = len(pieces), 0
     i, step, feature = (n_pieces - 1, -1, len(column_starts) - 2) if is_above else (0, 1, 0)
-    while 0 <= i < n_pieces:
+    end, near, far = (-1, 0, 1) if is_above else (n_pieces, 1, 0)  # sides of a gap, as zero lies
+    while i != end:
         while column_starts[feature] > pieces[i]:
             feature -= 1
         while column_starts[feature + 1] <= pieces[i]:
             feature += 1
-        first, end = column_starts[feature], column_starts[feature + 1]
-        start, inside, value = i, True, float(values[pieces[i]])
+        start, stop, first, behind = i, i, column_starts[feature], column_starts[feature + 1]
+        while stop != end and first <= pieces[np.uint64(stop)] < behind:
+            stop += step
+        value = float(values[pieces[i]])
         inner, tied, volume, size, n = 0, 0, 0, 0, 0
-        while inside and (value > 0) == is_above:
-            m, c = amounts[i], labels[pieces[i]]
-            inner += clusters[c, 0] * m * (2 * moved[c] + m - 1)
-            tied += clusters[c, 1] * m
-            volume += clusters[c, 2] * m
-            size += clusters[c, 3] * m
-            n += counts[i]
-            moved[c] += m
-            before, value = value, 0.0
-            i += step
-            inside = 0 <= i < n_pieces and first <= pieces[i] < end
-            if inside:
-                value = float(values[pieces[i]])
-                if value == before:
-                    continue
-            elif n == node[3]:
-                continue  # nothing is on the other side
+        while i != stop and (value > 0) == is_above:
+            before = value
+            while i != stop and value == before:
+                # Unsigned indices spare the check for negative ones.
+                entry = np.uint64(i)
+                m, c = amounts[entry], np.uint64(labels[np.uint64(pieces[entry])])
+                inner += clusters[c, 0] * m * (2 * moved[c] + m - 1)
+                tied += clusters[c, 1] * m
+                volume += clusters[c, 2] * m
+                size += clusters[c, 3] * m
+                n += counts[entry]
+                moved[c] += m
+                i += step
+                if i != stop:
+                    value = float(values[np.uint64(pieces[np.uint64(i)])])
+            if i == stop:
+                if n == node[3]:
+                    break  # nothing is on the other side
+                value = 0.0
             apart = node[0] - tied + inner
-            if is_above:
-                fields[0, n_gaps], fields[1, n_gaps] = apart, inner
-                fields[2, n_gaps], fields[3, n_gaps] = node[1] - volume, node[2] - size
-                fields[4, n_gaps] = fields[5, n_gaps] = node[3] - n
-                around[0, n_gaps], around[1, n_gaps] = value, before
-            else:
-                fields[0, n_gaps], fields[1, n_gaps] = inner, apart
-                fields[2, n_gaps], fields[3, n_gaps] = volume, size
-                fields[4, n_gaps] = fields[5, n_gaps] = n
-                around[0, n_gaps], around[1, n_gaps] = before, value
-            which[n_gaps] = feature
+            n_left = node[3] - n if is_above else n
+            fields[near, n_gaps], fields[far, n_gaps] = apart, inner
+            fields[2, n_gaps] = node[1] - volume if is_above else volume
+            fields[3, n_gaps] = node[2] - size if is_above else size
+            fields[4, n_gaps], fields[5, n_gaps] = n_left, n_left
+            around[near, n_gaps], around[far, n_gaps], which[n_gaps] = value, before, feature
             n_gaps += 1
         last = i
         # What else the column holds lies beyond zero.
-        while 0 <= i < n_pieces and first <= pieces[i] < end:
+        while i != stop:
             n += counts[i]
             i += step
         if (i - last) * (last - start) != 0 and n < node[3]:
-            around[0 if is_above else 1, n_gaps - 1] = 0.0
+            around[near, n_gaps - 1] = 0.0
         for j in range(start, last, step):
-            moved[labels[pieces[j]]] = 0
+            moved[np.uint64(labels[np.uint64(pieces[np.uint64(j)])])] = 0
     return n_gaps

@@ -16,6 +16,7 @@ from spexplain.table.checks import KnownValues, checksum, known_values
 from spexplain.table.columns import settled_column
 from spexplain.table.coordinates import Coordinates, coordinates_of, entries_of, mean_of
 from spexplain.table.distances import CostName, service_costs
+from spexplain.table.places import is_on_device
 from spexplain.tree import LEAF, Column, Kind, Tree
 from spexplain.tree.column import renamed
 
@@ -280,8 +281,7 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
     n_missing = np.zeros(tree.n_nodes, dtype=np.int64)
     present: dict[int, frozenset[int]] = {}
     members: dict[int, Any] = {0: slice(None)}
-    is_local = isinstance(values, np.ndarray)
-    leaves = np.zeros(len(values), dtype=np.int64) if is_local else None
+    leaves = None if is_on_device(values) else np.zeros(values.shape[0], dtype=np.int64)
     leaf_id = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
     for node, test in tree.tests.items():  # parents come first
         rows = members.pop(node)

@@ -145,7 +145,8 @@ class SparseTable(Table):
                 squares += np.bincount(own, data * data, n_groups + 1)
             own += np.repeat(np.arange(n_columns) * (n_groups + 1), np.diff(X.indptr))
             sums += np.bincount(own, data, sums.size).reshape(sums.shape)
-        return GroupSums(group_sizes(groups, n_groups), sums[:, :-1].T, squares[:-1])
+        by_group = np.ascontiguousarray(sums[:, :-1].T)  # as it is read
+        return GroupSums(group_sizes(groups, n_groups), by_group, squares[:-1])
 
     def scales(self, features: Ints) -> Floats:
         """Return the standard deviations of some columns; NaN elsewhere."""
