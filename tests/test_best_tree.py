@@ -459,10 +459,22 @@ def test_progress_shows_value_and_bound(caplog):
         best = BestTree().fit(X, labels)
     right = round(best.value_ * 120)
     proofs = [each for each in caplog.messages if "proof" in each]
-    assert proofs[-1].endswith(
-        f"best {right} of 120 rows right, no tree beyond {right} of 120 rows right"
-    )
+    assert proofs[-1].endswith(f"  {right} of 120 rows right, bound {right}")
     assert any("spex" in each and each.endswith("rows right") for each in caplog.messages)
+
+
+def test_progress_shows_no_step_that_gains_nothing(caplog):
+    digits = load_digits()
+    with caplog.at_level("INFO", logger="spexplain"):
+        best = BestTree(n_leaves=12, keep_clusters=False).fit(digits.data, digits.target)
+    assert all(len(each) <= 80 for each in caplog.messages)
+    shown = [each for each in caplog.messages if each.endswith("rows right")]
+    values = [int(each.split(" s  ")[1].split()[0].replace(",", "")) for each in shown]
+    starts, steps = values[:4], values[4:]
+    assert len(starts) == len(best.starts_) - 1  # that by agreement is searched by another goal
+    assert steps == sorted(set(steps))
+    assert steps[0] > max(starts)
+    assert steps[-1] == round(best.value_ * len(digits.data))
 
 
 @pytest.mark.parametrize("goal", GOALS)

@@ -17,7 +17,7 @@ from spexplain.refine.best_tree import Improver, grown_by_agreement
 from spexplain.refine.routes import tree_of
 from spexplain.refine.rows import SortedRows
 from spexplain.refine.scores import GOALS, LARGEST, LeafScore
-from spexplain.refine.solver import BinnedSolver, Budget, Solver
+from spexplain.refine.solver import BinnedSolver, Budget, Solver, _Pairs
 
 COUNTED = [goal for goal in GOALS if goal != "cost"]  # whose scores are made of counts by cluster
 
@@ -165,6 +165,58 @@ def test_bins_of_single_values_miss_nothing(seed, goal, size, least, is_weighted
         assert np.bincount(leaves).min() >= least
         values = score.of_table(score.table(leaves, leaves.max() + 1))
         assert values.sum() == pytest.approx(found.value)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    goal=st.sampled_from(COUNTED),
+    least=st.integers(1, 4),
+    is_weighted=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_second_cuts_between_bins_are_the_first_of_the_best(seed, goal, least, is_weighted):
+    random = np.random.default_rng(seed)
+    X, codes = table(seed, n_rows=50, n_features=4, n_values=3 + seed % 9, n_clusters=3)
+    weights = random.integers(0, 4, len(X)) if is_weighted else None  # some rows count for nothing
+    score = LeafScore.of(goal, codes, weights)
+    orders = SortedRows(np.ascontiguousarray(X.T))
+    pairs = _Pairs(
+        BinnedSolver(orders, score, least, n_bins=6), orders.node(0, len(X)), np.arange(4)
+    )
+    before = {  # rows that are before each cut
+        (order, b): np.isin(
+            np.arange(len(X)), pairs.node.before(order, int(pairs.borders[order, b + 1]))
+        )
+        for order in range(4)
+        for b in range(6)
+        if 0 < pairs.borders[order, b + 1] < len(X)
+    }
+
+    def value(*parts):
+        return sum(float(score.of_table(score.rows(np.flatnonzero(part)))) for part in parts)
+
+    for first, goes_left in before.items():
+        for side, inside in enumerate((goes_left, ~goes_left)):
+            if min(goes_left.sum(), (~goes_left).sum()) < least:
+                assert np.all(pairs.values[first] == -np.inf)
+                continue
+            best, wanted = -np.inf, (-1, -1)
+            for second, is_before in before.items():
+                parts = inside & is_before, inside & ~is_before
+                if min(part.sum() for part in parts) < max(least, 1):
+                    continue
+                if value(*parts) > best + 1e-9 * abs(best if best > -np.inf else 0.0):
+                    best, wanted = value(*parts), second
+            one, two = pairs.values[first][side]
+            assert one == pytest.approx(value(inside))
+            assert two == pytest.approx(best)
+            if (
+                best > -np.inf
+            ):  # equal cuts: the first; its bins without rows of this side part alike
+                parted = [
+                    inside & before[tuple(each)] for each in (pairs.cuts[first][side], wanted)
+                ]
+                np.testing.assert_array_equal(*parted)
 
 
 @pytest.mark.parametrize("goal", COUNTED)

@@ -901,9 +901,11 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         )
         return found.with_codes(self._node_codes(found, seen))
 
-    def _stage(self, name: str) -> AbstractContextManager[Callable[[str], None]]:
-        """Time a part of the fit, and say so if asked to."""
-        return stage(type(self).__name__, name)
+    def _stage(
+        self, name: str, *, always: bool = True
+    ) -> AbstractContextManager[Callable[[str], None]]:
+        """Time a part of the fit, and say so if asked to: always, or where it tells what it came to."""
+        return stage(type(self).__name__, name, always=always)
 
     def _html_repr(self) -> str:
         """Return the tree for notebooks; before `fit`, what scikit-learn shows."""

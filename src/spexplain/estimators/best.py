@@ -437,6 +437,7 @@ class BestTree(Explainer):
     def _search(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree found from all starts."""
         X = rows.X
+        self._best_shown: Any = None
         with self._sorted(X) as orders:
             ground = self._ground(orders, rows)
             candidates, tree = self._candidates(X, ground, n_leaves, smaller)
@@ -517,9 +518,11 @@ class BestTree(Explainer):
             most = ground.score.bound(ground.score.totals, n_leaves) - ground.score.offset(n_leaves)
         while idle < patience and not self._is_over() and not ground.is_best(value, most):
             begin = time.perf_counter()
-            with self._stage("sketch"):
+            with self._stage("sketch", always=False) as tell:
                 found = ground.sketched(best.tree, n_leaves, number)
                 trees = [ground.refined(each, self.refine_passes) for each in found]
+                for _, refined in trees:
+                    self._show(tell, ground, refined)
             idle, number = idle + 1, number + 1
             for tree, refined in trees:
                 if refined > value or (refined == value and idle == 1 == number):
@@ -547,8 +550,7 @@ class BestTree(Explainer):
                 ground.budget.tell = self._told_by(draw, ground, n_leaves)
             tree, value, self._bound = ground.proved(tree, n_leaves)
             ground.budget.tell = None
-            bound = self._said(ground, self._bound)
-            tell(f"best {self._said(ground, value)}, no tree beyond {bound}")
+            tell(self._standing(ground, value, self._bound))
         return tree, value
 
     def _told_by(
@@ -559,26 +561,48 @@ class BestTree(Explainer):
 
         def tell(n_here: int, value: float, bound: float) -> None:
             if n_here == n_rows and self.goal != "agreement":  # whose score changes on the way
-                best, most = (self._said(ground, each - offset) for each in (value, bound))
-                draw(f"best {best}, no tree beyond {most}")
+                draw(self._standing(ground, value - offset, bound - offset))
 
         return tell
 
+    def _show(self, tell: Callable[[str], None], ground: Improver, value: Any) -> None:
+        """Tell what a step came to if that is the best so far, by what the search is for."""
+        is_own = ground.goal == self.goal and ground.keep_clusters == self.keep_clusters
+        if is_own and (self._best_shown is None or value > self._best_shown):
+            self._best_shown = value
+            tell(self._said(ground, value))
+
     def _said(self, ground: Improver, value: Any) -> str:
-        """Return what the goal measures, as progress shows it."""
+        """Return what the goal measures, and how many clusters have no leaf if that counts, as progress shows it."""
+        text, lost = self._number(ground, value), 0
+        if self.goal == "fidelity":
+            text += f" of {round(float(ground.score.totals.sum())):,} rows right"
+        if self.keep_clusters and isinstance(value, tuple):
+            lost = ground.n_present - value[0]
+        return f"{text}, {lost} cluster{'s' * (lost > 1)} lost" if lost else text
+
+    def _standing(self, ground: Improver, value: Any, bound: float) -> str:
+        """Return the best value and what no tree exceeds, as progress shows them."""
+        return f"{self._said(ground, value)}, bound {self._number(ground, bound)}"
+
+    def _number(self, ground: Improver, value: Any) -> str:
         own = float(value[1] if isinstance(value, tuple) else value)
         total = float(ground.score.totals.sum())
-        if ground.goal == "fidelity":
-            return f"{round(min(own, total)):,} of {round(total):,} rows right"
-        if ground.goal == "balanced":
+        if self.goal == "fidelity":
+            return f"{round(min(own, total)):,}"
+        if self.goal == "balanced":
             own = min(own / total, 1.0)
-        return f"{abs(own) if ground.goal in LOW_GOALS else own:.4f}"
+        return f"{abs(own) if self.goal in LOW_GOALS else own:.4f}"
 
     def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
         """Return with how many leaves every cluster has one, if that is more than the tree has and known."""
-        with self._stage("lost clusters"):
+        with self._stage("lost", always=False) as tell:
             needed = ground.leaves_for_all(tree)
-        return None if needed == tree.n_leaves else needed
+            if needed == tree.n_leaves:
+                return None
+            if needed is not None:
+                tell(f"with {needed:,} leaves every cluster has one")
+        return needed
 
     def _grow_on(self, explanation: Explanation) -> int | None:
         return None  # what is known, the search has found
@@ -672,7 +696,7 @@ class BestTree(Explainer):
         for number, start in enumerate(names):
             if number and self._is_over():
                 return
-            with self._stage(start) as tell:
+            with self._stage(start, always=False) as tell:
                 begin = time.perf_counter()
                 if start == "smaller":
                     tree = grown_by_agreement(ground, n_leaves, smaller)
@@ -681,7 +705,9 @@ class BestTree(Explainer):
                 grown = ground.value(tree)
                 tree, refined = ground.refined(tree, self.refine_passes)
                 seconds = time.perf_counter() - begin
-                tell(self._said(ground, refined))
+                if ground.goal == self.goal:
+                    tell(self._said(ground, refined))
+                    self._show(tell, ground, refined)
             yield _Candidate(start, tree, grown, refined, refined, seconds)
 
     def _searched(
@@ -690,7 +716,7 @@ class BestTree(Explainer):
         """Exchange leaves, refine and solve subtrees in turn, as long as this helps."""
         begin = time.perf_counter()
         tree, best = candidate.tree, candidate.value
-        with self._stage("exchange"):
+        with self._stage("exchange", always=False) as tell:
             while not self._is_over():
                 tree, value = ground.exchanged(tree)
                 # Few passes between exchanges, as many as help once these have ended.
@@ -701,6 +727,7 @@ class BestTree(Explainer):
                 if value == best:
                     break
                 best = value
+            self._show(tell, ground, best)
         seconds = candidate.seconds + time.perf_counter() - begin
         return candidate._replace(tree=tree, value=best, seconds=seconds)
 

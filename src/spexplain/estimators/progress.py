@@ -39,15 +39,16 @@ class _Terminal(logging.StreamHandler):  # type: ignore[type-arg]
 
 
 @contextmanager
-def stage(owner: str, name: str) -> Iterator[Callable[[str], None]]:
-    """Say how long a stage took, and what it came to, if that is told."""
+def stage(owner: str, name: str, *, always: bool = True) -> Iterator[Callable[[str], None]]:
+    """Say how long a stage took, and what it came to, if that is told; unless always, only then."""
     start, told = time.perf_counter(), [""]
 
     def tell(text: str) -> None:
         told[0] = f"  {text}"
 
     yield tell
-    LOGGER.info("[%s] %-9s %8.3f s%s", owner, name, time.perf_counter() - start, told[0])
+    if always or told[0]:
+        LOGGER.info("[%s] %-9s %8.3f s%s", owner, name, time.perf_counter() - start, told[0])
 
 
 @contextmanager

@@ -1050,8 +1050,14 @@ def scan_bins(
     found: Array,
     cut: Array,
     room: Array,
+    highest: Array,
+    floor: float,
 ) -> None:
-    """Find the best cut between bins of one side of a node: of `amounts`, or of all without them (`sign` -1)."""
+    """Find the best cut between bins of one side of a node: of `amounts`, or of all without them (`sign` -1).
+
+    `highest` says of every order what no cut of it exceeds by score 0, and `floor` what the best cut reaches:
+    orders that cannot win are left out, and for the others `highest` is written anew.
+    """
     n_clusters = len(totals)
     found[0] = leaf_score(totals, degrees, kind, factor)
     best = -np.inf
@@ -1065,12 +1071,13 @@ def scan_bins(
             else:
                 second = max(second, totals[j])
         ceiling += second
+    floor -= 2 * _ROUNDING * abs(floor)
     for o in range(len(n_bins)):
-        if kind == 0 and best >= ceiling:
-            break
+        if kind == 0 and (best >= ceiling or highest[o] <= best or highest[o] < floor):
+            continue
         for j in range(n_clusters):
             room[j] = 0.0
-        n = 0
+        n, own_top = 0, found[0]
         for b in range(n_bins[o] - 1):
             here = rows[o, b] if sign > 0 else all_rows[o, b] - rows[o, b]
             if here == 0:
@@ -1084,8 +1091,6 @@ def scan_bins(
             else:
                 for j in range(n_clusters):
                     room[j] += all_amounts[o, b, j] - amounts[o, b, j]
-            if n < least or n_rows - n < least:
-                continue
             value = 0.0
             if kind == 0:
                 top, other = 0.0, 0.0
@@ -1093,7 +1098,10 @@ def scan_bins(
                     top = max(top, room[j])
                     other = max(other, totals[j] - room[j])
                 value = top + other
-            elif kind == 1:
+                own_top = max(own_top, value)
+            if n < least or n_rows - n < least:
+                continue
+            if kind == 1:
                 a, c, inner = 0.0, 0.0, 0.0
                 for j in range(n_clusters):
                     x = room[j]
@@ -1102,7 +1110,7 @@ def scan_bins(
                     c += y
                     inner += x * (x - 1) + y * (y - 1)
                 value = 0.5 * inner - factor * 0.5 * (a * (a - 1) + c * (c - 1))
-            else:
+            elif kind == 2:
                 own, rest, inside, outside = 0.0, 0.0, 0.0, 0.0
                 for j in range(n_clusters):
                     x = room[j]
@@ -1115,6 +1123,7 @@ def scan_bins(
             if value > best + _ROUNDING * abs(value):
                 best = value
                 cut[0], cut[1] = o, b
+        highest[o] = own_top
     found[1] = best
 
 
@@ -1165,25 +1174,33 @@ def binned_first_cuts(
             all_rows[o, b] += 1
     everything = totals[1].copy()
     left_amounts, left_rows = np.zeros_like(all_amounts), np.zeros_like(all_rows)
-    room = np.zeros(n_clusters)
+    room, highest, floors = np.zeros(n_clusters), np.empty((2, n_orders)), np.empty(2)
     values[:] = -np.inf
     cuts[:] = -1
     for first in range(n_orders):
+        highest[:] = np.inf
+        floors[:] = -np.inf
         left_amounts[:] = 0.0
         left_rows[:] = 0
         totals[0] = 0.0
         n_left = 0
         for b in range(n_bins[first] - 1):
+            moved = 0.0
             for p in range(borders[first, b], borders[first, b + 1]):
                 row = node.entries[node.first[first] + p] >> 1
                 j, w = codes[row], amounts[row]
                 totals[0, j] += w
+                moved += w
                 at = local[row]
                 for o in range(n_orders):
                     other = bins[at, o]
                     left_amounts[o, other, j] += w
                     left_rows[o, other] += 1
             n_left = borders[first, b + 1]
+            # Rows that move raise what is best on the left, and lower it on the right, by no more than their
+            # amounts. Where leaves need rows, the best cut on the right may be none any more.
+            highest[0] += moved
+            floors[1] = floors[1] - moved if least <= 1 else -np.inf
             if n_left < least or n_rows - n_left < least:
                 continue
             for j in range(n_clusters):
@@ -1205,4 +1222,7 @@ def binned_first_cuts(
                     values[first, b, s],
                     cuts[first, b, s],
                     room,
+                    highest[s],
+                    floors[s],
                 )
+                floors[s] = values[first, b, s, 1]

@@ -471,10 +471,15 @@ class Improver:
         self.orders.map_orders(search, here)
         yield from self._new_leaves(node, here, best, cuts)
 
+    @property
+    def n_present(self) -> int:
+        """How many clusters have rows that count."""
+        return int(np.count_nonzero(self._rows_right.totals))
+
     def is_best(self, value: Any, bound: float) -> bool:
         """Whether nothing better than a value can be hoped for: it reaches the bound, and no cluster is lost."""
         kept, own = value if isinstance(value, tuple) else (None, value)
-        if self.keep_clusters and kept != np.count_nonzero(self._rows_right.totals):
+        if self.keep_clusters and kept != self.n_present:
             return False
         margin = 1e-12 if self.goal == "agreement" else self.score.unit
         return bool(bound < float(own) + margin)
