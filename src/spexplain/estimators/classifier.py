@@ -274,6 +274,12 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         shown: str = super()._html_repr() if fitted is None else fitted._html_repr()
         return shown
 
+    def _repr_html_inner(self) -> str:
+        # scikit-learn before 1.7 has no `_html_repr` of its own.
+        fitted = vars(self).get("explainer_")
+        shown: str = super()._repr_html_inner() if fitted is None else fitted._html_repr()
+        return shown
+
 
 def _checked_labels(y: Any, sample_weight: Any) -> Array:
     """Return labels that scikit-learn takes for classes."""
