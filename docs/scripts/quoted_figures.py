@@ -321,11 +321,6 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
         "1.7",
         f"{shares['one_over_all_processors']:.1f}",
     )
-    yield row(
-        "missing values in all columns, over the plain fit",
-        "1.15",
-        f"{shares['missing_over_plain']:.1f}",
-    )
     cold = speed["latency"]["compiled_cold_cpu"]
     yield row("first compiled fit, processor seconds", "5", f"{cold:.1f}")
     took = {each["command"]: each["seconds"] for each in found["cli"]["explain"]}
@@ -343,9 +338,6 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
         times(million["dask_seconds"] / million["histogram_seconds"]),
         source="distributed",
     )
-    words = found["sparse"]["records"][0]
-    ratio_of_words = times(words["scikit_learn_seconds"] / words["seconds"])
-    yield row("words of Newsgroups, beside scikit-learn", "5", ratio_of_words, source="sparse")
     memory_of = f"{trees['mixture', 128, graph]['extra_over_table']:.2f}"
     yield row("memory beside the table, `SpexKNN`", "1.0", memory_of)
 
