@@ -5,6 +5,7 @@ import pytest
 
 from kernel_sums import EXTRA, N_BINS
 from spexplain.kernels import ordering
+from spexplain.table.views import SearchedMatrix
 
 
 @pytest.mark.parametrize("length", [0, 1, 8, 9, 40, 41, 100, 1000])
@@ -47,3 +48,23 @@ def test_sort_rows(run, table):
         assert sorted(found.members[here]) == chosen.tolist()
         counts = [np.count_nonzero(codes[f, chosen] == b) for b in range(N_BINS)]
         assert np.diff(found.starts[j]).tolist() == counts
+
+
+def test_tables_of_two_types_take_turns():
+    """Numba 0.60 took the one for the other after some hundred calls."""
+    rng = np.random.default_rng(0)
+    features, offsets = np.array([0, 1]), np.array([0, 6, 12])
+    chosen = np.tile(np.arange(6, dtype=np.int32), 2)
+    for turn in range(1000):
+        X = rng.normal(size=(6, 2)).astype(np.float64 if turn % 2 else np.float32)
+        codes = rng.integers(0, 4, size=(2, 6)).astype(np.uint8)
+        found = ordering.sort_chosen(
+            SearchedMatrix.of(X), np.empty((2, 0)), codes, 0, features, 4, offsets, chosen
+        )
+        for feature in features:
+            order = np.lexsort((X[:, feature], codes[feature]))
+            members = found.members[6 * feature : 6 * feature + 6]
+            assert members.tolist() == order.tolist()
+            assert (
+                found.values[6 * feature : 6 * feature + 6].tolist() == X[order, feature].tolist()
+            )
