@@ -9,6 +9,7 @@ larger tables are not tried. Those that are not installed are left out: ``pip in
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from machine import describe, save, table
+from machine import RESULTS, describe, save, table
 
 N_COLUMNS, N_CLUSTERS, N_LEAVES = 8, 5, 10
 SIZES = tuple(10**power for power in range(3, 9))
@@ -181,8 +182,8 @@ def markdown(results: dict[str, Any]) -> str:
             f"Seconds of one fit, labels given: {N_COLUMNS} columns of float32, {N_CLUSTERS} clusters of which a tenth "
             f"of the labels are wrong, {N_LEAVES} leaves (IMM: one per cluster). Each figure is the best of several "
             "fits in a process of its own (the only one where it takes more than ten seconds), on all processors where "
-            f"the method uses them. A process may take {results['limit']:.0f} seconds; where it takes more, larger "
-            "tables are not tried. LightGBM grows one tree of least squares for the codes of the clusters; ConTree "
+            "the method uses them. Where a process takes longer than its limit, larger tables are not tried. "
+            "LightGBM grows one tree of least squares for the codes of the clusters; ConTree "
             "finds the best tree of depth two.",
             "",
             table(["method", *(f"{size:,}" for size in sizes)], rows),
@@ -197,6 +198,9 @@ def main() -> None:
     """Measure all methods on all sizes, size by size; write page and picture."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=10**7, help="most rows")
+    parser.add_argument(
+        "--least", type=int, default=0, help="least rows; smaller tables keep the last figures"
+    )
     parser.add_argument("--limit", type=float, default=120.0, help="most seconds of a process")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--one", nargs=2, metavar=("METHOD", "ROWS"), help=argparse.SUPPRESS)
@@ -204,9 +208,12 @@ def main() -> None:
     if given.one:
         print(json.dumps(measured(given.one[0], int(given.one[1]))))
         return
-    records: list[dict[str, Any]] = []
-    ended: set[str] = set()
-    for n in (size for size in SIZES if size <= given.most):
+    last = json.loads((RESULTS / "growth.json").read_text()) if given.least else {"growth": []}
+    records: list[dict[str, Any]] = [
+        record for record in last["growth"] if record["rows"] < given.least
+    ]
+    ended = {record["method"] for record in records if "why_not" in record}
+    for n in (size for size in SIZES if given.least <= size <= given.most):
         for method in given.methods:
             package = METHODS[method][0]
             if method in ended or (package is not None and find_spec(package) is None):
@@ -217,7 +224,9 @@ def main() -> None:
             records.append({"method": method, "rows": n, **found})
             print(records[-1], flush=True)
         # After every size: the largest may take hours.
-        command = " ".join(["python benchmarks/growth.py", *sys.argv[1:]])
+        command = shlex.join(["python", "benchmarks/growth.py", *sys.argv[1:]])
+        if given.least:
+            command = f"{last['command']}` and `{command}"
         results = {
             "machine": describe(),
             "command": command,
