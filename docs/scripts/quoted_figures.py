@@ -313,6 +313,12 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
     )
     small = speed["small"][0]
     yield row("`SpexClique` 1,000 × 10", "2", times(small["sklearn_seconds"] / small["seconds"]))
+    yield row(
+        "`SpexClique` 5,000 × 20, 10,000 × 20",
+        "4, 6",
+        *(times(each["sklearn_seconds"] / each["seconds"]) for each in speed["small"][1:3]),
+    )
+    yield row("`IMM` 20,000 × 128", "20", ratio("mixture", 128, "IMM"))
     graph = "SpexKNN, graph given"
     yield row("`SpexKNN`, graph given, 20,000 × 128", "10", ratio("mixture", 128, graph))
     shares = speed["shares"]
@@ -338,8 +344,11 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
         times(million["dask_seconds"] / million["histogram_seconds"]),
         source="distributed",
     )
-    memory_of = f"{trees['mixture', 128, graph]['extra_over_table']:.2f}"
-    yield row("memory beside the table, `SpexKNN`", "1.0", memory_of)
+    memory_of = [
+        f"{trees['mixture', 128, method]['extra_over_table']:.2f}"
+        for method in (graph, "ExKMC, 2k leaves")
+    ]
+    yield row("memory beside the table, `SpexKNN`, `ExKMC`", "1.0", *memory_of)
 
 
 def _of_cases(text: str) -> Quote:
