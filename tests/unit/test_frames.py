@@ -3,6 +3,7 @@
 import cProfile
 from datetime import date
 
+import narwhals
 import numpy as np
 import pytest
 from hypothesis import given
@@ -114,7 +115,6 @@ def test_many_columns_are_read_at_once(library):
             lambda X=X, model=model: model.check(X),
         ):
             per_column.setdefault(n_columns, []).append(n_calls(work) / n_columns)
-    assert (
-        max(per_column[2000]) < 500
-    )  # narwhals 2.0 makes 440 calls for a column of Arrow, later ones half
+    # narwhals 2.0, the oldest version, makes more than twice the calls for a column of Arrow.
+    assert max(per_column[2000]) < (500 if narwhals.__version__.startswith("2.0.") else 200)
     assert all(b < 1.3 * a + 5 for a, b in zip(per_column[500], per_column[2000], strict=True))

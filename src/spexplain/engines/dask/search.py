@@ -224,9 +224,8 @@ class DaskSearch:
         )
         self.codes = self._codes_of(points)
         self._name = uuid4().hex  # under which workers remember the sides of splits
-        self._splits: list[
-            tuple[worker.Split, list[Any] | None]
-        ] = []  # with the blocks they look at
+        # With the blocks that they look at, if these are not the partitions themselves.
+        self._splits: list[tuple[worker.Split, list[Any] | None]] = []
         self._categories: dict[int, list[Any]] = {}  # codes of every partition, by column
 
     def _codes_of(self, points: Floats) -> Ints:

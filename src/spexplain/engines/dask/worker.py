@@ -122,26 +122,6 @@ def side_of_categories(codes: Array, is_left: Bools) -> Array:
     return np.packbits(is_left[codes])
 
 
-def cells_of_categories(
-    part: Part, marks: Array, splits: "Splits", request: tuple[Any, ...], *blocks: Array
-) -> Ints:
-    """Return the cells of every category of some columns, shape (n_nodes, n_groups of all columns, width).
-
-    The codes of these columns are the last blocks.
-    """
-    tally, paths, n_groups = request
-    sides, codes = sides_of(part, splits, blocks), blocks[len(blocks) - len(n_groups) :]
-    found = np.zeros((len(paths), sum(n_groups), tally.width), dtype=np.int64)
-    for place, path in enumerate(paths):
-        rows = rows_of(len(marks), path, sides)
-        start = 0
-        for groups, n in zip(codes, n_groups, strict=True):
-            own = groups[rows].astype(np.int64)
-            found[place, start : start + n] = tally.cells(own, rows, marks, n)
-            start += n
-    return found
-
-
 class Split(NamedTuple):
     """How the sides of a split follow from a partition, or from a further block that belongs to it."""
 
@@ -180,6 +160,26 @@ def rows_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
         return np.arange(n_rows, dtype=np.int32)
     inside = inside_of(n_rows, path, sides)
     return np.flatnonzero(np.unpackbits(inside, count=n_rows).view(np.bool_)).astype(np.int32)
+
+
+def cells_of_categories(
+    part: Part, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
+) -> Ints:
+    """Return the cells of every category of some columns, shape (n_nodes, n_groups of all columns, width).
+
+    The codes of these columns are the last blocks.
+    """
+    tally, paths, n_groups = request
+    sides, codes = sides_of(part, splits, blocks), blocks[len(blocks) - len(n_groups) :]
+    found = np.zeros((len(paths), sum(n_groups), tally.width), dtype=np.int64)
+    for place, path in enumerate(paths):
+        rows = rows_of(len(marks), path, sides)
+        start = 0
+        for groups, n in zip(codes, n_groups, strict=True):
+            own = groups[rows].astype(np.int64)
+            found[place, start : start + n] = tally.cells(own, rows, marks, n)
+            start += n
+    return found
 
 
 def histograms_of(
