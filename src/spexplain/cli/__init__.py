@@ -10,6 +10,7 @@ from importlib.util import find_spec
 _NEEDED = ("typer", "rich", "polars")
 # Made until garbage is looked for: modules make so many that it would be done all the time while they load.
 _MANY_OBJECTS = 200_000
+_SIGNALLED = 128  # more than this is the exit status of a command that a signal ended
 
 
 def main() -> int | None:
@@ -36,16 +37,21 @@ def main() -> int | None:
     except KeyboardInterrupt:  # before there is a command that could handle it
         return 130
     except SystemExit as ending:
-        _leave_compiler(ending.code)
+        _leave_threads(ending.code)
         raise
     return None
 
 
-def _leave_compiler(status: object) -> None:
-    """End at once where a command was broken off while a kernel was compiled, which nobody waits for now."""
+def _leave_threads(status: object) -> None:
+    """End at once where a command was broken off while threads are at work, for which nobody waits now.
+
+    They compile a kernel, or are those of polars: a thread of foreign code that asks for Python while the
+    interpreter is taken down aborts the process, with a status and a message of its own.
+    """
     from spexplain.threads import works_beside
 
-    if works_beside():
+    was_signalled = isinstance(status, int) and status > _SIGNALLED
+    if was_signalled or works_beside():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
                 stream.flush()
