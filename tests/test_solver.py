@@ -17,7 +17,7 @@ from spexplain.refine.best_tree import Improver, grown_by_agreement
 from spexplain.refine.routes import tree_of
 from spexplain.refine.rows import SortedRows
 from spexplain.refine.scores import GOALS, LARGEST, LeafScore
-from spexplain.refine.solver import BinnedSolver, Budget, Solver, _Pairs
+from spexplain.refine.solver import BinnedSolver, Budget, Solver, _Node, _Pairs
 
 COUNTED = [goal for goal in GOALS if goal != "cost"]  # whose scores are made of counts by cluster
 
@@ -391,3 +391,38 @@ def test_missing_values_and_categories_equal_exhaustive_search(goal, n_leaves, s
     assert best.value_ == pytest.approx(wanted, abs=1e-6)
     assert best.optimal_
     assert best.bound_ == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("goal", ["fidelity", "balanced"])
+def test_first_cuts_of_whole_trees_are_tried_where_four_leaves_see_nothing(goal):
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 6))
+    codes = (X[:, [1, 3, 4]] > 0.5).sum(axis=1) % 2  # any two of the three columns say nothing
+    orders, score = SortedRows(np.ascontiguousarray(X.T)), LeafScore.of(goal, codes)
+    solver, node = Solver(orders, score), orders.node(0, len(X))
+    cuts = solver._first_cuts(node, 8, 3)
+    assert len(cuts) == 12  # two of each column
+    assert {order for order, _ in cuts[:6]} == {1, 3, 4}
+    search = _Node(solver, node, [(4, 4)], 2, -np.inf)
+    search.try_first(cuts[:1])
+    order, place = cuts[0]
+    assert list(search.looked[order]) == [place]
+    values = X[node.before(order, place), order]
+    assert abs(values.max() - 0.5) < 0.05
+    seen = solver._first_cuts_of_four(node)
+    assert {order for order, _ in seen[:6]} != {1, 3, 4}
+
+
+@given(seed=st.integers(0, 1000), least=st.integers(1, 4))
+def test_first_cuts_are_cuts_of_the_node(seed, least):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, int(rng.integers(2, 12)), (200, 5)).astype(float)
+    orders = SortedRows(np.ascontiguousarray(X.T))
+    solver = Solver(orders, LeafScore.of("fidelity", rng.integers(0, 5, 200)), least)
+    node = orders.node(0, 200)
+    search = _Node(solver, node, [(4, 4)], 2, -np.inf)
+    cuts = solver._first_cuts(node, 8, 3)
+    search.try_first(cuts)
+    looked = [(order, place) for order in range(5) for place in search.looked[order]]
+    assert all(place in search.gaps[order] for order, place in looked)
+    assert set(cuts) >= set(looked)

@@ -19,7 +19,7 @@ import numpy as np
 from spexplain.aliases import Floats, Ints
 from spexplain.refine.routes import NEW, Subtree
 from spexplain.refine.rows import NodeOrders, Orders
-from spexplain.refine.scores import LARGEST, OWN_MEANS, LeafScore
+from spexplain.refine.scores import LARGEST, OWN_MEANS, PAIRS, LeafScore
 from spexplain.tree import Test
 
 _LOOK_WORK = 1e5  # what a look at a first cut takes beside, where sides are solved one by one
@@ -28,6 +28,9 @@ _N_REMEMBERED = 500_000  # nodes whose solutions are kept
 _N_RECORDED = 4096  # first cuts whose values are kept, to begin larger trees with
 _N_CLIMBED = 4  # orders whose best first cut is moved back and forth
 _N_TRIED = 24  # of them are tried before bounds decide what is looked at
+_N_BINS = 16  # of a column in sketches
+_RANKED_ROWS = 3000  # in which whole trees are sketched to rank first cuts
+_RANK_WORK = 1e9
 
 
 class Solved(NamedTuple):
@@ -254,7 +257,7 @@ class Solver:
         search = _Node(self, node, shares, depth - 1, known)
         ceiling = self.score.bound(self.score.rows(node.rows), n_leaves)
         if search.n_promising() > _N_TRIED:
-            search.try_first(self._first_cuts(node))
+            search.try_first(self._first_cuts(node, n_leaves, depth))
             search.climb()
         remaining = search.search(ceiling)
         tree = search.tree
@@ -265,8 +268,22 @@ class Solver:
             return Solved(fewer.value, max(fewer.bound, known), fewer.tree)
         return Solved(value, bound, tree)
 
-    def _first_cuts(self, node: NodeOrders) -> list[tuple[int, int]]:
-        """Return the first cuts of the best trees of four leaves that are seen on the way to these."""
+    def _first_cuts(self, node: NodeOrders, n_leaves: int, depth: int) -> list[tuple[int, int]]:
+        """Return the first cuts of the best trees that are sketched, or of the best trees of four leaves."""
+        ranked = self._sketched_first_cuts(node, n_leaves, depth)
+        most = 2  # neighbours are alike, those between bins less so
+        if len(ranked) < _N_TRIED:
+            ranked, most = self._first_cuts_of_four(node), _N_TRIED // 4
+        found: list[tuple[int, int]] = []
+        per_order = np.zeros(len(node.first), dtype=np.int64)
+        for order, place in ranked:
+            per_order[order] += 1
+            if per_order[order] <= most:
+                found.append((order, place))
+        return found[:_N_TRIED]
+
+    def _first_cuts_of_four(self, node: NodeOrders) -> list[tuple[int, int]]:
+        """Return the first cuts of trees of four leaves that are seen on the way to the best; best first."""
         whole, self.budget = (
             self.budget,
             Budget(min(self.budget.work / 4, 200.0 * self._work(node)), self.budget.deadline),
@@ -275,13 +292,51 @@ class Solver:
         _, record = self._few(node, 4, -np.inf)
         whole.spend(granted - self.budget.work)
         self.budget = whole
-        found: list[tuple[int, int]] = []
-        per_order = np.zeros(len(node.first), dtype=np.int64)
-        for order, place, _, _ in record[np.argsort(-record[:, 3], kind="stable")].tolist():
-            per_order[int(order)] += 1
-            if per_order[int(order)] <= _N_TRIED // 4:  # neighbours are alike
-                found.append((int(order), int(place)))
-        return found[:_N_TRIED]
+        best = np.argsort(-record[:, 3], kind="stable")
+        return [(int(order), int(place)) for order, place, _, _ in record[best].tolist()]
+
+    def _sketched_first_cuts(
+        self, node: NodeOrders, n_leaves: int, depth: int
+    ) -> list[tuple[int, int]]:
+        """Return the first cuts of trees of all leaves, sketched in bins of some rows; best first.
+
+        A cut that begins a good tree of eight leaves may begin none of four. Empty where sketches are
+        dear, or not known to resemble what is searched.
+        """
+        n_orders, n_rows = len(node.first), len(node.rows)
+        if self.score.kind not in (LARGEST, PAIRS) or node.n_entries < n_orders * n_rows:
+            return []
+        step = max(1, n_rows // _RANKED_ROWS)
+        taken = np.zeros(len(self.score.codes), dtype=np.bool_)
+        taken[node.rows[::step]] = True
+        sample, _ = node.parted(taken)
+        work, now = min(self.budget.work / 4, _RANK_WORK), time.perf_counter()
+        sketches = BinnedSolver(
+            self.orders,
+            self.score,
+            -(-self.least // step),
+            Budget(work, now + (self.budget.deadline - now) / 8),
+            widths=(n_orders * _N_BINS, 2, 1),
+            n_features=2 * _N_TRIED,
+        )
+        if _N_TRIED * sketches.table_work(sample) > work:
+            return []
+        sketches.solve(sample, n_leaves, depth)
+        self.budget.spend(work - sketches.budget.work)
+        ranked = sorted(sketches.seen, key=lambda each: -each.value)
+        return [
+            (each.order, 1 + int(np.argmax(node.before(each.order, n_rows) == each.row)))
+            for each in ranked
+        ]
+
+
+class Followed(NamedTuple):
+    """The best tree that begins with a cut, and that cut: its order, and the row before it."""
+
+    value: float
+    tree: Subtree
+    order: int
+    row: int
 
 
 class Profile(list[Solved]):
@@ -321,13 +376,19 @@ class BinnedSolver(Solver):
         min_samples_leaf: int = 1,
         budget: Budget | None = None,
         *,
-        n_bins: int = 16,
+        n_bins: int = _N_BINS,
         widths: Sequence[int] = (24, 4, 2),
         n_features: int = 24,
     ) -> None:
         super().__init__(orders, score, min_samples_leaf, budget)
         self.n_bins, self.widths, self.n_features = n_bins, widths, n_features
-        self.seen: list[Solved] = []  # the best tree of each first cut that was followed
+        self.seen: list[Followed] = []  # the first cuts of the node, as far as they were followed
+
+    def table_work(self, node: NodeOrders) -> float:
+        """Return what a table of all pairs of cuts between bins takes."""
+        n_orders, n_rows = len(node.first), len(node.rows)
+        pairs_of_bins = (n_orders * min(self.n_bins, n_rows)) ** 2 * self.score.n_clusters / 4
+        return float(n_orders**2 * n_rows + pairs_of_bins)
 
     def solve(self, node: NodeOrders, n_leaves: int, depth: int, known: float = -np.inf) -> Solved:
         """Return the best tree found of a node."""
@@ -385,7 +446,8 @@ class BinnedSolver(Solver):
         """Offer the trees that begin with a cut, and go on with some of the columns."""
         most = len(found)
         goes_left = np.zeros(len(self.score.codes), dtype=np.bool_)
-        goes_left[pairs.node.before(cut[0], int(pairs.borders[cut[0], cut[1] + 1]))] = True
+        before = pairs.node.before(cut[0], int(pairs.borders[cut[0], cut[1] + 1]))
+        goes_left[before] = True
         sides = [
             self.profile(part, most - 1, depth, level, pairs.features[kept])
             for part in pairs.node.block(kept).parted(goes_left)
@@ -397,7 +459,8 @@ class BinnedSolver(Solver):
                     tree = Subtree(NEW, test, (left.tree, right.tree))
                     found.offer(a + b, left.value + right.value, tree)
                     if level == 1 and a + b == most:
-                        self.seen.append(Solved(left.value + right.value, np.inf, tree))
+                        value = left.value + right.value
+                        self.seen.append(Followed(value, tree, cut[0], int(before[-1])))
 
 
 class _Pairs:
@@ -412,8 +475,7 @@ class _Pairs:
         self.borders = np.zeros((shape[0], shape[1] + 1), dtype=np.int64)
         self.values, self.cuts = np.empty(shape), np.empty(shape, dtype=np.int64)
         binned_first_cuts(node, score.arrays, solver.least, self.borders, self.values, self.cuts)
-        pairs_of_bins = (shape[0] * shape[1]) ** 2 * score.n_clusters / 4
-        solver.budget.spend(shape[0] ** 2 * n_rows + pairs_of_bins)
+        solver.budget.spend(solver.table_work(node))
 
     def test(self, cut: tuple[int, int] | Ints) -> Test:
         """Return the test of a cut, given by order and the bin before it."""
@@ -551,11 +613,13 @@ class _Node:
         return np.split(gaps[: int(ends[-1])], ends[:-1])
 
     def try_first(self, cuts: list[tuple[int, int]]) -> None:
-        """Look at some cuts, given by order and place."""
+        """Look at some cuts, given by order and a place from which on the next cut is taken."""
         for order, place in cuts:
             if self.solver.budget.is_over():
                 return
-            self.look(order, place)
+            at = int(np.searchsorted(self.gaps[order], place))
+            if at < len(self.gaps[order]):
+                self.look(order, int(self.gaps[order][at]))
 
     def climb(self) -> None:
         """Move the best cuts of some orders back and forth, in ever smaller steps, as long as this helps."""
