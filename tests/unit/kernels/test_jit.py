@@ -132,7 +132,7 @@ def test_planted_files_are_not_run(kernel, tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of files")
 def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     with monkeypatch.context() as patched:
         patched.setattr(numba.config, "CACHE_DIR", str(tmp_path))
         cache = KernelCache(jit_module.jit_inline)
@@ -268,7 +268,7 @@ def test_numba_has_the_passes_that_kernels_do_without():
 
 
 def test_types_are_looked_for_once_while_a_kernel_is_compiled(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     find = numba.types.BaseFunction.get_call_type
     asked = []
 
@@ -291,7 +291,7 @@ def test_types_are_looked_for_once_while_a_kernel_is_compiled(monkeypatch, tmp_p
 
 
 def test_threads_that_compile_at_once_leave_the_compiler_as_it_was(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     find = numba.types.BaseFunction.get_call_type
 
     @jit
