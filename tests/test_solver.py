@@ -1,5 +1,7 @@
 """Exact trees of few leaves: equal to exhaustive search for every goal, and bounds that hold."""
 
+import subprocess
+import sys
 import warnings
 from functools import cache
 from itertools import combinations, pairwise, product
@@ -17,7 +19,7 @@ from spexplain.refine.best_tree import Improver, grown_by_agreement
 from spexplain.refine.routes import tree_of
 from spexplain.refine.rows import SortedRows
 from spexplain.refine.scores import GOALS, LARGEST, LeafScore
-from spexplain.refine.solver import BinnedSolver, Budget, Solver, _Node, _Pairs
+from spexplain.refine.solver import BinnedSolver, Budget, SmallSolver, Solver, _Node, _Pairs
 
 COUNTED = [goal for goal in GOALS if goal != "cost"]  # whose scores are made of counts by cluster
 
@@ -93,7 +95,6 @@ def test_equals_exhaustive_search(seed, goal, size, least, is_weighted):
     score = LeafScore.of(goal, codes, weights if is_weighted else None, X)
     if goal == "agreement":
         object.__setattr__(score, "factor", 0.1 + 0.6 * random.random())
-    found = solved(X, score, n_leaves, depth, least)
     numbers = np.arange(n_rows)
 
     def value(rows):
@@ -101,17 +102,60 @@ def test_equals_exhaustive_search(seed, goal, size, least, is_weighted):
 
     sizes = range(1, n_leaves + 1) if score.kind == LARGEST else [n_leaves]
     wanted = max(exhaustive(X, numbers, each, depth, least, value) for each in sizes)
-    assert found.value == pytest.approx(wanted)
-    assert found.is_optimal
-    assert found.bound >= wanted - 1e-9 * abs(wanted) if np.isfinite(wanted) else True
-    if found.tree is not None:
-        tree, _ = tree_of(found.tree, X.shape[1])
-        leaves = tree.apply(X)
-        assert tree.depth <= depth
-        assert np.bincount(leaves).min() >= least
-        assert sum(value(np.flatnonzero(leaves == each)) for each in np.unique(leaves)) == (
-            pytest.approx(wanted)
-        )
+    ways = [solved(X, score, n_leaves, depth, least)]
+    if SmallSolver.suits(X.T, score, n_leaves, depth):
+        ways.append(SmallSolver(X.T, score, least).solve(n_leaves))
+    assert (len(ways) == 2) == (goal != "cost" and depth < 3 and np.ptp(X, axis=0).any())
+    for found in ways:
+        assert found.value == pytest.approx(wanted)
+        assert found.is_optimal
+        assert found.bound >= wanted - 1e-9 * abs(wanted) if np.isfinite(wanted) else True
+        if found.tree is not None:
+            tree, _ = tree_of(found.tree, X.shape[1])
+            leaves = tree.apply(X)
+            assert tree.depth <= depth
+            assert np.bincount(leaves).min() >= least
+            assert sum(value(np.flatnonzero(leaves == each)) for each in np.unique(leaves)) == (
+                pytest.approx(wanted)
+            )
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    goal=st.sampled_from(COUNTED),
+    size=st.sampled_from([(2, 1), (3, 2), (3, 5), (4, 2)]),
+    least=st.integers(1, 30),
+)
+def test_small_tables_are_solved_without_compiled_code_as_well(seed, goal, size, least):
+    X, codes = table(seed, n_rows=90, n_features=3, n_values=12, n_clusters=4)
+    score = LeafScore.of(goal, codes)
+    if goal == "agreement":
+        object.__setattr__(score, "factor", 0.4)
+    small = SmallSolver(X.T, score, least)
+    best, found = solved(X, score, *size, least), small.solve(size[0])
+    assert found.value == pytest.approx(best.value)
+    if found.tree is None:
+        return
+    assert small.solve(size[0], found.value).tree is None  # only better trees are wanted
+    assert small.solve(size[0], found.value - 1e-6 * abs(found.value)).value == found.value
+    tree, _ = tree_of(found.tree, X.shape[1])
+    lower = best.tree.test
+    if tree.n_leaves == size[0] == tree_of(best.tree, X.shape[1])[0].n_leaves:
+        # Of equal trees, that of the lowest first cut.
+        assert (found.tree.test.feature, found.tree.test.upper) <= (lower.feature, lower.upper)
+
+
+def test_the_first_fit_of_a_small_table_loads_no_compiler():
+    program = (
+        "import sys; from sklearn.datasets import load_iris; from spexplain import BestTree\n"
+        "X, y = load_iris(return_X_y=True)\n"
+        "best = BestTree(3).fit(X, y)\n"
+        "print(best.optimal_, 'numba' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+    assert done.stdout == "True False\n"
 
 
 @pytest.mark.parametrize("goal", GOALS)

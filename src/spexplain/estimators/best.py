@@ -454,7 +454,10 @@ class BestTree(Explainer):
         if smaller is not None:  # in large tables that is start enough
             names = ["smaller", *names] if _size(X) * n_leaves <= _SMALL else ["smaller"]
         if self.starts is None and n_leaves <= _EXACT_LEAVES:
-            candidates = list(self._refined_starts(X, ground, n_leaves, names[:1], smaller))
+            # What a proof tells at once needs no better start.
+            passes = 0 if ground.is_soon_solved(n_leaves) else self.refine_passes
+            first = self._refined_starts(X, ground, n_leaves, names[:1], smaller, passes)
+            candidates = list(first)
             tree, value = self._proved(ground, candidates[0].tree, n_leaves)
             if ground.is_best(value, self._bound):
                 return [candidates[0]._replace(tree=tree, value=value)], tree
@@ -462,7 +465,7 @@ class BestTree(Explainer):
             candidates[0] = candidates[0]._replace(tree=tree, value=value)
         else:
             candidates = []
-        candidates += self._refined_starts(X, ground, n_leaves, names, smaller)
+        candidates += self._refined_starts(X, ground, n_leaves, names, smaller, self.refine_passes)
         if self._exchanges_all(X, n_leaves):
             solves = _size(X) * n_leaves <= _TINY
             candidates = [self._searched(ground, each, solves=solves) for each in candidates]
@@ -495,7 +498,7 @@ class BestTree(Explainer):
         Where votes alone decide, many changes of a tree gain nothing; agreement sees which of them lead on.
         """
         other = ground.for_agreement()
-        (start,) = self._refined_starts(X, other, n_leaves, ["cart"], None)
+        (start,) = self._refined_starts(X, other, n_leaves, ["cart"], None, self.refine_passes)
         agreeing = self._searched(other, start, solves=False)
         value = ground.value(agreeing.tree)
         found = agreeing._replace(
@@ -690,6 +693,7 @@ class BestTree(Explainer):
         n_leaves: int,
         names: Sequence[str],
         smaller: Tree | None,
+        passes: int | None,
     ) -> Iterator[_Candidate]:
         """Give every start, grown and refined; the first one even if time is short."""
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
@@ -703,7 +707,7 @@ class BestTree(Explainer):
                 else:
                     tree = started(start, X, ground, engine, n_leaves)
                 grown = ground.value(tree)
-                tree, refined = ground.refined(tree, self.refine_passes)
+                tree, refined = ground.refined(tree, passes)
                 seconds = time.perf_counter() - begin
                 if ground.goal == self.goal:
                     tell(self._said(ground, refined))

@@ -35,7 +35,7 @@ from spexplain.refine.scores import (
     GoalName,
     LeafScore,
 )
-from spexplain.refine.solver import BinnedSolver, Budget, Solved, Solver
+from spexplain.refine.solver import BinnedSolver, Budget, SmallSolver, Solved, Solver
 from spexplain.table.distances import weighted_centers
 from spexplain.table.sparse import dense
 from spexplain.threads import blocks_of
@@ -631,6 +631,10 @@ class Improver:
         is_known = before is not None and (before.bound <= max(before.value, known))
         if before is not None and (is_known or work < np.inf):
             return before
+        if self._is_small(score, stop - start, n_leaves, depth):
+            small = SmallSolver(self.orders.columns, score, self.min_samples_leaf)
+            self._known[key] = small.solve(n_leaves, known)
+            return self._known[key]
         share = Budget(min(self.budget.work, work), self.budget.deadline, self.budget.tell)
         granted = share.work
         solver = Solver(self.orders, score, self.min_samples_leaf, share)
@@ -639,6 +643,15 @@ class Improver:
             self.budget.spend(granted - share.work)
         self._known[key] = solved
         return solved
+
+    def is_soon_solved(self, n_leaves: int) -> bool:
+        """Whether the best tree of a size is told at once, whatever is known before."""
+        depth = n_leaves - 1 if self.max_depth is None else self.max_depth
+        return self._is_small(self.score, len(self.codes), n_leaves, depth)
+
+    def _is_small(self, score: LeafScore, n_rows: int, n_leaves: int, depth: int) -> bool:
+        is_whole = n_rows == len(self.codes)
+        return is_whole and SmallSolver.suits(self.orders.columns, score, n_leaves, depth)
 
     def _score_now(self, routes: Routes) -> LeafScore:
         """Return the additive score in which trees that are better than this one score higher."""

@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import count
-from typing import NamedTuple
+from itertools import count, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Floats, Ints
+from spexplain.aliases import Array, Floats, Ints
+from spexplain.engines.exhaustive import midpoint
 from spexplain.refine.routes import NEW, Subtree
 from spexplain.refine.rows import NodeOrders, Orders
 from spexplain.refine.scores import LARGEST, OWN_MEANS, PAIRS, LeafScore
@@ -31,6 +32,9 @@ _N_TRIED = 24  # of them are tried before bounds decide what is looked at
 _N_BINS = 16  # of a column in sketches
 _RANKED_ROWS = 3000  # in which whole trees are sketched to rank first cuts
 _RANK_WORK = 1e9
+_N_SMALL = 5_000  # rows × columns of tables that are solved without compiled code
+_N_PAIRS = 1_000_000  # and pairs of their cuts × clusters
+_ROUNDING = 1e-11
 
 
 class Solved(NamedTuple):
@@ -345,7 +349,7 @@ class Profile(list[Solved]):
     def offer(self, n_leaves: int, value: float, tree: Subtree | None) -> None:
         """Keep a tree if it is better than the one of its size that is known."""
         known = self[n_leaves - 1]
-        if tree is not None and value > known.value + 1e-11 * abs(value):
+        if tree is not None and value > known.value + _ROUNDING * abs(value):
             self[n_leaves - 1] = Solved(value, np.inf, tree)
 
 
@@ -461,6 +465,100 @@ class BinnedSolver(Solver):
                     if level == 1 and a + b == most:
                         value = left.value + right.value
                         self.seen.append(Followed(value, tree, cut[0], int(before[-1])))
+
+
+class SmallSolver:
+    """The best tree of a small table, from all pairs of its cuts at once and without compiled code.
+
+    Trees have up to four leaves and depth two. Of equal trees, that of the lowest features and thresholds
+    is taken.
+
+    Parameters
+    ----------
+    columns : array of shape (n_features, n_rows)
+        The table; of a feature, all values.
+    score : LeafScore
+        What trees are worth: one that is made of amounts by cluster.
+    min_samples_leaf : int
+        Fewest rows in a leaf.
+    """
+
+    def __init__(self, columns: Any, score: LeafScore, min_samples_leaf: int = 1) -> None:
+        self.score, self.least = score, min_samples_leaf
+        self.tests: list[Test] = []
+        passes: list[Array] = []
+        for feature in range(columns.shape[0]):
+            x = columns[feature]
+            values = np.unique(x)
+            for low, high in pairwise(values.astype(np.float64).tolist()):
+                self.tests.append(Test(feature, upper=midpoint(low, high)))
+            passes.append(x[None] <= values[:-1, None])
+        self.passes = np.concatenate(passes)
+
+    @classmethod
+    def suits(cls, columns: Any, score: LeafScore, n_leaves: int, depth: int) -> bool:
+        """Whether trees of this size can be told from pairs of cuts, and these are few."""
+        n_features, n_rows = columns.shape
+        if score.kind == OWN_MEANS or n_leaves > 4 or (n_leaves == 4 and depth != 2):
+            return False
+        if not 2 <= n_leaves <= min(n_rows, 2 ** min(depth, 30)) or n_features * n_rows > _N_SMALL:
+            return False
+        n_cuts = sum(len(np.unique(columns[feature])) - 1 for feature in range(n_features))
+        return 0 < n_cuts**2 * score.n_clusters <= _N_PAIRS
+
+    def solve(self, n_leaves: int, known: float = -np.inf) -> Solved:
+        """Return the best tree, if it is better than a known one."""
+        left, right, seconds = self._sides()
+        four, none = (left[1] + right[1], (True, True)), (left[0] + right[0], (False, False))
+        three = [(left[1] + right[0], (True, False)), (left[0] + right[1], (False, True))]
+        sizes = {2: [[none]], 3: [three, [none]], 4: [[four], three, [none]]}[n_leaves]
+        if self.score.kind != LARGEST:
+            sizes = sizes[:1]  # else more leaves never hurt, but may not be there
+        best = max(float(values.max()) for ways in sizes for values, _ in ways)
+        if best == -np.inf and self.score.kind == LARGEST and self.passes.shape[1] >= self.least:
+            best = float(self.score.of_table(self.score.totals))
+            sizes = []
+        if not best > known + _ROUNDING * abs(best):
+            return Solved(-np.inf, max(best, known), None)
+        tree = Subtree(NEW)
+        for ways in sizes:
+            is_best = [values >= best - _ROUNDING * abs(best) for values, _ in ways]
+            if not np.any(is_best):
+                continue
+            first, way = divmod(int(np.argmax(np.stack(is_best, axis=1))), len(ways))
+            sides = tuple(
+                Subtree(NEW, self.tests[seconds[side][first]], (Subtree(NEW), Subtree(NEW)))
+                if ways[way][1][side]
+                else Subtree(NEW)
+                for side in range(2)
+            )
+            tree = Subtree(NEW, self.tests[first], sides)
+            break
+        return Solved(best, best, tree)
+
+    def _sides(self) -> tuple[Floats, Floats, list[Ints]]:
+        """Return the scores of both sides of all first cuts as one leaf and as the best two, and the cuts of these."""
+        passes, score = self.passes.astype(np.float64), self.score
+        amounts = np.zeros((passes.shape[1], score.n_clusters))
+        amounts[np.arange(len(amounts)), score.codes] = score.amounts
+        own, n_own = passes @ amounts, passes.sum(axis=1)
+        # Rows that two cuts both let pass, by cluster; and all of them.
+        both = np.stack([(passes * each) @ passes.T for each in amounts.T], axis=-1)
+        n_both = passes @ passes.T
+        everything, n_rows = amounts.sum(axis=0), passes.shape[1]
+        found, seconds = [], []
+        for total, n_total, part, n_part in (
+            (own, n_own, both, n_both),
+            (everything - own, n_rows - n_own, own - both, n_own - n_both),
+        ):
+            rest, n_rest = total[:, None] - part, n_total[:, None] - n_part
+            two = score.of_table(part) + score.of_table(rest)
+            two[(n_part < max(self.least, 1)) | (n_rest < max(self.least, 1))] = -np.inf
+            second = two.argmax(axis=1)
+            ones = np.where(n_total >= self.least, score.of_table(total), -np.inf)
+            found.append(np.stack([ones, two[np.arange(len(two)), second]]))
+            seconds.append(second)
+        return found[0], found[1], seconds
 
 
 class _Pairs:
@@ -694,7 +792,7 @@ class _Node:
             value = first_side.value + second_side.value
             top = max(top, value)
             trees = first_side.tree, second_side.tree
-            if trees[0] and trees[1] and value > self.best + 1e-11 * abs(value):
+            if trees[0] and trees[1] and value > self.best + _ROUNDING * abs(value):
                 at = int(self.node.first[order]) + place
                 after = self.node.entries[at] >> 1 if at < self.node.last[order] else -1
                 cut = np.array([order, first[-1], after])
