@@ -133,9 +133,7 @@ def test_planted_files_are_not_run(kernel, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of files")
 def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    with monkeypatch.context() as patched:
-        patched.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-        cache = KernelCache(jit_module.jit_inline)
+    cache = KernelCache(jit_module.jit_inline)
     Path(cache.cache_path).mkdir(parents=True, exist_ok=True)
     assert cache._is_private()
     monkeypatch.setattr(os, "getuid", lambda: 12345)
