@@ -139,6 +139,12 @@ def test_small_tables_are_solved_without_compiled_code_as_well(seed, goal, size,
     assert small.solve(size[0], found.value).tree is None  # only better trees are wanted
     assert small.solve(size[0], found.value - 1e-6 * abs(found.value)).value == found.value
     tree, _ = tree_of(found.tree, X.shape[1])
+    members, leaves = tree.decision_path(X).toarray().astype(bool), tree.leaves
+    for node in np.setdiff1d(np.arange(tree.n_nodes), leaves):
+        # Thresholds are in the middle between values of the node's own rows.
+        test, x = tree.test(node), X[members[:, node], tree.feature[node]]
+        low, high = x[x <= test.upper].max(), x[x > test.upper].min()
+        assert test.upper == pytest.approx((low + high) / 2)
     lower = best.tree.test
     if tree.n_leaves == size[0] == tree_of(best.tree, X.shape[1])[0].n_leaves:
         # Of equal trees, that of the lowest first cut.

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import count, pairwise
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints
+from spexplain.aliases import Bools, Floats, Ints
 from spexplain.engines.exhaustive import midpoint
 from spexplain.refine.routes import NEW, Subtree
 from spexplain.refine.rows import NodeOrders, Orders
@@ -484,16 +484,11 @@ class SmallSolver:
     """
 
     def __init__(self, columns: Any, score: LeafScore, min_samples_leaf: int = 1) -> None:
-        self.score, self.least = score, min_samples_leaf
-        self.tests: list[Test] = []
-        passes: list[Array] = []
-        for feature in range(columns.shape[0]):
-            x = columns[feature]
-            values = np.unique(x)
-            for low, high in pairwise(values.astype(np.float64).tolist()):
-                self.tests.append(Test(feature, upper=midpoint(low, high)))
-            passes.append(x[None] <= values[:-1, None])
-        self.passes = np.concatenate(passes)
+        self.columns, self.score, self.least = columns, score, min_samples_leaf
+        cuts = [columns[feature][None] for feature in range(columns.shape[0])]
+        passes = [x <= np.unique(x)[:-1, None] for x in cuts]
+        self.features = np.repeat(np.arange(len(passes)), [len(each) for each in passes])
+        self.passes = np.concatenate(passes)  # of every cut, the rows
 
     @classmethod
     def suits(cls, columns: Any, score: LeafScore, n_leaves: int, depth: int) -> bool:
@@ -526,15 +521,20 @@ class SmallSolver:
             if not np.any(is_best):
                 continue
             first, way = divmod(int(np.argmax(np.stack(is_best, axis=1))), len(ways))
-            sides = tuple(
-                Subtree(NEW, self.tests[seconds[side][first]], (Subtree(NEW), Subtree(NEW)))
-                if ways[way][1][side]
-                else Subtree(NEW)
-                for side in range(2)
-            )
-            tree = Subtree(NEW, self.tests[first], sides)
+            sides = [Subtree(NEW), Subtree(NEW)]
+            for side, rows in enumerate((self.passes[first], ~self.passes[first])):
+                if ways[way][1][side]:
+                    sides[side] = self._split(int(seconds[side][first]), rows, (Subtree(NEW),) * 2)
+            tree = self._split(first, np.ones_like(self.passes[first]), tuple(sides))
             break
         return Solved(best, best, tree)
+
+    def _split(self, cut: int, rows: Bools, parts: tuple[Subtree, ...]) -> Subtree:
+        """Return the tree of a cut of some rows: its threshold is in the middle between theirs."""
+        feature, passes = int(self.features[cut]), self.passes[cut]
+        x = self.columns[feature]
+        low, high = float(x[rows & passes].max()), float(x[rows & ~passes].min())
+        return Subtree(NEW, Test(feature, upper=midpoint(low, high)), parts)
 
     def _sides(self) -> tuple[Floats, Floats, list[Ints]]:
         """Return the scores of both sides of all first cuts as one leaf and as the best two, and the cuts of these."""
