@@ -463,6 +463,15 @@ def test_progress_shows_value_and_bound(caplog):
     assert any("spex" in each and each.endswith("rows right") for each in caplog.messages)
 
 
+@pytest.mark.parametrize("first", range(3))
+def test_without_keeping_clusters_at_least_as_many_rows_are_right(first):
+    X = load_digits().data[first::3]
+    labels = KMeans(10, random_state=first).fit_predict(X)
+    free, kept = (BestTree(keep_clusters=keeps).fit(X, labels) for keeps in (False, True))
+    assert free.n_leaves_ == kept.n_leaves_ == 10
+    assert free.value_ >= kept.value_
+
+
 def test_progress_shows_no_step_that_gains_nothing(caplog):
     digits = load_digits()
     with caplog.at_level("INFO", logger="spexplain"):
@@ -471,7 +480,7 @@ def test_progress_shows_no_step_that_gains_nothing(caplog):
     shown = [each for each in caplog.messages if each.endswith("rows right")]
     values = [int(each.split(" s  ")[1].split()[0].replace(",", "")) for each in shown]
     starts, steps = values[:4], values[4:]
-    assert len(starts) == len(best.starts_) - 1  # that by agreement is searched by another goal
+    assert len(starts) == len(best.starts_) - 2  # by agreement, and keeping clusters
     assert steps == sorted(set(steps))
     assert steps[0] > max(starts)
     assert steps[-1] == round(best.value_ * len(digits.data))

@@ -467,13 +467,9 @@ class BestTree(Explainer):
             candidates = []
         candidates += self._refined_starts(X, ground, n_leaves, names, smaller, self.refine_passes)
         if self._exchanges_all(X, n_leaves):
-            solves = _size(X) * n_leaves <= _TINY
-            candidates = [self._searched(ground, each, solves=solves) for each in candidates]
-            if not self.keep_clusters:  # trees that lose no cluster cost nothing more
-                candidates = [self._swung(ground, each, solves=solves) for each in candidates]
-            # Smaller trees begin as sketches, too, and may be solved as a whole.
-            if n_leaves > _PROVED_LEAVES and self.starts is None and self.goal == "fidelity":
-                candidates.append(self._through_agreement(X, ground, n_leaves))
+            candidates = self._exchanged(X, ground, candidates, n_leaves)
+            if not self.keep_clusters and self._seeks_more_starts(n_leaves):
+                candidates.append(self._through_kept(X, ground, n_leaves, names, smaller))
         if self.starts is None and self.exchange != "none":
             candidates += self._sketches(ground, _best_of(candidates), n_leaves)
         at = candidates.index(_best_of(candidates))
@@ -491,6 +487,38 @@ class BestTree(Explainer):
             solved = self._searched(ground, solved)
             tree, candidates = solved.tree, [*candidates, solved]
         return candidates, tree
+
+    def _seeks_more_starts(self, n_leaves: int) -> bool:
+        """Whether other goals lead to starts; smaller trees begin as sketches, and may be solved as a whole."""
+        return n_leaves > _PROVED_LEAVES and self.starts is None and self.goal == "fidelity"
+
+    def _exchanged(
+        self, X: Matrix, ground: Improver, candidates: list[_Candidate], n_leaves: int
+    ) -> list[_Candidate]:
+        """Search on from all starts, and through agreement."""
+        solves = _size(X) * n_leaves <= _TINY
+        candidates = [self._searched(ground, each, solves=solves) for each in candidates]
+        if not ground.keep_clusters:  # trees that lose no cluster cost nothing more
+            candidates = [self._swung(ground, each, solves=solves) for each in candidates]
+        if self._seeks_more_starts(n_leaves):
+            candidates.append(self._through_agreement(X, ground, n_leaves))
+        return candidates
+
+    def _through_kept(
+        self,
+        X: Matrix,
+        ground: Improver,
+        n_leaves: int,
+        names: Sequence[str],
+        smaller: Tree | None,
+    ) -> _Candidate:
+        """Return the best tree found in which every cluster keeps a leaf, searched on without that wish."""
+        kept = ground.keeping(True)
+        starts = self._refined_starts(X, kept, n_leaves, names, smaller, self.refine_passes)
+        best = _best_of(self._exchanged(X, kept, list(starts), n_leaves))
+        best = self._swung(kept, self._searched(kept, best))
+        found = best._replace(start=f"{best.start} keeping clusters", value=ground.value(best.tree))
+        return self._searched(ground, found, solves=False)
 
     def _through_agreement(self, X: Matrix, ground: Improver, n_leaves: int) -> _Candidate:
         """Return the tree that a search for agreement ends in, searched on for the goal.
@@ -570,10 +598,13 @@ class BestTree(Explainer):
 
     def _show(self, tell: Callable[[str], None], ground: Improver, value: Any) -> None:
         """Tell what a step came to if that is the best so far, by what the search is for."""
-        is_own = ground.goal == self.goal and ground.keep_clusters == self.keep_clusters
-        if is_own and (self._best_shown is None or value > self._best_shown):
+        if self._is_own(ground) and (self._best_shown is None or value > self._best_shown):
             self._best_shown = value
             tell(self._said(ground, value))
+
+    def _is_own(self, ground: Improver) -> bool:
+        """Whether trees are worth on this ground what the user asked for."""
+        return ground.goal == self.goal and ground.keep_clusters == self.keep_clusters
 
     def _said(self, ground: Improver, value: Any) -> str:
         """Return what the goal measures, and how many clusters have no leaf if that counts, as progress shows it."""
@@ -709,7 +740,7 @@ class BestTree(Explainer):
                 grown = ground.value(tree)
                 tree, refined = ground.refined(tree, passes)
                 seconds = time.perf_counter() - begin
-                if ground.goal == self.goal:
+                if self._is_own(ground):
                     tell(self._said(ground, refined))
                     self._show(tell, ground, refined)
             yield _Candidate(start, tree, grown, refined, refined, seconds)
@@ -740,8 +771,8 @@ class BestTree(Explainer):
 
         Trees in which one of the searches ends are left by the other.
         """
-        other = ground.keeping(not self.keep_clusters)
-        while not self._is_over() and (self.keep_clusters or len(ground.lost(best.tree))):
+        other = ground.keeping(not ground.keep_clusters)
+        while not self._is_over() and (ground.keep_clusters or len(ground.lost(best.tree))):
             value = other.value(best.tree)
             away = self._searched(other, best._replace(value=value), solves=solves)
             if away.value == value:
