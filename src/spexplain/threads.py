@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from os import cpu_count
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,17 +119,19 @@ def beside(work: Callable[[], _Result], *, breaks: bool = False) -> _Result:
         return work()
     outcome: Future[_Result] = Future()
 
-    def do() -> None:
-        waiting_frame.set(caller)
+    def do(caller: FrameType) -> None:
+        known = waiting_frame.set(caller)
         try:
             outcome.set_result(work())
         except BaseException as error:
             outcome.set_exception(error)
+        finally:  # else the caller's frame would hold itself, and all that its callers hold
+            waiting_frame.reset(known)
 
-    caller = sys._getframe()
-    run = copy_context().run
+    run, arguments = copy_context().run, (do, sys._getframe())
     # The end of a process does not wait for what may be broken off.
-    thread = threading.Thread(target=run, args=(do,), name=_BESIDE, daemon=breaks)
+    thread = threading.Thread(target=run, args=arguments, name=_BESIDE, daemon=breaks)
+    del arguments  # which hold the frame that holds them; the thread lets go of them at its end
     try:
         thread.start()
     except RuntimeError:  # the system has no thread left, or the process is about to end
