@@ -81,7 +81,7 @@ def test_columns_that_are_gone(run, model, folder):
     result = run("check", model, folder / "gone.csv")
     assert result.exit_code == 3
     said = " ".join(result.stdout.split())
-    assert "bill length is called nearly the same and has such values: renamed?" in said
+    assert "bill length has nearly the same name and similar values: renamed?" in said
     result = run("check", model, folder / "then.csv", "-l", "specie")
     assert result.exit_code == 1
     assert "did you mean species?" in result.stderr
@@ -155,7 +155,7 @@ def test_numbers_of_rows_that_became_tests(run, tmp_path):
     options = ("-l", "y", "-m", "cart", "--keep", "customer_id", "--json", tmp_path / "m.json")
     assert run("explain", tmp_path / "t.csv", *options).exit_code == 0
     result = run("predict", tmp_path / "m.json", tmp_path / "t.csv", "-o", tmp_path / "o.csv")
-    assert "The tree tests customer_id, which had a value of its own in every" in result.stderr
+    assert "The tree tests customer_id, which had a different value in every" in result.stderr
 
 
 def test_whole_numbers_that_floats_round(run, tmp_path):

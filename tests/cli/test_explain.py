@@ -194,7 +194,7 @@ def test_missing_values(run, holed, tmp_path, format):
     assert pl.read_csv(tmp_path / "labels.csv")["leaf"].to_list() == same.labels_.tolist()
     refused = run(*arguments, "--missing", "error")
     assert refused.exit_code == 1
-    assert "in sepal width (cm) (3 rows), petal width (cm) (3 rows); leave out" in refused.stderr
+    assert "in sepal width (cm) (3 rows), petal width (cm) (3 rows); drop" in refused.stderr
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_dates_of_text_files(run, tmp_path):
             result = run("explain", path, *arguments, name, "--sql", "-")
             assert result.exit_code == 0, result.stderr
             assert test in result.stdout
-            assert "Column thousands is taken as text, for numbers such as '1,1" in result.stderr
+            assert "thousands is read as text, because of cells such as '1,1" in result.stderr
         result = run("explain", path, *arguments, "us,thousands", "--format", "json", "-q")
         kinds = {
             each["kind"]

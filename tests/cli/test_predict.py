@@ -130,8 +130,8 @@ def test_missing_values(run, model, iris, tmp_path):
     )
     expected = spexplain.from_json(model.read_bytes()).predict(holed)
     assert pl.read_csv(result.stdout_bytes)["leaf"].to_list() == expected.tolist()
-    assert "1 row lacks a value of petal length (cm), as no training row did" in result.stderr
-    assert "2 rows lack a value of petal width (cm), as no training row did" in result.stderr
+    assert "1 row lacks a value of petal length (cm), which every training row had" in result.stderr
+    assert "2 rows lack a value of petal width (cm), which every training row had" in result.stderr
 
 
 @pytest.fixture
@@ -369,7 +369,7 @@ def test_infinite_values_are_no_numbers(run, files, model, iris, tmp_path, forma
         path.write_text(path.read_text().replace("-inf", "-1e999"))
     result = run("predict", model, path)
     assert result.exit_code != 0
-    assert "is no number" in result.stderr
+    assert "is not a number" in result.stderr
     found = pl.read_csv(run("predict", model, path, "--max-unscored", "100%").stdout_bytes)
     known = spexplain.from_json(model.read_bytes())
     used = [names[column] for column in known.explanation_.used]

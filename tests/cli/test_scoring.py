@@ -65,7 +65,7 @@ def test_the_option_that_reads_numbers(run, model, tmp_path, expected, option):
     path = written(tmp_path, [FORMS[option](x) for x in SHOP["revenue"]])
     result = run("predict", model, path)
     assert result.exit_code == 1
-    assert "rows have no label: revenue is no number in" in result.stderr
+    assert "rows have no label: revenue is not a number in" in result.stderr
     assert f"; {option} reads such numbers; --max-unscored" in result.stderr
     words = [word.strip("'\"") or word[1] for word in option.replace("' '", "'\u00a0'").split(" ")]
     words = [" " if word == "\u00a0" else "'" if word == '"\'"' else word for word in words]
@@ -84,15 +84,16 @@ def test_rows_without_a_label(run, model, tmp_path, expected):
     assert result.exit_code == 1
     assert not out.exists()
     assert (
-        "2 rows have no label: revenue is no number in 2 rows ('unknown', 'inf')" in result.stderr
+        "2 rows have no label: revenue is not a number in 2 rows ('unknown', 'inf')"
+        in result.stderr
     )
     for most, status in (("1", 1), ("2", 0), ("0.5%", 1), ("1%", 0), ("0.01", 0), ("100%", 0)):
         result = run("predict", model, path, "-o", out, "--max-unscored", most, "-f")
         assert result.exit_code == status, (most, result.stderr)
     found = pl.read_csv(out)
     assert found.columns == ["leaf", "cluster", "reason"]
-    assert found["reason"].to_list()[:9] == [None] * 3 + ["revenue is no number"] + [None] * 3 + [
-        "revenue is no number", None
+    assert found["reason"].to_list()[:9] == [None] * 3 + ["revenue is not a number"] + [None] * 3 + [
+        "revenue is not a number", None
     ]  # fmt: skip
     assert found["cluster"][3] is None
     assert found["leaf"][7] is None

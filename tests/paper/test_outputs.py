@@ -149,7 +149,7 @@ def test_ctrl_c_says_how_to_go_on(call, tmp_path, monkeypatch):
         (("--tables", ","), 2, "--tables names nothing"),
         (("--datasets", "iriss"), 2, "there is no dataset iriss; did you mean Iris?"),
         (("--datasets", ""), 2, "--datasets names nothing"),
-        (("--jobs", "0"), 2, "--jobs 0 is no number of threads"),
+        (("--jobs", "0"), 2, "--jobs 0 is not a number of threads"),
         (("--tables", "neighbors", "--datasets", "r15"), 1, "have no rows for these datasets."),
     ],
 )

@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 
 _NEEDED = ("typer", "rich", "polars")
-# Made until garbage is looked for: modules make so many that it would be done all the time while they load.
+# Objects made before garbage is collected: modules make so many while they load that it would happen all the time.
 _MANY_OBJECTS = 200_000
 _SIGNALLED = 128  # more than this is the exit status of a command that a signal ended
 
@@ -43,10 +43,10 @@ def main() -> int | None:
 
 
 def _leave_threads(status: object) -> None:
-    """End at once where a command was broken off while threads are at work, for which nobody waits now.
+    """End at once where a command was interrupted while threads are still at work.
 
-    They compile a kernel, or are those of polars: a thread of foreign code that asks for Python while the
-    interpreter is taken down aborts the process, with a status and a message of its own.
+    These threads compile a kernel or belong to polars. A thread of foreign code that calls Python while the
+    interpreter shuts down aborts the process with another status and message.
     """
     from spexplain.threads import works_beside
 

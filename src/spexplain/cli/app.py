@@ -75,6 +75,6 @@ def run() -> None:
         except OSError:  # closed: a file that is opened later must not take its place
             os.open(os.devnull, os.O_RDWR)
     if os.environ.get("COLUMNS", "1").strip() in ("", "0"):
-        del os.environ["COLUMNS"]  # a width of nothing means that it is not known
+        del os.environ["COLUMNS"]  # an empty width means that it is not known
     Ending.listen()
     app(prog_name="spexplain")

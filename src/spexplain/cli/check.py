@@ -56,9 +56,9 @@ def check(
 ) -> None:
     """Compare the rows of a table with those that a model was fitted to.
 
-    Finds columns that are gone, renamed or of another kind, values out of the range that was seen, units that changed,
-    new categories, missing values, drift of columns and of segments. An alarm is more than chance explains. Ends with
-    the status 3 if the check fails, so that a pipeline stops.
+    Finds columns that are gone, renamed or of another kind, values outside the range that was seen, changed units, new
+    categories, missing values, and drift of columns and of segments. An alarm is a difference that chance alone does
+    not explain. The exit status is 3 if the check fails, so that a pipeline stops.
     """
     from spexplain.cli.errors import usage_error
     from spexplain.cli.read import opened, user_errors

@@ -49,15 +49,15 @@ class InputTable:
     labels : array of shape (n_rows,) or None
         Clusters of the rows, if the file has them.
     n_labels, n_clusters : int or None
-        Number of different labels, and of those that are clusters: ignored noise is none.
+        Number of different labels, and how many of them are clusters; ignored noise does not count.
     noise : object
-        What labels mean rows of no cluster, as estimators are told.
+        Which label marks noise, as the parameter of estimators.
     weights : array of float, shape (n_rows,), or None
         How many rows each row stands for.
     features : list of str or None
         Columns that the tree may test; None means all.
     missing : {"allow", "error"}
-        What becomes of missing values.
+        How missing values are treated.
     left_out : list of str
         Columns of the file that are neither in X nor labels nor weights.
     row_ids : array of str, shape (n_rows,), or None
@@ -93,7 +93,7 @@ def read_table(
     clustering : ClusteringOptions
         Which column holds the clusters.
     terminal : Terminal
-        Told what is left out.
+        Where notes about what is left out are printed.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def read_table(
         n_clusters=None if given is None else given.n_clusters,
         noise=clustering.noise if given is None else given.noise,
         weights=weights,
-        # An estimator that is told the columns does not look for ids again.
+        # An estimator that is given the columns does not look for ids again.
         features=X.columns if kept and features is None else features,
         missing=columns.missing,
         left_out=[name for name in names if name not in used],
@@ -145,7 +145,7 @@ def read_table(
 
 
 def _with_a_label(frame: "pl.DataFrame", label: str, terminal: Terminal) -> "pl.DataFrame":
-    """Return the rows that have a label: where noise is a cluster, the others would be taken for it."""
+    """Return the rows that have a label; where noise is a cluster, the others would count as noise."""
     is_missing = _plain_labels(_nameless(frame, label)).is_null()
     if is_missing.any() and not is_missing.all():
         lack = counted(int(is_missing.sum()), "row")
@@ -227,11 +227,11 @@ def _labels(
             series = series.fill_null(unnamed if noise == "ignore" else named)
     clusters = series.filter(~is_noise).unique()
     if len(clusters) < 2:
-        count = "one cluster" if is_noise.any() else "one value"
+        count = "only one cluster" if is_noise.any() else "only one value"
         if not len(clusters):
-            count = "no label" if is_missing.all() else "noise"
+            count = "no labels" if is_missing.all() else "only noise"
         raise UserError(
-            f"The label column {name} has {count} only, so there is nothing to tell apart."
+            f"The label column {name} has {count}; an explanation needs at least two clusters."
         )
     if len(clusters) > max(_MANY_LABELS, len(series) // 2):
         raise UserError(
@@ -379,14 +379,12 @@ def _check_values(X: "pl.DataFrame", missing: str) -> None:
     infinite = _in_every(X.select(floats.is_infinite().sum()))
     if any(infinite.values()):
         raise UserError(
-            f"Infinite values in {_told(infinite)}; replace them, or leave out columns by --ignore."
+            f"Infinite values in {_told(infinite)}; replace them, or leave out columns with --ignore."
         )
     empty = Counter(_in_every(X.null_count()))
     empty.update(_in_every(X.select(floats.is_nan().sum())))
     if missing == "error" and any(empty.values()):
-        raise UserError(
-            f"Missing values in {_told(empty)}; leave out --missing error to let tests say where they go."
-        )
+        raise UserError(f"Missing values in {_told(empty)}; drop --missing error to allow them.")
 
 
 def _in_every(counts: "pl.DataFrame") -> dict[str, int]:
@@ -469,7 +467,7 @@ def _hint_at_numbers(text: "pl.Series", name: str, file: TableFile, terminal: Te
     option = option_that_reads(odd, file.reading)
     if option is not None:
         terminal.note(
-            f"Column {name} is taken as text, for numbers such as {odd[0]!r}; {option} reads them as numbers."
+            f"Column {name} is read as text, because of cells such as {odd[0]!r}; {option} reads them as numbers."
         )
     elif len(odd) <= len(cells) // 2:
         terminal.note(
@@ -487,7 +485,7 @@ def _without_suspects(
 ) -> "pl.DataFrame":
     """Return the columns without ids of rows and copies of the labels, which explain nothing; say so.
 
-    They are left out of the clustering, too: it would follow the numbers of the rows.
+    The clustering does not use them either: it would follow the row numbers.
     """
     from spexplain.table.columns import encoded
     from spexplain.table.host import HostTable
@@ -515,7 +513,7 @@ def _without_suspects(
 
 
 def source_column(column: "Column", schema: "pl.Schema") -> str | None:
-    """Return the column of a file that a model tests, None if the file has none of its name."""
+    """Return the name in the file of a column of the model; None if the file has no such column."""
     # A CSV file that was written here has an apostrophe before names that look like formulas.
     found = (name for name in (column.name, disarmed(column.name)) if name in schema)
     return next(found, None)

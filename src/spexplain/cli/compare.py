@@ -123,7 +123,8 @@ def compare(
             advance(1)
     if works_beside():
         terminal.note(
-            "What was given up could not be stopped at once: methods after it took longer than they would alone."
+            "A method that ran out of time could not be stopped at once, so the methods after it took longer than "
+            "they would alone."
         )
     failures = [each for each in measured if "reason" in each]
     records = [each for each in measured if "reason" not in each]
@@ -170,7 +171,7 @@ def _chosen(methods: str | None) -> list[str]:
     names = [name.strip() for name in methods.split(",") if name.strip()]
     for name in names:
         if name not in known:
-            usage_error(f"--methods: there is not a known method {name}{closest(name, known)}")
+            usage_error(f"--methods: there is no method {name}{closest(name, known)}")
     if not names:
         usage_error("--methods names no method.")
     return [name for name in known if name in names]
@@ -193,7 +194,7 @@ def _with_labels(
     seconds = time.perf_counter() - start
     note_origin(name, table, terminal)
     n_found = len(np.unique(labels))
-    # Told the columns, estimators do not take one that is equal to the clusters for a copy of them.
+    # Estimators that are given the columns do not leave out one that equals the clusters as a copy of them.
     features = table.X.columns if table.features is None else table.features
     found = replace(table, labels=labels, n_labels=n_found, n_clusters=n_found, features=features)
     return found, seconds

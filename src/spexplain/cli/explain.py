@@ -179,7 +179,7 @@ def _check_packages(files: FileOptions) -> None:
 
 
 def _picture_needs(path: Path | None) -> tuple[str, str]:
-    """Return the package and the extra that a picture needs; refuse endings that are none."""
+    """Return the package and the extra that a picture needs; refuse any other ending."""
     if path is None:
         return "matplotlib", "plot"
     if path.suffix.lower() not in (".png", ".svg", ".pdf", ".pptx"):

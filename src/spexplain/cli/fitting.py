@@ -30,7 +30,7 @@ METHODS: dict[MethodName, str] = {
     "non-uniform-cut": "NonUniformCut",
 }
 REFERENCE_FREE = ("spex-knn", "spex-graph", "non-uniform-cut")
-# What a person must know to make sense of clusters that nobody brought.
+# How clusters that are not in the file are found, in words.
 _FOUND_BY = {
     "spectral": "spectral clustering",
     "kmeans": "k-means",
@@ -43,10 +43,10 @@ _SLOW_KERNEL = 20_000  # rows above which Kernel IMM, quadratic in them, takes m
 
 
 def check_clustering(clustering: ClusteringOptions) -> None:
-    """Refuse options that do not say, or say twice, what is explained."""
+    """Refuse options that do not say what is explained, or say it twice."""
     if clustering.labels is None and clustering.n_clusters is None:
         usage_error(
-            "Say what to explain: --labels COLUMN for clusters of your own, or -k N to find N clusters."
+            "Say what to explain: --labels COLUMN for your own clusters, or -k N to find N clusters."
         )
     for value, option in ((clustering.n_clusters, "-k"), (clustering.reference, "--reference")):
         if clustering.labels is not None and value is not None:
@@ -147,7 +147,7 @@ def _note_names(model: "Explanation", terminal: Terminal) -> None:
 
 
 def given_weights(table: InputTable) -> dict[str, Any]:
-    """Return what `fit` is told about weights."""
+    """Return the weights as keyword arguments of `fit`."""
     return {} if table.weights is None else {"sample_weight": table.weights}
 
 

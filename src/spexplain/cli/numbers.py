@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 _CURRENCY = r"\p{Sc}"  # the signs of all currencies
 _SPACES = "[\\s\u00a0\u202f]"
-_THOUSANDS = (",", None, ".", " ", "'")  # that are suggested, and where a decimal comma is
+_THOUSANDS = (",", None, ".", " ", "'")  # suggested in this order; None stands for a decimal comma
 _ENOUGH = 0.9  # share of cells that an option must read to be suggested
 
 
 def read_numbers(text: "pl.Series", reading: ReadingOptions) -> "pl.Series":
-    """Return texts as floats, null where they are none, in the way that the options say.
+    """Return texts as floats, read as the options say; texts that are not numbers become null.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def _escaped(sign: str) -> str:
 
 
 def option_that_reads(cells: "pl.Series", reading: ReadingOptions) -> str | None:
-    """Return the options with which texts that are no numbers would be some; None if there are none.
+    """Return the options that would read most of some texts as numbers; None if no options would.
 
     Examples
     --------

@@ -201,7 +201,7 @@ class ColumnOptions:
             metavar="allow|error",
             show_default=True,
             parser=_missing_policy,
-            help="Missing values: allowed, and every test says where they go, or refused.",
+            help="Missing values: allow (every test says where they go) or error (refuse them).",
         ),
     ] = "allow"
     text: Annotated[
@@ -240,7 +240,8 @@ class ClusteringOptions:
             "--noise",
             metavar="ignore|cluster|LABEL",
             show_default=True,
-            help="Rows of no cluster: those without a label or with -1 (ignore), none (cluster), or those with LABEL.",
+            help="Which rows are noise, in no cluster: those without a label or with -1 (ignore), none (cluster), "
+            "or those with LABEL.",
         ),
     ] = "ignore"
 
@@ -296,7 +297,7 @@ class TreeOptions:
             "--round-to",
             min=0.0,
             metavar="SHARE",
-            help="Share of the rows, such as 0.005, that may change sides at a test for a rounder number.",
+            help="Largest share of the rows, such as 0.005, that may change sides when a threshold is rounded.",
         ),
     ] = None
     seed: Annotated[
@@ -482,7 +483,8 @@ class AnswerOptions:
         bool,
         _answers(
             "--validate",
-            help="Fit five times without a fifth of the rows, and say how the rules do on the rows left out.",
+            help="Fit five times, each time without a fifth of the rows, and report how the rules do on the rows left "
+            "out.",
         ),
     ] = False
     fail_under: Annotated[

@@ -151,7 +151,7 @@ def _chosen(option: str, text: str | None, known: Mapping[str, str]) -> list[str
 
 def _check_jobs(jobs: int) -> None:
     if jobs == 0:
-        usage_error("--jobs 0 is no number of threads; use 1 or more, or -1 for all processors.")
+        usage_error("--jobs 0 is not a number of threads; use 1 or more, or -1 for all processors.")
 
 
 def _check_places(out: Path, docs: Path | None) -> None:

@@ -179,7 +179,7 @@ class TableFile:
         if self.format in ("parquet", "arrow"):
             frame = self.scan()
             n_rows = int(frame.select(pl.len()).collect().item())
-            # A table of none of its columns still has rows to label.
+            # A table of which no column is read still has rows to label.
             wanted = frame.select(cs.by_name(*(columns or schema.names()[:1])))
             for start in range(0, n_rows, _N_BATCH_ROWS):
                 yield wanted.slice(start, _N_BATCH_ROWS).collect()
@@ -267,7 +267,7 @@ def _check_size(source: TableFile, frame: "pl.LazyFrame", columns: list[str] | N
         schema = frame.collect_schema()
         taken = schema.names() if columns is None else columns
         n_bytes = max(n_bytes, n_rows * sum(_cell_bytes(schema[name]) for name in taken))
-    cure = "take fewer rows, or leave out columns by --ignore"
+    cure = "take fewer rows, or leave out columns with --ignore"
     check_memory(3 * n_bytes, f"The columns of {source.name}", cure)
 
 
@@ -299,7 +299,7 @@ def _scan_arrow(path: Path) -> "pl.LazyFrame":
 
 
 def _blocks(file: BinaryIO, *, quoted: bool) -> Iterator[bytes]:
-    """Yield a text file in blocks of whole rows; a line break between quotes ends no row."""
+    """Yield a text file in blocks of whole rows; a line break between quotes does not end a row."""
     rest, n_lines = b"", 0
     while True:
         more = file.read(_N_BATCH_BYTES)
@@ -324,7 +324,7 @@ def _last_row_end(block: bytes, quoted: bool) -> int:
     if not quoted or _QUOTE not in block:
         return block.rfind(b"\n") + 1
     codes = np.frombuffer(block, dtype=np.uint8)
-    is_outside = np.cumsum(codes == _QUOTE, dtype=np.uint8) % 2 == 0  # 256 quotes are none
+    is_outside = np.cumsum(codes == _QUOTE, dtype=np.uint8) % 2 == 0  # 256 quotes count as 0
     ends = np.flatnonzero((codes == _NEWLINE) & is_outside)
     return int(ends[-1]) + 1 if len(ends) else 0
 
@@ -408,7 +408,7 @@ def user_errors(source: TableFile) -> Iterator[None]:
     except pl.exceptions.DuplicateError as error:
         raise UserError(f"{source.name} has columns of equal names ({_first(error)}).") from None
     except pl.exceptions.PanicException:
-        # No Exception to Python: a reader came upon what its format rules out and gave up.
+        # Not a subclass of Exception: a reader met something that its format forbids.
         raise UserError(f"{source.name} could not be read as {title}: it is damaged.") from None
     except (pl.exceptions.PolarsError, OSError, RuntimeError) as error:
         if isinstance(error, OSError) and error.errno is not None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _N_EXAMPLES = 3  # values that a sentence names
 _EXACT = 2**53  # whole numbers up to here are exact as floats
 _MAX_GUESSES = 20
-_NOUNS = {"date": "no date", "duration": "no time", "boolean": "neither yes nor no"}
+_NOUNS = {"date": "not a date", "duration": "not a time", "boolean": "neither yes nor no"}
 
 
 class ScoredFile:
@@ -78,7 +78,7 @@ class ScoredFile:
         self.odd: dict[int, Counter[str]] = {number: Counter() for number in self.sources}
         self.n_missing: Counter[int] = Counter()
         self.n_odd: Counter[int] = Counter()
-        self.rounded: dict[str, None] = {}  # columns whose whole numbers are no exact floats
+        self.rounded: dict[str, None] = {}  # columns whose numbers lose digits as floats
 
     @property
     def needed(self) -> list[str]:
@@ -109,7 +109,7 @@ class ScoredFile:
         for number in reversed(self.plan.tested):
             column, found = self.columns[number], cells[number]
             if column.kind != "category":
-                noun = _NOUNS.get(column.kind, "no number")
+                noun = _NOUNS.get(column.kind, "not a number")
                 reasons[np.isnan(found.values) & ~found.is_missing] = f"{column.name} is {noun}"
             if not self.plan.allow_missing:
                 reasons[found.is_missing] = f"{column.name} is missing"
@@ -122,7 +122,7 @@ class ScoredFile:
         return count_cells(cells, codes, self.plan, n_rows, self.extra)
 
     def guesses(self, batch: "pl.DataFrame") -> dict[tuple[str, str], ColumnTally]:
-        """Return columns that the model does not know, read as tested ones that are not there."""
+        """Return columns that the model does not know, read as if they were tested columns that are missing."""
         from spexplain.cli.columns import cells_of_file
 
         found = {}
@@ -138,7 +138,7 @@ class ScoredFile:
 
     @property
     def guessed(self) -> list[str]:
-        """The columns that may be one that is not there."""
+        """The columns that may be a tested column under another name."""
         return [] if self.is_whole else self.extra[:_MAX_GUESSES]
 
     @property
@@ -189,11 +189,11 @@ class ScoredFile:
                 if isinstance(self.plan.tree, Decision):
                     fate = "conditions on it do not hold for such rows"
                 rows = counted(self.n_missing[number], "row")
-                yield f"{rows} {lack} a value of {name}, as no training row did; {fate}."
+                yield f"{rows} {lack} a value of {name}, which every training row had; {fate}."
             if seen is not None and seen.numbers_rows:
                 yield (
-                    f"The tree tests {name}, which had a value of its own in every training row, as a number of rows "
-                    "has; what it says about new rows is by chance."
+                    f"The tree tests {name}, which had a different value in every training row, like a row number; "
+                    "what it says about new rows is chance."
                 )
         if self.rounded:
             yield (

@@ -42,7 +42,7 @@ Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Head
 
 
 def show(model: ModelFile, messages: MessageOptions, format: Format = "text") -> None:
-    """Show the tree, the rules and what a model saw of the columns that it tests; or the rules per cluster."""
+    """Show a model: its tree, its rules and what it saw in the columns that it tests; or its rules per cluster."""
     from spexplain.cli.segment import rules_document, show_rules
     from spexplain.cli.terminal import Terminal, write_json
     from spexplain.explanation import LoadedModel
@@ -144,8 +144,8 @@ def report(
 ) -> None:
     """Write the report of a model as one HTML file.
 
-    From what the model itself knows; with the training rows also about values; with other rows and their labels, about
-    what the tree does to these.
+    It shows what the model itself knows. With the training rows it also shows values; with other rows and their
+    labels, it shows what the tree does to those rows.
     """
     from spexplain.cli.segment import rules_html
     from spexplain.cli.terminal import Terminal

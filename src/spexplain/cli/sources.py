@@ -128,7 +128,7 @@ def in_utf8(path: Path, name: str, given: str | None, notes: list[str]) -> Itera
     except LookupError:
         usage_error(f"--encoding {encoding} is not known; utf-8, utf-16, latin-1 and cp1252 are.")
     if not getattr(codec, "_is_text_encoding", True):
-        usage_error(f"--encoding {encoding} is no encoding of text.")
+        usage_error(f"--encoding {encoding} is not an encoding of text.")
     if is_guess:
         notes.append(
             f"{name} is not UTF-8 text and is read as {encoding}; --encoding names another."
@@ -195,11 +195,11 @@ def _recode(path: Path, name: str, encoding: str, target: Any) -> None:
 
 
 def sniffed(path: Path, name: str, reading: ReadingOptions, notes: list[str]) -> ReadingOptions:
-    """Return how a CSV file is read, with the signs between and in its cells that its first rows show.
+    """Return how a CSV file is read, with the separators and decimal signs that its first rows show.
 
-    Only what can mean nothing else is recognised: a first line without a comma in which another sign
-    stands as often as in all lines below; and, between other signs than commas, numbers such as 1,5
-    where there is none such as 1.5.
+    Only clear cases are recognised. A separator: the first line has no comma, and another sign occurs in it
+    as often as in every line below. A decimal comma: cells are not separated by commas, and there are numbers
+    such as 1,5 but none such as 1.5.
     """
     with path.open("rb") as file:
         head = file.read(_SNIFFED)
@@ -281,7 +281,7 @@ def sheet_as_csv(path: Path, name: str, reading: ReadingOptions) -> Iterator[Pat
 
 
 def _write_rows(rows: Iterator[tuple[Any, ...]], writer: Any) -> None:
-    """Write the rows of a sheet; empty ones before and after the table are none, nor are columns without a name."""
+    """Write the rows of a sheet without empty rows before and after the table and columns without a name."""
     width, n_empty = 0, 0
     for row in rows:
         cells = [_cell_text(value) for value in row]

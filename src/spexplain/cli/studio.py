@@ -50,7 +50,7 @@ Model = Annotated[
         rich_help_panel="The tree",
         metavar="FILE",
         show_default=False,
-        help="A model to start from, written by explain --json; it is counted on the rows of the table.",
+        help="A model to start from, written by explain --json; its figures are counted on the rows of the table.",
     ),
 ]
 Port = Annotated[
@@ -152,7 +152,7 @@ def _saved(
     options: "Options",
     terminal: "Terminal",
 ) -> "SavedSession | None":
-    """Return the file of the session; without one of its own, a second studio of the same table is not saved."""
+    """Return the file of the session; None if there is nowhere to save it, which a note says."""
     from hashlib import sha256
 
     from spexplain.studio.saving import SavedSession, state_folder
@@ -256,7 +256,7 @@ class Options:
 
     @property
     def text(self) -> str:
-        """All of it in one line, by which sessions are told apart."""
+        """All options in one line, which identifies a session."""
         parts = self.clustering, self.method, self.tree, self.columns, self.reading
         return repr(tuple(each for each in parts))
 
@@ -288,7 +288,7 @@ class FileSource:
     options : Options
         How it is read, and how trees are fitted.
     terminal : Terminal
-        Told what is left out.
+        Where notes about what is left out are printed.
     """
 
     def __init__(self, path: str, name: str, options: Options, terminal: "Terminal") -> None:
@@ -324,7 +324,7 @@ class FileSource:
             return _with_ids(model, table)
 
     def completed(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a tree is fitted by, with what was left open."""
+        """Return the settings of a fit, with those that were left open."""
         tree = self.options.tree
         given = {key: settings.get(key) for key in SETTINGS}
         given["method"] = given["method"] or self.options.method
@@ -351,7 +351,7 @@ class FileSource:
         return _with_ids(model.with_rows(table.X, labels, table.weights), table)
 
     def about(self) -> dict[str, Any]:
-        """Return where the table is, and what tells it from others."""
+        """Return where the table is, and a fingerprint of it."""
         from spexplain.studio.saving import fingerprint
 
         path = Path(self.path)

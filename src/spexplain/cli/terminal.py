@@ -199,7 +199,7 @@ def headline(summary: "Summary", name: str) -> Text:
 
 
 def verdict_lines(summary: "Summary", width: int) -> Iterator[Text]:
-    """Give what is to be thought of the explanation."""
+    """Give the verdict on the explanation."""
     verdict = summary["verdict"]
     if verdict is None:
         return
@@ -212,7 +212,7 @@ def verdict_lines(summary: "Summary", width: int) -> Iterator[Text]:
 
 
 def head_lines(summary: "Summary", width: int) -> Iterator[Text]:
-    """Give what is said first: clusters without a leaf, and what the tree was searched for."""
+    """Give the first lines: clusters without a leaf, and the goal of the search."""
     from spexplain.facts.text import lost_clusters_text
 
     lost, goal = lost_clusters_text(summary, beside_verdict=True), summary["goal"]

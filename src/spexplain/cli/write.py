@@ -128,7 +128,7 @@ class _Screen(io.RawIOBase):
         self._terminal.flush()
 
 
-# What shells call standard output, which is no file to replace even where it goes to one.
+# Shells' names of standard output: never a file to replace, even if it is redirected to one.
 _STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 

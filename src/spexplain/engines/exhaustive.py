@@ -39,7 +39,7 @@ class NumpyEngine:
         if is_sparse(X):
             from spexplain.engines.sparse import SparseSearch, searched_entries
 
-            # Whoever brings a sparse table asks no more of it than of any search.
+            # Callers with a sparse table use only the methods that every search has.
             return searched_entries(self, SparseSearch, X, objective, min_samples_leaf)  # type: ignore[return-value]
         return NumpySearch(X, objective, min_samples_leaf, count_threads(self.n_jobs))
 

@@ -1,8 +1,8 @@
 """Everything there is to say about a tree or a row, as plain dicts that texts and pictures render.
 
 Import `summarize` and the names below from here, the facts about a row from
-`spexplain.facts.counterfactual`, what is proved from `spexplain.facts.certificates`, and the types of
-all entries from `spexplain.facts.schema`.
+`spexplain.facts.counterfactual`, certificates from `spexplain.facts.certificates`, and the types of all
+entries from `spexplain.facts.schema`.
 """
 
 from typing import TYPE_CHECKING

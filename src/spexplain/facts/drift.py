@@ -33,15 +33,15 @@ Level: TypeAlias = Literal["alarm", "notice"]
 NO_RULE = "no rule"  # what the rows that meet none are called
 # All tests of one check together call rows of the same distribution different once in a hundred times.
 _ALPHA = 0.01
-_SMALL_SHARE = 0.01  # of the rows: what fewer of them do is noticed, but no alarm
+_SMALL_SHARE = 0.01  # of the rows: changes in fewer rows are notices, not alarms
 _MISSING_CHANGE = 0.02
 _RIGHT_CHANGE = 0.1  # of the rows of a segment that are right
 _DOUBLE = 2.0
 _N_COMMON = 20  # categories that are compared one by one
 _N_NAMED = 6
-_LEAST_FACTOR = 1.5  # that is called a jump
+_LEAST_FACTOR = 1.5  # smallest factor that counts as a jump
 _LIKELIER = (
-    0.02  # population stability index that a known unit may leave more than the ratio of medians
+    0.02  # population stability index by which a known unit may fit worse than the ratio of medians
 )
 _ALIKE = 0.1  # population stability index below which two columns are alike
 _SAME_SHARE = 0.25  # relative difference of shares of a category and its new name
@@ -352,14 +352,14 @@ def _schema(tally: Tally, absent: Sequence[Column]) -> Iterator[_Found]:
     for name, each in tally.columns.items():
         if each.watched.seen is not None and each.watched.seen.numbers_rows:
             text = (
-                f"{one_line(name)} had a value of its own in every training row, as a number of rows has; what it "
-                "says about new rows is by chance."
+                f"{one_line(name)} had a different value in every training row, like a row number; what it says "
+                "about new rows is chance."
             )
             yield _Found("row-numbers", "notice", text, name)
 
 
 def _likely_name(column: Column, tally: Tally) -> str | None:
-    """Return which other column may be the one that is not there, as the end of a sentence."""
+    """Return which other column may be the absent one under a new name, as the end of a sentence."""
     folded = {_folded(name): name for name in reversed(tally.extra)}
     near = get_close_matches(_folded(column.name), folded, n=1, cutoff=0.6)
     alike = []
@@ -371,13 +371,11 @@ def _likely_name(column: Column, tally: Tally) -> str | None:
         if psi(then, now) < _ALIKE:
             alike.append(name)
     if near and folded[near[0]] in alike:
-        return (
-            f"{one_line(folded[near[0]])} is called nearly the same and has such values: renamed?"
-        )
+        return f"{one_line(folded[near[0]])} has nearly the same name and similar values: renamed?"
     if near:
-        return f"{one_line(folded[near[0]])} is called nearly the same: renamed?"
+        return f"{one_line(folded[near[0]])} has nearly the same name: renamed?"
     if alike:
-        return f"{' or '.join(map(one_line, alike[:3]))} has such values: renamed?"
+        return f"{' or '.join(map(one_line, alike[:3]))} has similar values: renamed?"
     return None
 
 
@@ -477,18 +475,20 @@ def _find_odd(now: ColumnTally, name: str, find: Any, alpha: float) -> None:
     n_given = now.n_rows - now.n_missing
     if not now.n_odd:
         if now.kinds == {"category"} and column.kind != "category" and n_given:
-            find("kind-changed", "notice", f"{name} is text, which can be read as {_noun(column)}.")
+            find(
+                "kind-changed",
+                "notice",
+                f"{name} is text that can be read as {_noun(column)} values.",
+            )
         return
     examples = listed((_quoted(each) for each in now.odd), _N_NAMED)
     rows = f"{counted(now.n_odd, 'row')} ({percent(now.n_odd / now.n_rows)})"
     if column.kind != "category":
         if now.n_odd > n_given / 2:
-            text = (
-                f"{name} holds no {_noun(column)} any more: {rows} have values such as {examples}."
-            )
+            text = f"{name} no longer holds {_noun(column)} values: {rows} have texts such as {examples}."
             find("kind-changed", "alarm", text)
         else:
-            text = f"{name} has values in {rows} that are not {_noun(column)}: {examples}."
+            text = f"{name} has texts in {rows} that are not {_noun(column)} values: {examples}."
             find("unreadable-values", "alarm", text)
         return
     if now.n_odd == n_given and now.kinds and now.kinds <= {"number", "whole", "date", "duration"}:
@@ -577,7 +577,7 @@ def _find_lost(seen: ColumnProfile, now: ColumnTally, name: str, find: Any, alph
             f"{quoted_value(categories[code])} ({percent(seen.counts[code] / n_then)})"
             for code in gone
         )
-        find("lost-category", "alarm", f"{name} has no row any more with {told}.")
+        find("lost-category", "alarm", f"{name} no longer has rows with {told}.")
 
 
 def _find_beyond(seen: ColumnProfile, now: ColumnTally, name: str, find: Any, alpha: float) -> None:
@@ -590,7 +590,7 @@ def _find_beyond(seen: ColumnProfile, now: ColumnTally, name: str, find: Any, al
         if not count:
             continue
         p = beyond_p_value(count, seen.n_known, now.n_known)
-        # Values as far away as the whole range is wide need fewer rows to be no chance.
+        # Values that lie a whole range or more away need fewer rows to be more than chance.
         n_far = _n_far(seen, now, above=side.startswith("above"))
         is_far = n_far > _SMALL_SHARE * now.n_known
         is_far = is_far and beyond_p_value(n_far, seen.n_known, now.n_known) < _ALPHA
@@ -625,7 +625,7 @@ def _unit_jump(seen: ColumnProfile, now: ColumnTally, max_psi: float, alpha: flo
     if usable.sum() < 3:
         return None
     ratio = float(np.exp(np.median(np.log(after[usable] / before[usable]))))
-    # Each candidate is undone: what then looks as before is what was done.
+    # Each candidate is undone; the one after which the values look as before is the answer.
     best: tuple[float, float, float, str] | None = None
     for factor, shift, question in ((ratio, 0.0, ""), *_UNITS):
         is_near = shift or abs(log(factor / ratio)) < log(1.4)
@@ -733,7 +733,7 @@ def _segment_findings(
             continue
         told = f"{percent(share_now)} of the rows; it was {percent(share)}."
         if label is None:
-            level: Level = "alarm" if share_now > share else "notice"  # fewer are no trouble
+            level: Level = "alarm" if share_now > share else "notice"  # fewer are not a problem
             kind: FindingKind = "segment-doubled" if share_now > share else "segment-halved"
             if max(share, share_now) >= _DOUBLE * min(share, share_now):
                 found.append(_Found(kind, level, f"No rule holds for {told}"))
@@ -782,7 +782,7 @@ def _fidelity(
     then, now = _right_then(known, leaves), n_right / n_rows
     n_then = int(known.sizes[leaves].sum())
     if then is not None and len(segments) > 1:
-        # Of the whole tree: where segments are small, none of them has rows enough.
+        # For the whole tree: where segments are small, none of them has enough rows.
         n_right_then = max(round(then * n_then - chosen * (len(leaves) - 1) / 2), 0)
         p = share_p_value(n_right_then, n_then, n_right, n_rows)
         if p < alpha and then - now > _RIGHT_CHANGE and now < n_right_then / n_then:

@@ -1,4 +1,4 @@
-"""What a search maximised, how far it came, and what is proved about it, in words."""
+"""What a search optimised, the value that it reached, and what is proved about it, in words."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -23,14 +23,14 @@ class SizeStep(NamedTuple):
 
     n_leaves: int
     value: float  # of the goal
-    bound: float  # no tree of this size is better, as far as that is proved
-    optimal: bool  # whether that is reached
+    bound: float  # proved: no tree of this size is better
+    optimal: bool  # whether the value reaches the bound
     n_lost: int  # clusters that no leaf stands for
 
 
 @dataclass(frozen=True)
 class GoalRecord:
-    """What a search was for, and what it came to.
+    """What a search optimised, and its result.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class GoalRecord:
     value : float
         What the goal measures of the tree.
     bound : float
-        The best value that any tree of this size can have, as far as that is proved.
+        Proven bound of the value of any tree of this size.
     optimal : bool
         Whether no tree of this size is better.
     total : float
@@ -69,7 +69,7 @@ class GoalRecord:
 
     @property
     def says_something(self) -> bool:
-        """Whether the bound is more than what holds for all trees anyway."""
+        """Whether the bound says more than what holds for every tree."""
         if not isfinite(self.bound):
             return False
         return self.optimal or (self.bound > 0 if self.name in LOW_GOALS else self.bound < 1)

@@ -1,4 +1,4 @@
-"""How much each test, and each feature, does to tell the clusters apart."""
+"""How much each test, and each feature, contributes to separating the clusters."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from spexplain.tree import LEAF, Tree
 
 
 def feature_importances(tree: Tree, node_counts: Ints | None = None) -> Floats:
-    """Return the share of every feature in telling the clusters apart.
+    """Return the share of every feature in separating the clusters.
 
-    A test earns the drop of the Gini impurity of its node, weighted by the node's rows: by how much
-    rarer two rows on the same side are of different clusters. This is never negative, whatever
+    A test earns the drop of the Gini impurity of its node, weighted by the node's rows. (The Gini
+    impurity is how often two random rows are of different clusters.) This is never negative, whatever
     objective grew the tree (conductances, for instance, only rise with every split), and for CART
     it is the drop of the objective itself. Clusters are those of the reference; without a
-    reference, the leaves, so that a test earns what it tells about the leaf of a row.
+    reference, the leaves themselves.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def node_importances(
 
     Without a reference, leaves may have weights other than their numbers of rows.
     """
-    if node_counts is None or not node_counts.shape[1]:  # every leaf is a cluster of its own
+    if node_counts is None or not node_counts.shape[1]:  # every leaf is a cluster
         amounts = tree.size[tree.leaves] if leaf_weights is None else leaf_weights
         leaf_sizes = amounts.astype(np.float64)
         sizes, squares = tree.totals(np.column_stack([leaf_sizes, leaf_sizes**2])).T
@@ -60,7 +60,7 @@ def node_importances(
     inner = np.flatnonzero(tree.feature != LEAF)
     drops = np.zeros(tree.n_nodes)
     drops[inner] = impurity[inner] - impurity[tree.left[inner]] - impurity[tree.right[inner]]
-    # Rounding may leave a trace of either sign where nothing is told apart.
+    # Rounding may leave a trace of either sign where nothing is separated.
     drops[drops <= 1e-12 * sizes[0]] = 0.0
     total = drops.sum()
     shares: Floats = drops / total if total else drops

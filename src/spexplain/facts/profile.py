@@ -67,8 +67,8 @@ class ColumnProfile:
     ) -> "ColumnProfile":
         """Return the profile of a column whose rows lie in parts.
 
-        Of long parts only samples are known: then counts are those of the sample, to which every part
-        gives the same share of its rows.
+        Only samples of long parts are known. Counts are then those of the sample, to which every part
+        contributes the same share of its rows.
         """
         n_rows, n_missing = (
             sum(each.n_rows for each in parts),
@@ -135,7 +135,7 @@ class Profile:
 
 
 class Part(NamedTuple):
-    """What one part of a table tells of a column: how many rows it has, and some of its values."""
+    """What one part of a table says about a column: how many rows it has, and some of its values."""
 
     n_rows: int
     n_missing: int
@@ -146,7 +146,7 @@ class Part(NamedTuple):
 
 
 def part_of(values: Floats, column: Column, most: int) -> Part:
-    """Return what a part of a table tells of a column, with at most so many values."""
+    """Return what a part of a table says about a column, with at most so many values."""
     known = values[~np.isnan(values)]
     n_missing, nothing = len(values) - len(known), np.zeros(0, dtype=np.int64)
     if column.kind == "category":
@@ -161,7 +161,7 @@ def part_of(values: Floats, column: Column, most: int) -> Part:
 
 @dataclass(frozen=True)
 class _Asked:
-    """Asks a part of a table about some columns; a class, for workers get it sent."""
+    """Describes some columns of one part of a table; a class, because it is sent to workers."""
 
     columns: tuple[Column, ...]
     most: int | None
@@ -208,14 +208,14 @@ def profile_of(table: Table, columns: Sequence[Column], chosen: Sequence[int]) -
 
 
 def _thinned(values: Floats, count: int) -> Floats:
-    """Return so many values, evenly through their order: better than by chance."""
+    """Return so many of the sorted values at even steps, which is more exact than a random sample."""
     if count >= len(values):
         return values
     return values[np.linspace(0, len(values) - 1, max(count, 1)).round().astype(np.int64)]
 
 
 def quantiles_of_values(known: Floats) -> tuple[float, ...]:
-    """Return the values at `QUANTILE_SHARES`, each of them a value of some row; nothing of nothing."""
+    """Return the values at `QUANTILE_SHARES`, each of them a value of some row; empty without values."""
     if not len(known):
         return ()
     found = np.quantile(known, QUANTILE_SHARES, method="inverted_cdf")

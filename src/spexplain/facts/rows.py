@@ -45,9 +45,9 @@ _N_TELLING = 3
 _N_SHARES = 5  # values of a category that are named
 _N_COMPARED = 4  # of these, values that all leaves are compared by
 _AT_A_TIME = 16  # columns that are read together
-_FEW = 100  # rows that mostly tell whether all are whole numbers
+_FEW = 100  # rows that usually show whether all values are whole numbers
 _DAY = 86_400_000_000
-_YES_OR_NO: tuple[Kind, ...] = ("boolean", "flag", "word")  # told by one share
+_YES_OR_NO: tuple[Kind, ...] = ("boolean", "flag", "word")  # described by one share
 
 
 class Detail(NamedTuple):
@@ -74,7 +74,7 @@ class Detail(NamedTuple):
 
 
 class TrainingRows(NamedTuple):
-    """The training rows, what is known of each leaf's, and which of their features are spoken of."""
+    """The training rows, what is known about those of each leaf, and which features are described."""
 
     X: Matrix
     groups: list[Ints]  # row numbers of every leaf
@@ -158,7 +158,7 @@ def add_rows(
     detail: Detail,
     described: Ints | None = None,
 ) -> None:
-    """Complete a summary with what the training rows tell; of columns that are not tested, only of some."""
+    """Complete a summary from the training rows; of the columns that are not tested, only some are described."""
     labels = explanation.labels
     assert labels is not None
     n_leaves = explanation.tree.n_leaves
@@ -168,7 +168,7 @@ def add_rows(
         groups = [rows[weights[rows] > 0] for rows in groups]
     moments = Moments.of(X, groups, weights, np.array([each.kind == "word" for each in names]))
     total = moments.total()
-    # Columns that no test asks were not looked at before: zeros and ones are told by shares, too.
+    # Columns without a test were not looked at before: zeros and ones are described by shares, too.
     names = [
         replace(each, kind="flag") if is_flag and each.kind in ("number", "whole") else each
         for each, is_flag in zip(names, moments.flags().tolist(), strict=True)
@@ -217,7 +217,7 @@ def add_rows(
 
 
 def _differences(training: TrainingRows) -> DifferencesFacts:
-    """Return how every leaf differs in the features spoken of, and in the most telling values of categories."""
+    """Return how every leaf differs in the described features, and in the most telling values of categories."""
     found: DifferencesFacts = {"features": [], "names": [], "values": [], "shares": []}
     values, shares = [], []
     nothing = np.full(len(training.groups), np.nan)
@@ -509,7 +509,7 @@ def _add_features(summary: Summary, training: TrainingRows, total: Moments) -> N
 
 
 def add_profile(summary: Summary, profile: Profile | None) -> None:
-    """Describe the features by what a model remembers of its training rows, if it does."""
+    """Describe the features by what a model remembers of its training rows, if it remembers anything."""
     known = {} if profile is None else profile.columns
     for fact in summary["features"]:
         seen, column = known.get(fact["feature"]), column_of(fact)
@@ -526,7 +526,7 @@ def add_profile(summary: Summary, profile: Profile | None) -> None:
 
 
 def _columns_of(training: TrainingRows) -> Iterator[tuple[int, Floats]]:
-    """Give the features spoken of and their values; some at a time, because neighbours lie in the same memory."""
+    """Give the described features and their values; some at a time, because neighbours lie in the same memory."""
     features = training.columns
     for start in range(0, len(features), _AT_A_TIME):
         some = features[start : start + _AT_A_TIME]

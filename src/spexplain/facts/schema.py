@@ -183,13 +183,13 @@ class LeafFacts(TypedDict):
 
 
 class FeatureFacts(TypedDict):
-    """A feature that a test, a profile or a row speaks of, over all rows."""
+    """A feature that occurs in a test, a profile or a row, described over all rows."""
 
     feature: int
     name: str
     kind: Kind  # what its values are, see `spexplain.tree.Column`
     categories: list[Label]  # the values of a category, by code
-    zone: str | None  # in which dates are said
+    zone: str | None  # time zone in which dates are written
     has_missing: bool  # whether rows lack a value
     n_tests: int
     importance: float
@@ -298,11 +298,11 @@ class SizeFacts(TypedDict):
 
 
 class GoalFacts(TypedDict):
-    """What a tree was searched for."""
+    """What the search for a tree optimised."""
 
     name: str  # fidelity, balanced, agreement, cost or conductance; the last two are low in good trees
     value: float
-    bound: float | None  # the best value that any tree of this size can have, as far as proved
+    bound: float | None  # proven bound of the value of any tree of this size
     optimal: bool  # whether no tree of this size is better
     text: str  # value and bound in words
     curve: list[SizeFacts]  # by size, where the number of leaves was chosen by the search
@@ -338,8 +338,10 @@ class Summary(TypedDict):
     refined: (
         bool  # whether tests were changed after growth: the path has other trees before this one
     )
-    goal: GoalFacts | None  # what the tree was searched for, where it was more than grown
-    leaves_for_all: int | None  # with which every cluster has one, where some have none
+    goal: (
+        GoalFacts | None
+    )  # what the search optimised, where the tree was searched and not only grown
+    leaves_for_all: int | None  # size at which every cluster has a leaf, where some have none
     differences: DifferencesFacts | None
     points: PointsFacts | None
     certificate: dict[str, Any] | None
@@ -354,7 +356,7 @@ class FlowFacts(TypedDict):
     code: int
     name: str
     rows: Amount
-    share: float  # of the rows of the cluster that is spoken of, or of those that its rule selects
+    share: float  # of the rows of the record's cluster, or of the rows that its rule selects
 
 
 class SegmentTellingFacts(TypedDict):
@@ -365,7 +367,7 @@ class SegmentTellingFacts(TypedDict):
     kind: str  # of the column
     text: str  # basket 3.1× the average
     difference: float  # from all other rows, in standard deviations of all rows
-    code: int | None  # of the listed value that is spoken of; None for measured columns
+    code: int | None  # of the listed value that is described; None for measured columns
     inside: float | None  # mean or share in the cluster
     overall: float | None  # the same of all rows
 
@@ -390,7 +392,7 @@ class TypicalFacts(TypedDict):
 
 
 class ContrastFacts(TypedDict):
-    """What tells two clusters apart, in at most three conditions."""
+    """What separates two clusters, in at most three conditions."""
 
     a: Label
     b: Label
@@ -435,9 +437,9 @@ class SegmentFacts(TypedDict):
     typical: list[TypicalFacts]  # likewise
     nearest: (
         ContrastFacts | None
-    )  # the other cluster it is easiest to mistake for, and what parts them
+    )  # the cluster that it is most easily confused with, and what separates them
     sentences: list[str]  # the same in words
-    note: str | None  # what could not be said, and what would be needed
+    note: str | None  # which facts are missing, and what they would need
 
 
 class SentencePart(TypedDict):
@@ -486,13 +488,13 @@ class ValidationFacts(TypedDict):
 
 
 class TestStabilityFacts(TypedDict):
-    """A test, and what becomes of it if other rows are drawn."""
+    """A test, and what changes if other rows are drawn."""
 
     node: int
     feature: int
     test: str
-    same_column: float  # share of the drawn trees that ask about the same column at this place
-    # Where their thresholds lie then, from the 5 % to the 95 % quantile; None for categories.
+    same_column: float  # share of the drawn trees that test the same column at this place
+    # Where their thresholds lie, from the 5 % to the 95 % quantile; None for categories.
     interval: list[float] | None
     interval_text: str | None
     same_values: float | None  # of tests of categories: share of these trees with the same set
@@ -522,7 +524,7 @@ class SegmentStabilityFacts(TypedDict):
 
 
 class StabilityFacts(TypedDict):
-    """What becomes of a tree if it is fitted to rows that are drawn from its own."""
+    """What changes if a tree is fitted again, to rows that are drawn from its training rows."""
 
     drawn: int  # trees
     tests: list[TestStabilityFacts]
@@ -540,9 +542,9 @@ class VerdictFacts(TypedDict):
     fidelity: float | None  # share of rows right, on held-out rows where the method was validated
     held_out: bool
     guessing: float | None  # share of rows right if all were put into the largest cluster
-    weakest: Label | None  # the cluster of which least is caught
+    weakest: Label | None  # the cluster with the lowest recall
     lost: list[Label]
-    mixed: list[list[Label]]  # pairs that are not told apart
+    mixed: list[list[Label]]  # pairs of clusters that are mixed up
     next_steps: list[str]
 
 

@@ -126,7 +126,7 @@ def segment_facts(
 
 
 class Telling(NamedTuple):
-    """How a cluster differs from all rows in one column: what models remember of it, in numbers."""
+    """How a cluster differs from all rows in one column, in the numbers that models remember."""
 
     feature: int
     kind: str  # mean, share (of a value) or missing
@@ -135,14 +135,14 @@ class Telling(NamedTuple):
     overall: float  # the same of all rows
     code: int | None = None  # of the value whose share is meant
     value: Any = None  # this value, of columns of categories
-    least: float = 0.0  # value of all rows; below zero, nothing is said in multiples
+    least: float = 0.0  # least value of all rows; below zero, means are not given as multiples
 
 
 TELLING_KINDS = ("mean", "share", "missing")
 
 
 def telling_facts(told: Telling, columns: Sequence[Column]) -> SegmentTellingFacts:
-    """Return the difference of a cluster in one column with a plain reading.
+    """Return the difference of a cluster in one column, with a sentence in plain words.
 
     Examples
     --------
@@ -258,7 +258,7 @@ class Clusters(NamedTuple):
 
     @property
     def marked(self) -> "Clusters":
-        """The same clusters, with marks for names: what is said of them can be cut at the names."""
+        """The same clusters with marks for names, so that sentences about them can be cut at the names."""
         return self._replace(names=[name_mark(code) for code in range(len(self.names))])
 
     def code_of(self, label: Any, argument: str = "cluster") -> int:
@@ -314,7 +314,7 @@ def rule_of(leaves: list[int], boxes: Sequence[Box], columns: Sequence[Column]) 
 def _segment(
     clusters: Clusters, code: int, joins: Joins, columns: Sequence[Column]
 ) -> SegmentFacts:
-    """Return what the counts tell about a cluster."""
+    """Return the facts about a cluster that follow from the counts."""
     leaves, size, selected, caught, share, precision, recall, f1 = fit_of(clusters, code)
     boxes = joins.of(leaves)
     facts: SegmentFacts = {
@@ -386,7 +386,7 @@ def _wrong(clusters: Clusters, code: int) -> list[FlowFacts]:
 
 
 def _nearest(clusters: Clusters, code: int, columns: Sequence[Column]) -> ContrastFacts | None:
-    """Return the cluster that this one is confused with most, or parted from last, and what parts them."""
+    """Return the cluster that this one is most confused with, or parted from last, and what separates them."""
     if len(clusters.labels) < 2 or not clusters.is_counted:
         return None
     other = nearest_cluster(clusters, code)
@@ -538,7 +538,7 @@ def contrast_facts(
 def _contrast_text(facts: ContrastFacts) -> str:
     a, b = facts["name_a"], facts["name_b"]
     if facts["n_conditions"] == 0:
-        return f"{a} and {b} are not told apart."
+        return f"No test separates {a} from {b}."
     rule, rule_b = one_line(facts["rule"]), one_line(facts["rule_b"])
     return (
         f"{a}: {rule} ({percent(facts['recall_a'])} of them); {b}: {rule_b} "
@@ -567,7 +567,7 @@ def _add_rows(
     telling_columns: Ints | None,
     detail: Detail,
 ) -> None:
-    """Complete the records with what the training rows tell."""
+    """Complete the records from the training rows."""
     assert clusters.leaves is not None
     groups = _groups(clusters, X, columns)
     allowed = np.arange(len(columns)) if telling_columns is None else telling_columns
@@ -697,7 +697,7 @@ def share_reading(column: Column, code: int, inside: float, overall: float) -> s
 
 
 def mean_reading(column: Column, inside: float, overall: float, least: float) -> str:
-    """Return how large values of a cluster are beside all: as a multiple, or both means.
+    """Return how a cluster's mean compares with that of all rows: as a multiple, or as both means.
 
     Examples
     --------
@@ -719,7 +719,7 @@ def mean_reading(column: Column, inside: float, overall: float, least: float) ->
 
 
 def _mean_text(column: Column, x: float) -> str:
-    """Return a mean in three digits, and no fraction of what is larger."""
+    """Return a mean with three digits, and larger ones as whole numbers."""
     if column.kind in ("date", "duration") or abs(x) >= 1e9:
         return brief_text(column, x)
     return f"{x:,.0f}" if abs(x) >= 1000 else number(float(f"{x:.3g}"))
@@ -739,7 +739,7 @@ def _typical(
     middle = quantiles[list(QUANTILES).index("median")]
     scales = groups.total.stds[0][features]
     if kinds and all(kind == "word" for kind in kinds):
-        # No document has all words, the middle one has none: those with most telling words are typical.
+        # The median document has no words, and none has all: those with most telling words are typical.
         more = groups.moments.means[group][features] > groups.total.means[0][features]
         near = np.argsort(-(own[more] > 0).sum(axis=0), kind="stable")[: detail.n_exemplars]
     else:

@@ -122,7 +122,7 @@ class Moments(NamedTuple):
         )
 
     def flags(self) -> Bools:
-        """Return which features have no value but 0 and 1: none between these with that mean vary as much."""
+        """Return which features hold only 0 and 1: no other values from 0 to 1 of that mean vary as much."""
         total = self.total()
         means = total.means[0]
         has_ends = (total.low[0] == 0) & (total.high[0] == 1)
@@ -207,7 +207,7 @@ def quantiles_of(
 ) -> Floats:
     """Return the quantiles of every column, shape (n_shares, n_columns), of rows with weights.
 
-    Those of rows that stand as often as they weigh; with fractions, the value at that share of the weight.
+    A row counts as often as it weighs; where weights are fractions, the value at that share of the weight is taken.
 
     Parameters
     ----------
@@ -256,8 +256,8 @@ def leaf_quantiles(
 ) -> Floats:
     """Return the `QUANTILES` (first axis) of some columns, shape (n_features, n_rows).
 
-    Missing values do not count. Categories have none, but their commonest value for all of them; the
-    quantiles of dates and durations are values that occur, so that they are as round as these.
+    Missing values do not count. For categories, all quantiles are their commonest value; those of dates
+    and durations are values that occur, so that they are as round as these.
     """
     shares = list(QUANTILES.values())
     found = np.full((len(shares), len(columns)), np.nan)

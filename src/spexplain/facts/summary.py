@@ -91,7 +91,7 @@ def summarize(
     detail : Detail, optional
         How much is said about rows.
     segments, verdict, validation : optional
-        What is known of every cluster, whether the explanation is any good, and how it did on held-out rows.
+        The records of the clusters, the verdict, and the figures on held-out rows.
     described : array of int, optional
         Columns that leaves are described by beside those that are tested; by default all.
 
@@ -177,7 +177,7 @@ def check_rows(explanation: "Explanation", X: Any) -> Matrix:
 
 
 def is_changed(explanation: "Explanation") -> bool:
-    """Whether a refinement changed tests, so that the tree is none that growth passed."""
+    """Whether a refinement changed tests, so that growth never passed this tree."""
     tree, grown = explanation.tree, explanation.grown
     if not explanation.is_refined or grown is None or tree.n_leaves > grown.tree.n_leaves:
         return explanation.is_refined
@@ -330,7 +330,7 @@ def _box(feature: int, region: Region) -> BoxFacts:
 def _comparable(
     runner_ups: Mapping[int, RunnerUp], columns: Sequence[Column]
 ) -> dict[int, RunnerUp]:
-    """Return the runner-ups without cuts that take the codes of a category for numbers."""
+    """Return the runner-ups without cuts that treat the codes of a category as numbers."""
     return {
         node: each
         for node, each in runner_ups.items()
@@ -484,7 +484,7 @@ def agreement_facts(counted: CountedTree) -> AgreementFacts | None:
 
 
 def goal_facts(explanation: "Explanation") -> GoalFacts | None:
-    """Return what the tree was searched for."""
+    """Return what the search for the tree optimised."""
     goal = explanation.goal
     if goal is None:
         return None

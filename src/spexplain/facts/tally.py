@@ -63,7 +63,7 @@ class Sketch:
         return float(-size if step < 0 else size)
 
     def quantiles(self, shares: Sequence[float] = QUANTILE_SHARES) -> tuple[float, ...]:
-        """Return the values at some shares of the rows; nothing of nothing."""
+        """Return the values at some shares of the rows; empty without rows."""
         values, counts = self.points()
         if not len(values):
             return ()
@@ -74,7 +74,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Watched:
-    """A column that new rows are looked at for.
+    """A column that is looked at in new rows.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class Tally:
     n_rows, n_unscored : int
         Rows, and those that reach no leaf: they have a value that could not be read.
     guesses : dict of (str, str) to ColumnTally
-        Columns that the model does not know, read as a tested one that is not there.
+        Columns that the model does not know, read as if they were a tested column that is absent.
     extra : list of str
         Names of columns that the model does not know.
     """

@@ -22,7 +22,7 @@ _UNITS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "s
 
 
 def percent(share: float) -> str:
-    """Return a share in words: whole percents, but never 0 % or 100 % for what only rounds to it.
+    """Return a share in whole percents; what only rounds to 0 % or 100 % becomes <1% or >99%.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def value_text(column: Column, x: float | None) -> str:
 
 
 def brief_text(column: Column, x: float | None) -> str:
-    """Return a value or a computed one, no finer than people look at it: days of dates, four digits.
+    """Return a value or a computed one, no finer than people read it: dates as days, numbers with four digits.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def parts_text(parts: Sequence[PartFacts], n_named: int = _N_PARTS) -> str:
 def name_mark(code: int) -> str:
     """Return what stands for the name of a cluster in a sentence until `named_parts` puts the name there.
 
-    It is made of signs that `one_line` lets no name have.
+    It is made of characters that `one_line` removes from names.
     """
     return f"\ue000{code}\ue001"
 
@@ -188,7 +188,7 @@ def lost_clusters_text(
 ) -> str | None:
     """Return which clusters no leaf stands for, and with how many leaves they have one; None if all have one.
 
-    `labels` are what the clusters are called, by their codes. Beside a verdict that names them, nothing is said twice.
+    `labels` are what the clusters are called, by their codes. Next to a verdict that names them, nothing is said twice.
     """
     reference, verdict = summary["reference"], summary["verdict"]
     if beside_verdict and verdict is not None and verdict["lost"]:
@@ -291,7 +291,7 @@ def _head(summary: Summary) -> str:
         if each["importance"]
     ]
     if len(shares) > 1:
-        lines.append(f"What tells the clusters apart: {', '.join(shares)}.")
+        lines.append(f"What separates the clusters: {', '.join(shares)}.")
     return "\n".join(lines)
 
 

@@ -113,7 +113,7 @@ def validation_facts(
     folds: Sequence[HeldOut],
     weights: Floats | None = None,
 ) -> ValidationFacts:
-    """Return how a method does on rows that it has not seen, beside those it has.
+    """Return how a method does on rows that it has not seen, next to those that it has seen.
 
     Parameters
     ----------
@@ -349,16 +349,16 @@ class Stability:
         same = sum(each == test.feature for each in chosen) / max(len(chosen), 1)
         said = one_line(test.text(column))
         interval = free = interval_text = free_text = same_values = None
-        text = f"{said}: {percent(same)} of the drawn trees ask about {one_line(column.name)} here"
+        text = f"{said}: {percent(same)} of the drawn trees test {one_line(column.name)} here"
         if test.values is not None:
             found = self._sets[node]
             same_values = sum(found) / len(found) if found else None
             if same_values is not None:
-                text += f", {percent(same_values)} of these about the same values"
+                text += f", {percent(same_values)} of these for the same values"
         elif test.upper > -inf:
             cuts = np.array([cut for cut in self._cuts[node] if np.isfinite(cut)])
             if len(cuts):
-                # Thresholds that were used, so that they can be said.
+                # Thresholds that occur, so that they are as short.
                 low, high = np.quantile(cuts, [0.05, 0.95], method="nearest").tolist()
                 interval = [low, high]
                 interval_text = _between(column, low, high)
@@ -416,13 +416,13 @@ def _stability_sentences(
     if tests:
         steady = sum(each["same_column"] >= 0.8 for each in tests)
         told.append(
-            f"Of {counted(n_drawn, 'tree')} of rows that were drawn anew, at least 80% ask about the same column at "
+            f"Of {counted(n_drawn, 'tree')} fitted to redrawn rows, at least 80% test the same column at "
             f"{steady} of {counted(len(tests), 'test')}."
         )
         weakest = min(tests, key=lambda each: each["same_column"])
         if weakest["same_column"] < 0.8:
             told.append(
-                f"Least steady is {weakest['test']}: {percent(weakest['same_column'])} ask about that column."
+                f"Least steady is {weakest['test']}: {percent(weakest['same_column'])} of the trees test that column."
             )
     known = [each for each in segments if each["kept"] is not None]
     if known:

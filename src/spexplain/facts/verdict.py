@@ -23,7 +23,7 @@ NO_BETTER = "No better than guessing; do not use."
 # Rows right, and that beyond what chance gives to the same numbers of rows (Cohen's kappa).
 _GOOD, _USABLE = (0.9, 0.8), (0.75, 0.5)
 _LOOKS_LIKE = 0.3  # share of a cluster in the leaves of another from which on both are mixed up
-_TOLD_APART = 0.75  # mean recall of two clusters from which on some rule tells them apart
+_TOLD_APART = 0.75  # mean recall of two clusters from which on a rule counts as separating them
 _WORTH = 0.01  # rows right that a step must add
 GOOD_ENOUGH = 0.95  # rows right from which on nothing needs to be done
 _LUCK = 0.75  # of the margin, which the best trees for random labels do not reach
@@ -41,7 +41,7 @@ class Verdict:
         In one word; "none" is no better than guessing.
     sentences : tuple of str
         The same in words: against guessing, on rows that were left out, the weakest cluster, clusters that
-        are lost or not told apart, and the next step.
+        are lost or mixed up, and the next step.
     facts : dict
         What they are computed from, see `spexplain.facts.schema.VerdictFacts`.
 
@@ -81,17 +81,17 @@ class Mixed(NamedTuple):
     a: int
     b: int
     share: float  # of the rows of a
-    text: str | None  # what would tell them apart, if something does, with marks for names
+    text: str | None  # what would separate them, if anything does, with marks for names
 
 
 def better_than_guessing(clusters: Clusters, fields: Sequence[Column], n_columns: int) -> bool:
     """Whether more rows are right than trees of this size reach on labels that are drawn at random.
 
-    By Hoeffding's bound for every tree and the number of trees over these columns with as many leaves, none is
-    right for more rows than by chance and a margin, but with a chance of one in twenty. A test of a number could
-    have as many thresholds as there are rows, a test of categories as many sets as there are of that size. The
-    best trees that are found for random labels reach 0.4 to 0.7 of the margin, whatever the numbers of rows,
-    columns, categories, clusters and leaves; what stays below three quarters of it looks like them.
+    Hoeffding's bound for every tree, and the number of trees over these columns with as many leaves, give a margin:
+    the chance that any of these trees is right for more rows than chance and the margin together is at most one in
+    twenty. A test of a number could have as many thresholds as there are rows, a test of categories as many sets as
+    there are of that size. The best trees that are found for random labels reach 0.4 to 0.7 of the margin, whatever
+    the numbers of rows, columns, categories, clusters and leaves; a tree below three quarters of it may be one of them.
     """
     table = in_sample_confusion(clusters)
     total = float(table.sum())
@@ -106,7 +106,7 @@ def better_than_guessing(clusters: Clusters, fields: Sequence[Column], n_columns
             n_tests = log(n_values) + log(comb(n_values, len(test.values)))
         n_trees += max(log(n_columns) + n_tests, log(2))
     margin = sqrt((n_trees + log(20)) / (2 * n_rows))
-    # A tree that is right nearly everywhere is no accident, be there ever so few rows.
+    # A tree that is right nearly everywhere is not an accident, however few rows there are.
     return right > chance + min(_LUCK * margin, _NO_LUCK * (1 - chance))
 
 
@@ -118,7 +118,7 @@ def beats_guessing(validation: ValidationFacts) -> bool:
 
 
 def _right_and_chance(table: Floats) -> tuple[float, float]:
-    """Return the share of rows that are right, and that by chance with the same numbers of rows."""
+    """Return the share of rows that are right, and the share expected by chance for the same counts."""
     total = float(table.sum())
     right = float(np.diagonal(table).sum()) / total
     clusters, predicted = table.sum(axis=1) / total, table.sum(axis=0)[:-1] / total
@@ -224,7 +224,7 @@ def verdict_of(
     if validation is not None:
         sentences.append(_loss_text(validation))
     elif level == "none" and fidelity > guessing:
-        sentences.append("A tree of this size can be right so often for labels drawn at random.")
+        sentences.append("A tree of this size can be right this often on labels drawn at random.")
     weakest = _weakest(table)
     if level != "none":
         if validation is None:
@@ -289,7 +289,7 @@ def _loss_text(validation: ValidationFacts) -> str:
 
 
 def _weakest(table: Floats) -> int:
-    """Return the cluster of which least is caught."""
+    """Return the cluster with the lowest recall."""
     sizes = table.sum(axis=1)
     recalls = np.where(sizes > 0, np.diagonal(table) / np.maximum(sizes, 1e-300), np.inf)
     return int(recalls.argmin())
@@ -297,7 +297,7 @@ def _weakest(table: Floats) -> int:
 
 def _weak_text(clusters: Clusters, table: Floats, weakest: int) -> list[str]:
     if not len(clusters.leaves_of(weakest)):
-        return []  # said as lost
+        return []  # reported as lost
     recall = table[weakest, weakest] / table[weakest].sum()
     if recall >= 0.9:
         return []
@@ -309,7 +309,7 @@ def _weak_text(clusters: Clusters, table: Floats, weakest: int) -> list[str]:
 def _mixed_text(clusters: Clusters, pair: Mixed) -> str:
     a, b = clusters.names[pair.a], clusters.names[pair.b]
     if pair.text is None:
-        return f"{a} and {b} are not told apart by these columns: {percent(pair.share)} of {a} look like {b}."
+        return f"These columns do not separate {a} from {b}: {percent(pair.share)} of {a} look like {b}."
     return (
         f"This tree mixes {a} and {b} up: {percent(pair.share)} of {a} fall under the rule of {b}. What parts them: "
         f"{pair.text}"
@@ -347,5 +347,5 @@ def _number(count: int) -> str:
 
 
 def told_apart(balanced: float) -> bool:
-    """Whether a rule tells two clusters apart, by their mean recall."""
+    """Whether a rule separates two clusters, by their mean recall."""
     return balanced >= _TOLD_APART

@@ -1,8 +1,8 @@
 """Clusters in the feature space of a kernel, seen through functions of one column each.
 
-A cut of a kernel's feature space is no condition on one column. Kernel IMM therefore replaces the
-kernel by surrogate features that each depend on a single column and rise to one peak and fall again:
-*bumps*. A threshold on a bump is an interval of its column.
+A cut in the feature space of a kernel is not a condition on one column. Kernel IMM therefore replaces
+the kernel by surrogate features that each depend on a single column and rise to one peak and fall
+again: *bumps*. A threshold on a bump is an interval of its column.
 """
 
 from dataclasses import dataclass

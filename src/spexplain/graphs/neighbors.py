@@ -221,7 +221,7 @@ def knn_graph(
         An edge weighs the number of directions in which it is a nearest-neighbour pair ("sum": 1 or
         2), or 1 if at least one ("union") or both ("mutual") hold.
     approximate : bool, default=False
-        Search faster and miss some neighbours (extra ``knn``); `Neighbors` tells how many.
+        Search faster and miss some neighbours (extra ``knn``); see `Neighbors.recall`.
     n_jobs : int, optional
         Threads of the neighbour search, as in scikit-learn.
 
@@ -341,7 +341,7 @@ def rank_candidates(
     """Rank candidates by distances computed anew, difference by difference, to ten digits.
 
     Returns the nearest of each row, the squared distance of the last of these, and that of the furthest
-    candidate. Candidates of -1 are none: an approximate search may come back with too few.
+    candidate. Candidates of -1 do not count: an approximate search may return too few.
     """
     distances = np.zeros(candidates.shape)
     step = max(1, _BLOCK // max(1, candidates.shape[1]))

@@ -99,7 +99,7 @@ class SparseGraph:
             weights, unit = to_fixed_point(upper.data, 2.0 * float(upper.data.sum()))
             return cls(matrix.shape[0], heads, tails, weights, unit)
         weights = upper.data * sample_weight[heads] * sample_weight[tails]
-        # Weights that are no whole numbers stand for many tiny copies, each joined to all others.
+        # Weights that are not whole numbers stand for many tiny copies, each joined to all others.
         is_whole = np.array_equal(sample_weight, np.floor(sample_weight))
         others = sample_weight - 1 if is_whole else sample_weight
         loops = matrix.diagonal() * sample_weight * others
@@ -199,7 +199,7 @@ def check_vertices(name: str, n_vertices: int, n_rows: int) -> None:
 
 
 def _of_transformer(transformer: Any, X: Matrix) -> SparseGraph:
-    """Return who is near whom according to a transformer: unit weights, summed over both directions."""
+    """Return the neighbour graph of a transformer: unit weights, summed over both directions."""
     from sklearn.base import clone
 
     near = sparse.csr_array(clone(transformer).fit_transform(X))
@@ -224,7 +224,7 @@ def edge_degrees(heads: Ints, tails: Ints, weights: Ints, n_vertices: int) -> In
 
 
 def _checked(adjacency: Any, n_samples: int | None, name: str) -> sparse.csr_array:
-    """Return the adjacency as CSR floats; refuse what is no undirected graph on the samples."""
+    """Return the adjacency as CSR floats; refuse anything but an undirected graph over the samples."""
     if not hasattr(adjacency, "tocsr"):
         kind = type(adjacency).__name__
         try:

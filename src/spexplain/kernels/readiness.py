@@ -22,8 +22,8 @@ _n_values_before = 0
 def compiled_pays(n_values: int, kernel: str = "labels.walk_labels") -> bool:
     """Whether compiled code is the faster way for a table of that many values, in this process as it is now.
 
-    Tables that `count_table` was told of count too: what was not worth its start for one of them may be
-    for all together.
+    Tables that were passed to `count_table` count too: what did not pay for one of them may pay for all
+    of them together.
 
     Parameters
     ----------

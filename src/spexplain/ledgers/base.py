@@ -32,7 +32,7 @@ class Ledger(ABC):
     graph : Graph
         The graph.
     trend : Side, Pair or Costs, optional
-        How the objective's score answers to the sums, see `Objective`; decides which caps are written.
+        How the objective's score depends on the sums, see `Objective`; decides which caps are written.
     """
 
     has_bins: bool = False  # whether the histogram engine can search the graph

@@ -319,7 +319,7 @@ class EdgeLedger(SideLedger):
         return EdgeCells(cells, node.table.shift)
 
     def _count(self, node: NodeBins, first: int, cells: Ints) -> Ints:
-        """Add the edges of a node to its cells; return the vertices there that are no samples."""
+        """Add the edges of a node to its cells; return the vertices there that are not samples."""
         from spexplain.kernels.edges import count_edges
 
         state, rows, table = node

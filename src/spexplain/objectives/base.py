@@ -41,7 +41,7 @@ class Objective:
     Parameters
     ----------
     name : str
-        How messages and reports call it.
+        The name in messages and reports.
     graph : Graph
         The graph whose sums the formula reads.
     score : callable (left, right, node) -> score
@@ -54,7 +54,7 @@ class Objective:
         Whether all cuts of a node with samples of a single cluster score the same on paper.
         Rounding would decide there; the first valid cut is taken instead.
     trend : Side, Pair or Costs, optional
-        How the score answers to each field of both sides: -1 if it falls as the field grows, 1 if
+        How the score depends on each field of both sides: -1 if it falls as the field grows, 1 if
         it rises, 0 if the field does not matter. Fast engines then skip cuts that cannot win. Where
         it falls with `inner` and rises with `volume` (or `size`), a side without volume (size) must
         be inadmissible, and apart from terms linear in volumes and sizes the score must fall in
@@ -64,7 +64,7 @@ class Objective:
         Whether a cut is admissible only if both sides have a size, as centres must be parted: a node of
         size below two then has none, and is not searched.
     start : Objective, optional
-        Its tree is grown first, as far as it goes, and then split further by this one.
+        Its tree is grown first, until it has no further cut, and then split further by this one.
     """
 
     name: str

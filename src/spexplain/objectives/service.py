@@ -8,7 +8,7 @@ from spexplain.graphs import CenterCosts, ServingCenters
 from spexplain.objectives.base import Objective
 from spexplain.records import Costs, Service
 
-_NOISE = 48  # bits: distances come as floats of 53, whose last ones are no gain
+_NOISE = 48  # bits: distances are floats of 53 bits, the last of which add nothing
 
 
 def exkmc(graph: CenterCosts) -> Objective:

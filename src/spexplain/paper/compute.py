@@ -43,7 +43,7 @@ class LoadedDataset:
     n_classes : int
         Number of classes, and of clusters.
     digest : str
-        Tells this table and these classes from all others.
+        Fingerprint of this table and these classes.
     is_papers_embedding : bool
         Whether the columns are those of the paper; if not, its numbers are not comparable.
     n_jobs : int
@@ -352,7 +352,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def machine_load() -> float:
-    """Return how many processes wanted a core in the last minute; 0 where the system does not tell."""
+    """Return how many processes wanted a core in the last minute; 0 where the system does not say."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -360,7 +360,7 @@ def machine_load() -> float:
 
 
 def _processor() -> str:
-    """Return the name of the processor, where the system tells it."""
+    """Return the name of the processor, where the system says it."""
     try:
         text = Path("/proc/cpuinfo").read_text("utf-8", errors="replace")
     except OSError:

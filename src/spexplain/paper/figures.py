@@ -184,7 +184,7 @@ def draw_illustrations(folder: str | PathLike[str]) -> list[Path]:
 
 
 def three_gaussians(n_samples: int = 450, *, random_state: int = 0) -> tuple[Floats, Array]:
-    """Return points of three Gaussians in the plane that overlap a little, and whose each point is."""
+    """Return points of three Gaussians in the plane that overlap a little, and the Gaussian of each point."""
     random = np.random.default_rng(random_state)
     component = np.arange(n_samples) % len(_CENTERS)
     X = _CENTERS[component] + random.normal(scale=0.75, size=(n_samples, 2))
@@ -256,11 +256,11 @@ def _cuts_panel(ax: "Axes", explainer: SpexClique | CART, X: Floats, labels: Arr
     """Draw points, cuts and the regions of the tree; return how many points are not of their region."""
     plot_cuts(X, explainer.tree_, labels, ax, features=(0, 1), names=_AXES)
     if (legend := ax.get_legend()) is not None:
-        legend.remove()  # clusters are told apart by colour, and have no names
+        legend.remove()  # clusters differ by colour, and have no names
     _shade(ax, explainer, np.unique(labels))
     ax.tick_params(labelsize=8)
     assigned = explainer.predict_reference(X)
-    # Circles tell mistakes where colours do not.
+    # Circles mark mistakes that colours do not show.
     wrong = assigned != labels
     ax.scatter(
         X[wrong, 0],
@@ -275,7 +275,7 @@ def _cuts_panel(ax: "Axes", explainer: SpexClique | CART, X: Floats, labels: Arr
 
 
 def _shade(ax: "Axes", explainer: SpexClique | CART, classes: Array) -> None:
-    """Give the regions of the tree a breath of the colour of their cluster."""
+    """Give the regions of the tree a light tint of the colour of their cluster."""
     from matplotlib.colors import ListedColormap
 
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()

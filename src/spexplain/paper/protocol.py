@@ -49,7 +49,7 @@ class Dataset:
     Attributes
     ----------
     name : str
-        As the paper's tables call it.
+        The name in the paper's tables.
     loads : str
         Name for :func:`spexplain.datasets.load`.
     size : {"small", "large"}

@@ -98,8 +98,8 @@ class Store:
     """A folder of finished tasks.
 
     A file is written under another name and renamed, so it is there as a whole or not at all. It
-    tells everything that its numbers depend on: task and settings, the data, the versions of
-    spexplain and of the libraries behind the references. A record of anything else is not taken.
+    records everything that its numbers depend on: task and settings, the data, the versions of
+    spexplain and of the libraries behind the references. A record that differs in any of these is not used.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def run(
     embed : bool, default=False
         Whether to make embeddings that are not at hand.
     advance : callable, optional
-        Told before every task how many are done, how many there are, and what comes.
+        Called before every task with how many are done, how many there are, and what comes next.
 
     Returns
     -------

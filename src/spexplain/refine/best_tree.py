@@ -75,7 +75,7 @@ class Exchange(NamedTuple):
 
 
 class _Keeping:
-    """A goal that accepts no change after which fewer clusters have a leaf."""
+    """A goal that rejects every change after which fewer clusters have a leaf."""
 
     def __init__(self, goal: Any, n_kept: Callable[[], int]) -> None:
         self.proposal, self._accept = goal.proposal, goal.accept
@@ -205,7 +205,7 @@ class Improver:
         return (tree, before) if after < before else (retested(tree, routes), after)
 
     def exchanged(self, tree: Tree) -> tuple[Tree, Any]:
-        """Return the tree after exchanges of leaves that make it better, as far as one look around finds them."""
+        """Return the tree after the exchanges of leaves that make it better and are found in one round."""
         routes = Routes(tree, self.orders.columns)
         goal = self._goal(routes)
         value = self._value(goal, routes)
@@ -572,7 +572,7 @@ class Improver:
         return np.sort(np.argsort(-own, kind="stable")[:most])
 
     def resolved(self, tree: Tree, most: int = _EXACT_LEAVES) -> tuple[Tree, Any]:
-        """Return the tree with the best subtrees of few leaves there are, as far as the budget goes."""
+        """Return the tree with the best subtrees of few leaves that are found within the budget."""
         value, changed = self.value(tree), True
         while changed and not self.budget.is_over():
             changed = False
@@ -645,7 +645,7 @@ class Improver:
         return solved
 
     def is_soon_solved(self, n_leaves: int) -> bool:
-        """Whether the best tree of a size is told at once, whatever is known before."""
+        """Whether the best tree of a size is found at once, whatever is known before."""
         depth = n_leaves - 1 if self.max_depth is None else self.max_depth
         return self._is_small(self.score, len(self.codes), n_leaves, depth)
 
@@ -661,7 +661,7 @@ class Improver:
         return self.score.at_index(max(float(goal.best), 0.0), goal.index)
 
     def proved(self, tree: Tree, n_leaves: int) -> tuple[Tree, Any, float]:
-        """Return the best tree of so many leaves, as far as the budget goes; its value; and what no tree exceeds.
+        """Return the best tree of so many leaves found within the budget; its value; and what no tree exceeds.
 
         The bound is one of the goal's own measure: rows right, mean recall, adjusted Rand index, or
         conductance with its sign changed.
@@ -862,7 +862,7 @@ class AgreementSearch:
         Fewest rows in a leaf.
     amounts : array of int, shape (n_samples,), optional
         How many rows each row counts for. With them a node is swept whenever the rest of the tree has
-        changed: sizes are no small numbers then.
+        changed, because sizes are then not small numbers.
     """
 
     depends_on_tree = True
@@ -893,7 +893,7 @@ class AgreementSearch:
         return node.stop - node.start
 
     def value(self, node: RowRange) -> float:
-        """Agreement is no sum over leaves."""
+        """Agreement is not a sum over leaves."""
         return 0.0
 
     def split(self, node: RowRange, cut: Cut) -> tuple[RowRange, RowRange]:

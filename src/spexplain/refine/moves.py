@@ -1,6 +1,6 @@
 """Sums of the leaves that change when rows of one node move from their right leaf to their left leaf.
 
-What the sums of a leaf are, the ledger of the graph says; here they are followed from move to move.
+The ledger of the graph says what the sums of a leaf are; here they are followed from move to move.
 """
 
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ def walk_of(ledger: Ledger, moves: NodeMoves) -> Walk:
 
 
 def check_walk(ledger: Ledger) -> None:
-    """Refuse a ledger whose moves nobody can follow, before anything is summed up."""
+    """Refuse a ledger whose moves cannot be followed, before anything is summed up."""
     if walk_of.dispatch(type(ledger)) is walk_of.dispatch(object):
         walk_of(
             ledger, NodeMoves(*(np.zeros(0, dtype=np.int64),) * 4, 0, np.zeros(0, dtype=np.int64))

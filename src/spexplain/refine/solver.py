@@ -60,7 +60,7 @@ class Budget:
     deadline : float
         `time.perf_counter` at the end.
     tell : callable (n_rows, value, bound) -> None, optional
-        Told how far the search for the best tree of a node of so many rows has come.
+        Called with how far the search for the best tree of a node of so many rows has come.
     """
 
     def __init__(
@@ -386,7 +386,7 @@ class BinnedSolver(Solver):
     ) -> None:
         super().__init__(orders, score, min_samples_leaf, budget)
         self.n_bins, self.widths, self.n_features = n_bins, widths, n_features
-        self.seen: list[Followed] = []  # the first cuts of the node, as far as they were followed
+        self.seen: list[Followed] = []  # the first cuts of the node that were followed
 
     def table_work(self, node: NodeOrders) -> float:
         """Return what a table of all pairs of cuts between bins takes."""
@@ -492,7 +492,7 @@ class SmallSolver:
 
     @classmethod
     def suits(cls, columns: Any, score: LeafScore, n_leaves: int, depth: int) -> bool:
-        """Whether trees of this size can be told from pairs of cuts, and these are few."""
+        """Whether trees of this size can be found from pairs of cuts, and these are few."""
         n_features, n_rows = columns.shape
         if score.kind == OWN_MEANS or n_leaves > 4 or (n_leaves == 4 and depth != 2):
             return False
@@ -694,7 +694,7 @@ class _Node:
         self.looked: list[dict[int, _Looked]] = [{} for _ in self.gaps]
         # Leaves may be empty in what a bound of neighbours rests on, and of fewer rows.
         self.is_bounded = self.score.kind == LARGEST and solver.least == 1
-        # Else cuts are ranked by what amounts allow, where these are soon told.
+        # Else cuts are ranked by what amounts allow, where that is quick to compute.
         n_gaps = sum(len(gaps) for gaps in self.gaps)
         self.rank_work = float(n_gaps * self.score.n_clusters * self.most)
         is_cheap = self.score.kind != OWN_MEANS and self.rank_work <= solver.budget.work
@@ -869,7 +869,7 @@ class _Node:
         return self._remaining(-np.inf, ceiling)
 
     def n_promising(self) -> float:
-        """Return how many cuts may begin better trees, as far as that is soon told."""
+        """Return how many cuts may begin better trees, by bounds that are quick to compute."""
         if not self.is_ranked:
             return np.inf
         return int(np.count_nonzero(self._all_ceilings >= self.best + self.score.unit))

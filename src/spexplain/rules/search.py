@@ -33,26 +33,24 @@ class Found(NamedTuple):
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """What is the least for the best rule: of equal ones the shorter, the heavier, that of earlier columns."""
+        """Sort key, least for the best rule; ties go to shorter rules, then heavier ones, then earlier columns."""
         return -round(self.value, 12), self.size, -self.weight, self.clauses
 
     @property
     def key(self) -> frozenset[frozenset[Literal]]:
-        """What is equal for equal rules."""
+        """A key that is equal for equal rules."""
         return clauses_key(self.clauses)
 
 
 def clauses_key(clauses: Clauses) -> frozenset[frozenset[Literal]]:
-    """Return what is equal for equal rules, in whatever order they are said."""
+    """Return a key that is equal for equal rules, whatever the order of their parts."""
     return frozenset(map(frozenset, clauses))
 
 
 class Space(ABC):
     """All rules over the columns of a table."""
 
-    width: ClassVar[int] = (
-        16  # rules that are worth to be kept at each length; more find nothing better
-    )
+    width: ClassVar[int] = 16  # rules worth keeping at each length; more find nothing better
 
     def extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
@@ -89,7 +87,7 @@ class Space(ABC):
 
     @abstractmethod
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:
-        """Return a rule that is said in fewer words and covers the same rows that count."""
+        """Return a shorter form of a rule that covers the same counted rows."""
 
     @abstractmethod
     def to_rule(self, clauses: Clauses) -> Rule:

@@ -54,7 +54,7 @@ def space_of(table: Table, columns: Ints, codes: Array) -> Space:
 
 
 def _telling_columns(entries: Any, columns: Ints, codes: Array) -> Ints:
-    """Return the columns of a sparse table whose stored entries tell clusters apart best, in their order."""
+    """Return the columns of a sparse table whose stored entries separate the clusters best, in their order."""
     if len(columns) <= _MOST_WRITTEN:
         return columns
     known = codes >= 0
@@ -97,7 +97,7 @@ def best_region(
     while True:
         up, down, _ = task.gains(value)
         gains = up * tp + down * fp
-        # No region across a loss greater than all gains pays; much greater ones would cost digits.
+        # A region never pays across a loss greater than all gains; much greater losses would only cost digits.
         most = -1.0 - np.maximum(gains, 0.0).sum()
         gains = np.maximum(gains, most)
         if barred is not None:
@@ -317,11 +317,11 @@ class Regions(Space):
         return found, len(chosen) == len(places)
 
     def affinity(self, task: Task) -> Ints:
-        """Return nothing that tells rows apart."""
+        """Return zeros: ties between examples are not broken here."""
         return np.zeros(self.n_rows, dtype=np.int64)
 
     def simplified(self, clauses: Clauses, task: Task) -> Clauses:
-        """Return a rule with the same rows whose intervals have no end more than they need."""
+        """Return a rule with the same rows whose intervals have no unnecessary ends."""
         counts = task.rows
         covered = self.rows(clauses)[counts]
         for at in range(len(clauses) - 1, -1, -1):  # what was found last matters least

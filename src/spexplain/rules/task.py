@@ -63,7 +63,7 @@ class Task:
         measure : {"f1", "f2", "f0.5", "balanced"} or float, default="f1"
             What is maximised; a number says how much more recall counts than precision.
         covered : array of bool, shape (n_rows,), optional
-            Rows that other rules of the cluster cover already: a new rule neither wins nor loses by them.
+            Rows that other rules of the cluster cover already: they count neither for nor against a new rule.
         barred : array of bool, shape (n_rows,), optional
             Rows by which a rule loses more than it can win.
         """

@@ -1,4 +1,4 @@
-"""Where values of any kind lie along an axis: categories side by side, missing values in a strip of their own."""
+"""Where values of any kind lie along an axis: categories side by side, missing values in a separate strip."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Colours of clusters, told apart by colour-blind readers too."""
+"""Colours of clusters that colour-blind readers can distinguish, too."""
 
 # Okabe and Ito's colours, which differ for all common kinds of colour vision; black is for text.
 _BASE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")

@@ -49,7 +49,7 @@ def state_folder() -> Path:
 
 
 def fingerprint(path: Path) -> str:
-    """Return what tells a file from others, and from itself after a change."""
+    """Return a fingerprint of a file, which changes with its content."""
     about = path.stat()
     if about.st_size > _HASHED:
         return f"{about.st_size} {about.st_mtime_ns}"
@@ -97,7 +97,7 @@ class SavedSession(AbstractContextManager["SavedSession"]):
         return file
 
     def read(self) -> Stored | None:
-        """Return what the file holds, None if there is none; refuse a file that is no session."""
+        """Return what the file holds, None if there is none; refuse a file that is not a session."""
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:

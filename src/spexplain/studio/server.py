@@ -1,7 +1,6 @@
 """The studio in a browser: a small server on this machine only, behind a token.
 
-What is not asked with the token, under the name of this machine and from its own page gets 403 and
-nothing else.
+A request without the token, under another host name or from another page gets 403 and nothing else.
 """
 
 import json
@@ -67,7 +66,7 @@ def needed(name: str = "The studio") -> None:
 
 
 class _Guard:
-    """Lets only those in who know the token, ask this machine by its name, and come from its own page."""
+    """Lets only those requests in that have the token, name this machine and come from its own page."""
 
     def __init__(self, app: Any, token: str, port: int) -> None:
         self.app, self.port = app, port
@@ -138,11 +137,11 @@ def app_of(session: Session, token: str, *, port: int, opener: Opener | None = N
     Parameters
     ----------
     session : Session
-        What is asked.
+        The session that answers.
     token : str
-        Without it nobody gets anything.
+        Every request must carry it.
     port : int
-        Where it is asked; the names by which it may be asked follow from it.
+        The port of the server, on which the accepted host names depend.
     opener : callable, optional
         Makes a `Source` of a file that was dropped onto the page, and of its name.
     """
@@ -200,13 +199,13 @@ class _Pages:
         try:
             question = json.loads(bytes(body))
         except (ValueError, RecursionError):
-            return _json({"error": "The question is no JSON."}, 400)
+            return _json({"error": "The question is not JSON."}, 400)
         return await _answered(lambda: self.session.answer(question))
 
     async def open(self, request: "Request") -> "Response":
         opener = self.opener
         if opener is None:
-            return _json({"error": "This studio has its table; start another one for others."}, 400)
+            return _json({"error": "This studio already has a table; start another studio."}, 400)
         name = Path(unquote(request.headers.get("x-spexplain-name", ""))).name[-_MAX_NAME:]
         if not name or not name.isprintable():
             return _json({"error": "The file needs a name, such as table.csv."}, 400)
@@ -278,7 +277,7 @@ class Served:
     Parameters
     ----------
     session : Session
-        What is asked.
+        The session that answers.
     port : int
         Port of this machine; 0 takes a free one.
     opener : callable, optional
@@ -297,7 +296,7 @@ class Served:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self.socket.bind((HOST, port))
-            self.socket.listen()  # who comes before the server runs waits, and is not turned away
+            self.socket.listen()  # requests that come before the server runs wait and are not refused
         except OSError as error:
             self.socket.close()
             raise OSError(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 N_ROWS = 50  # of a page of rows
 _LONGEST = 10_000  # characters of a text that a question may hold
-# The edits that a page may ask for, and what they may be told.
+# The edits that a page may ask for, and their arguments.
 _EDITS: dict[str, tuple[str, ...]] = {
     "with_test": ("node",),
     "split": ("leaf",),
@@ -71,7 +71,7 @@ class Source(Protocol):
         """Return name and kind of every column."""
 
     def completed(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a tree is fitted by, with what was left open."""
+        """Return the settings of a fit, with those that were left open."""
 
     def fitted(self, settings: Mapping[str, Any]) -> "FittedModel":
         """Return a model, fitted to the clusters of a column, or to clusters that are found first."""
@@ -80,7 +80,7 @@ class Source(Protocol):
         """Return the model of a JSON text, counted on the rows of the table."""
 
     def about(self) -> dict[str, Any]:
-        """Return where the table is, and what tells it from others."""
+        """Return where the table is, and a fingerprint of it."""
 
 
 class Session:
@@ -358,8 +358,8 @@ class Session:
     def resume(self, source: Source, stored: Stored) -> int:
         """Go on where a session has ended; returns the number of its edits.
 
-        What cannot be done again, since the table or the package has changed, is left out with all
-        that came behind it.
+        An edit that cannot be repeated, because the table or the package has changed, is left out with
+        all edits after it.
         """
         start = stored.start
         if not isinstance(start.get("settings"), dict):
@@ -593,13 +593,13 @@ class Session:
         return int(explanation.tree.leaves[leaf])
 
     def _edited(self, name: str, arguments: Mapping[str, Any], test: Test | None) -> "Explanation":
-        """Return the explanation after an edit; `test` is the exact one, where it was not told in words."""
+        """Return the explanation after an edit; `test` is the exact one, where it was not given in words."""
         explanation = self.explanation
         check_choice("name", name, tuple(_EDITS))
         allowed = _EDITS[name] + (_CONDITION if name in ("with_test", "split") else ())
         for each in arguments:
             if each not in allowed:
-                raise ValueError(f"{name} is not told {one_line(str(each))[:100]!r}.")
+                raise ValueError(f"{name} has no argument {one_line(str(each))[:100]!r}.")
         told = {key: arguments[key] for key in _EDITS[name] if key in arguments}
         for key in _CLUSTERS:
             if key in told:
@@ -823,7 +823,7 @@ class Session:
         return [str(each) for each in training.row_ids[rows]]
 
     def _matching(self, explanation: "Explanation", text: str) -> Any:
-        """Return which rows are called by a text, or have it in a cell."""
+        """Return the rows whose name is a text, or that have it in a cell."""
         table, wanted = self._table(explanation), text.strip().casefold()
         n_rows = len(np.asarray(explanation.labels))
         found = np.zeros(n_rows, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Formulas as text: a score that is plain arithmetic is asked once what it does, and written down in C."""
+"""Formulas as text: a score that is plain arithmetic is called once with symbols, and written down in C."""
 
 from collections.abc import Callable
 from functools import cache
@@ -43,7 +43,7 @@ def formula_in_c(score: Callable[..., Any]) -> str | None:
     terms = [_Term("_".join(name)) for name in product(("left", "right", "node"), Side._fields)]
     try:
         found = score(Side(*terms[:3]), Side(*terms[3:6]), Side(*terms[6:]))
-    except TypeError:  # it does what has no text
+    except TypeError:  # it does something that has no text
         return None
     return found.text if isinstance(found, _Term) else None
 

@@ -11,7 +11,7 @@ from spexplain.aliases import Array, Floats
 from spexplain.kernels.cuda.records import CELLS, LANES, BinEdges, FeatureBlock
 
 _N_SAMPLE = 4096  # rows whose quantiles are taken
-_N_EDGES = 255  # what eight halvings tell apart
+_N_EDGES = 255  # as many as eight halvings can distinguish
 _LEAST_WORK = 1 << 27  # bytes of work arrays that are never worth saving
 _WORK_SHARE = 0.2  # of the table, that work arrays may take beyond that
 

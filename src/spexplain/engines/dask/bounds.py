@@ -350,5 +350,5 @@ def path_bounds(
         fall = (highest + missed) * (1 + _ROUNDING) + falls.slack
         bounds = scores - fall
         bounds -= _ROUNDING * (np.abs(scores) + np.abs(bounds))
-    # A border that is no cut itself says nothing of those behind it.
+    # A border that is not a cut itself says nothing about the cuts behind it.
     return np.where(np.isfinite(bounds), bounds, -np.inf)

@@ -25,7 +25,7 @@ class DaskEngine:
     max_bins : int, default=255
         Bins of a feature, 2 to 255. The tree does not depend on it.
     rows_per_partition : int, default=1_000_000
-        Of tables that are no Dask collections.
+        For tables that are not Dask collections.
     n_jobs : int, optional
         Threads where there is no client; None leaves their number to Dask.
     """

@@ -39,7 +39,7 @@ _EDGES_PER_PART = 1 << 22
 
 
 class Above(NamedTuple):
-    """What the workers must know of the splits above some nodes to tell their rows."""
+    """What the workers must know about the splits above some nodes to find the rows of these nodes."""
 
     splits: Held
     blocks: Sequence[Sequence[Any]]  # further ones that splits look at, each for all partitions
@@ -134,7 +134,7 @@ def _mark_labels(labels: Any, n_labels: int) -> Any:
 
 
 class LabelSums(Sums):
-    """Cliques: the labels of the rows tell everything."""
+    """Cliques: everything follows from the labels of the rows."""
 
     ledger: LabelLedger
 
@@ -185,7 +185,7 @@ class LabelSums(Sums):
 
 
 class StarSums(Sums):
-    """Samples joined to centres: the labels of the rows, and where the centres lie, tell everything."""
+    """Samples joined to centres: everything follows from the labels of the rows and the places of the centres."""
 
     ledger: StarLedger
 
@@ -197,7 +197,7 @@ class StarSums(Sums):
         return _label_marks(table, self.graph.labels, self.ledger.n_labels)
 
     def record(self, node: Node) -> Side:
-        if not node.path:  # the root tells how many samples every centre has
+        if not node.path:  # the root knows how many samples every centre has
             self.ledger.center_degrees = node.totals[:-1].astype(np.int64)
         return Side(*self.ledger.sums(node.totals, node.centers))
 

@@ -70,7 +70,7 @@ def pivots_between(low: float, high: float, sample: Floats, depth: int) -> Float
     """Return borders of finer bins: each holds values above the one before it, up to itself.
 
     Sampled values if there are enough, else a regular grid. Every other time this is a grid over
-    the floats in between as they lie in memory: what no regular grid tells apart, this does.
+    the floats in between as they lie in memory, which separates values that no regular grid separates.
     """
     inside = np.unique(sample[np.searchsorted(sample, low) : np.searchsorted(sample, high)])
     if len(inside) >= _ENOUGH:

@@ -185,7 +185,7 @@ class Certificate:
         ]
 
     def _cut_text(self, cut: CoordinateCut) -> str:
-        upper = float(f"{cut.threshold:.15g}")  # without what halving left behind
+        upper = float(f"{cut.threshold:.15g}")  # without the digits that halving added
         return Test(cut.feature, upper=upper).text(self.feature_names[cut.feature])
 
 

@@ -73,7 +73,7 @@ def cheeger_ratios(graph: Any, X: Any) -> Floats:
 
     Examples
     --------
-    Two pairs; the first feature tells them apart, the second does not:
+    Two clusters of two rows; the first feature separates them, the second does not:
 
     >>> from spexplain.facts.certificates import cheeger_ratios
     >>> from spexplain.graphs import CliqueGraph
@@ -102,7 +102,7 @@ def quadratic_forms(graph: Graph, table: Matrix) -> Forms:
         return Forms(numerators, denominators, exponents)
     energy = _energy_of(graph)
     for block in feature_blocks(graph, table.shape[1]):
-        # From a vertex of its own, a constant feature is exactly zero; powers of two keep squares
+        # Measured from one of its vertices, a constant feature is exactly zero; powers of two keep squares
         # in range and change no digit.
         columns = table[:, block].astype(np.float64)
         halved = (np.abs(columns).max(axis=0) > _HUGE).astype(np.int32)
@@ -166,7 +166,7 @@ class _CliqueEnergy:
 
     def __call__(self, columns: Floats) -> Array:
         inside = columns[self.members]
-        # From a member of its own, a cluster of equal values is exactly zero.
+        # Measured from one of its members, a cluster of equal values is exactly zero.
         inside = inside - inside[self.firsts][self.labels]
         means = (self.sums @ inside) / self.sizes[:, None]
         squares = self.sums @ (inside - means[self.labels]) ** 2

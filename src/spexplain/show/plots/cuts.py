@@ -111,7 +111,7 @@ def plot_cuts(
         A cut is drawn only inside the box of its node, the regions of leaves have the colour of the label that
         most of their rows have, and rows of other labels are ringed. Dashed lines hold only for rows that tests of
         other features brought there. Categories stand side by side, their points spread; missing
-        values have a strip of their own.
+        values lie in a separate strip.
 
     Examples
     --------

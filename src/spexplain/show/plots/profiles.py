@@ -24,7 +24,7 @@ def plot_profiles(
 ) -> "Axes":
     """Draw how far the mean of each leaf lies from that of the other rows, feature by feature.
 
-    Of categories, booleans and words the share of rows is written, with a bar of that length.
+    Cells of categories, booleans and words show the share of rows, with a bar of that length.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def plot_profiles(
         raise ValueError("summary was made without the training rows; pass X to summarize.")
     values = np.array(differences["values"], dtype=np.float64).reshape(summary["n_leaves"], -1)
     largest = np.max(np.nan_to_num(np.abs(values), nan=0.0), axis=0, initial=0.0)
-    known = np.flatnonzero(np.isfinite(values).any(axis=0))  # constant features tell nothing
+    known = np.flatnonzero(np.isfinite(values).any(axis=0))  # constant features show nothing
     known = known if len(known) else np.arange(values.shape[1])
     shown = np.sort(known[np.argsort(-largest[known], kind="stable")[:max_features]])
     shares = np.array(differences["shares"], dtype=np.float64).reshape(values.shape)[:, shown]

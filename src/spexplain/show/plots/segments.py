@@ -100,7 +100,7 @@ def _draw(ax: Any, card: SlideCard) -> None:
     y = _write(ax, card.name, x, y, 14 * scale, width=width, most=1, weight="bold")
     y = _write(ax, card.size, x, y - 0.02, 10 * scale, width=width, most=1, color="#56606b")
     bars_at = card.y + card.height - (0.18 if card.height < 2.2 else 0.32)
-    # The rule comes first; what is telling gets the room that is left.
+    # The rule comes first; telling columns get the room that is left.
     n_lines = max(1, int((bars_at - 0.18 * scale - y) / (size * _LINE)))
     kept = min(len(card.telling), max(0, n_lines - len(_lines(card.rule, size, width))))
     y = _write(ax, card.rule, x, y + 0.04, size, width=width, most=n_lines - kept, color="#1c2127")

@@ -34,7 +34,7 @@ def axes_or_new(ax: "Axes | None", size: tuple[float, float], **options: Any) ->
 
 
 def shortened(text: str, length: int) -> str:
-    """Return a text of one line, cut in the middle if it is long: both ends tell names apart.
+    """Return a text of one line, cut in the middle if it is long: names often differ at their ends.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The charts of the report: what every further leaf buys, and where the tree parts a plane of two features."""
+"""The charts of the report: what every further leaf adds, and where the tree parts a plane of two features."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil, floor, isfinite, log1p, log10
@@ -242,7 +242,7 @@ def curve_chart(source: ReportFacts) -> CurveChart | None:
 
 
 def _says_something(step: SizeFacts, goal: GoalFacts) -> bool:
-    """Whether the bound of a size is more than what holds for all trees."""
+    """Whether the bound of a size says more than what holds for every tree."""
     if step["bound"] is None:
         return False
     return step["optimal"] or (
@@ -394,7 +394,7 @@ def cuts_chart(source: ReportFacts) -> CutsChart | None:
     y = Scale(axes[1].start, axes[1].high, frame.bottom, frame.top, bend=bends[1])
     names = [source.names[feature] for feature in plane]
     if len(plane) == 1:
-        names.append("no second feature: heights tell nothing")
+        names.append("no second feature: heights have no meaning")
     tests = [each for each in source.summary["nodes"] if each["feature"] is not None]
     plot = _Plane(plane, axes, x, y)
     return CutsChart(
@@ -463,7 +463,7 @@ def _x_ticks(axis: Axis, x: Scale) -> list[Tick]:
     """Return the ticks below the scatter; texts get no more room than there is between two of them."""
     ticks = thinned(_bent_ticks(axis, x), _N_ACROSS)
     room = max(int((x.end - x.start) / max(len(ticks), 1) / _LETTER), _SHORTEST_TICK)
-    if axis.column.kind == "date":  # half of a date tells nothing
+    if axis.column.kind == "date":  # half a date is useless
         longest = max((len(tick.text) for tick in ticks), default=0)
         n_fitting = max(2, int((x.end - x.start) / (longest + 1) / _LETTER))
         ticks, room = thinned(ticks, n_fitting), longest

@@ -26,7 +26,7 @@ def render_check(facts: CheckFacts, *, title: str | None = None) -> str:
     Returns
     -------
     html : str
-        Names and values are escaped; the page forbids itself every script, and all connections.
+        Names and values are escaped; the page's own policy forbids scripts and connections.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def shown_values(categories: Sequence[Any]) -> tuple[Any, ...]:
 
 def _label_text(label: Label) -> str:
     text = clipped(str(label), _LONGEST_LABEL)
-    # A bare number beside other numbers would not be taken for a name.
+    # A bare number among other numbers would not look like a name.
     return text if isinstance(label, str) and not text.isdecimal() else f"cluster {text}"
 
 
@@ -174,7 +174,7 @@ def brief(column: Column, x: float | None, digits: int = 4) -> str:
 
 
 def share(x: float | None) -> str:
-    """Return a share in percent with one decimal; only what is all or nothing is called so.
+    """Return a share in percent with one decimal; only exact shares are written as 0% or 100%.
 
     Examples
     --------

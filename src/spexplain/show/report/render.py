@@ -85,8 +85,8 @@ def render(
     Returns
     -------
     html : str
-        The same for the same summary. Names, labels and values are escaped; the page forbids
-        itself every script and style but its own, and all connections.
+        The same for the same summary. Names, labels and values are escaped; the page's own policy
+        forbids foreign scripts and styles, and all connections.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def _context(
 
 
 def _judgement(source: ReportFacts) -> dict[str, Any] | None:
-    """Return what is to be thought of the explanation: sentences in parts, of which some are names of clusters."""
+    """Return the verdict on the explanation: sentences in parts, some of which are names of clusters."""
     verdict, validation = source.summary["verdict"], source.summary["validation"]
     if verdict is None:
         return None
@@ -340,7 +340,7 @@ def _tiles(source: ReportFacts) -> list[Tile]:
             Tile("Fidelity", share(summary["fidelity"]), "rows in a leaf of their own cluster")
         )
     if summary["balanced"] is not None:
-        hint = "mean over the clusters of the same share"
+        hint = "the same share, averaged over the clusters"
         tiles.append(Tile("Balanced", share(summary["balanced"]), hint))
     if summary["agreement"] is not None:
         ari = figure(summary["agreement"]["ari"], 3)
@@ -349,7 +349,7 @@ def _tiles(source: ReportFacts) -> list[Tile]:
         price = figure(summary["price"])
         hint = "k-means cost of the leaves over that of the clusters"
         if summary["price"] < 1:
-            hint = "k-means cost over that of the clusters, which were not made for least cost"
+            hint = "k-means cost over that of the clusters, which do not minimise this cost"
         tiles.append(Tile("Cost ratio", price, hint))
     if not tiles and summary["objective"] is not None:
         tiles.append(Tile("Objective", figure(summary["objective"]), "lower is better"))

@@ -40,7 +40,7 @@ from spexplain.table.reference import NOISE
 from spexplain.tree import EVERYWHERE, Column, Region, Test
 from spexplain.tree.boxes import Box
 
-N_COLORS = 21  # as many as `spexplain.show.palette` tells apart
+N_COLORS = 21  # as many as `spexplain.show.palette` has
 MAX_CARDS = 60  # the largest leaves; all are in the table of rules
 _THINNEST = 0.004  # thinner pieces of a bar could not be seen and are drawn together
 _N_PIECES = 24
@@ -50,7 +50,7 @@ _N_PROFILES = 6
 _N_PROFILE_ROWS = 8
 _DAY = 86_400_000_000  # microseconds
 _N_SHARES = 3  # values of a category
-_TEXTS = ("category", "boolean", "date", "duration")  # kinds whose values are no numbers
+_TEXTS = ("category", "boolean", "date", "duration")  # kinds whose values are not numbers
 _N_COLUMNS = 4
 _N_SAMPLE_COLUMNS = 8
 _SKEWED = (
@@ -477,7 +477,7 @@ def bend_of(feature: FeatureFacts) -> float:
     low, middle, high = feature["min"], feature["median"], feature["max"]
     if feature["kind"] not in ("number", "whole") or low is None or middle is None or high is None:
         return 0.0
-    # Where half of the rows have the least value, the mean tells how far the others are.
+    # Where half of the rows have the least value, the mean shows how far the others are.
     center = middle if middle > low or feature["mean"] is None else feature["mean"]
     below, above = center - low, high - center
     return below if low >= 0 and below > 0 and above >= _SKEWED * below else 0.0
@@ -566,7 +566,7 @@ class FieldView(NamedTuple):
     options: list[tuple[int, str]]  # of a menu: codes and what they mean
     start: float | None  # the median of all rows, or the commonest value
     hint: str
-    missing: str  # what no value is called in a menu
+    missing: str  # the entry of a menu for a missing value
 
 
 def form_fields(source: ReportFacts) -> list[FieldView]:
@@ -596,7 +596,7 @@ def _field(source: ReportFacts, feature: FeatureFacts) -> FieldView:
         return FieldView(name, "duration", [], feature["median"], hint, "")
     if column.kind == "word":
         name, hint = f'"{name}"', f"times; {hint}".removesuffix("; ")
-    middle = feature["median"]  # between two values, and free of what adding them left behind
+    middle = feature["median"]  # between two values, and free of rounding
     start = None if middle is None else float(f"{middle:.15g}")
     return FieldView(name, "number", [], start, hint, "")
 
@@ -732,7 +732,7 @@ def _feature_row(source: ReportFacts, feature: FeatureFacts) -> FeatureRow:
 
 
 def range_text(source: ReportFacts, feature: FeatureFacts) -> str:
-    """Return what values a feature has: from where to where, or the commonest, and how many are missing."""
+    """Return the values of a feature in words: their range, or the commonest, and how many are missing."""
     column = source.column(feature["feature"])
     texts = []
     if feature["kind"] in ("category", "boolean", "flag", "word"):
