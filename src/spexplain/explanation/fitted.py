@@ -1821,7 +1821,7 @@ class FittedModel(ABC):
     def to_sklearn(self, X: Any = None, *, label: LabelKind = "leaf") -> Any:
         """Return the tree as a fitted scikit-learn classifier, for plots and explainers made for scikit-learn.
 
-        Its nodes hold the class counts of the training rows, so `predict_proba` gives their shares.
+        Its nodes hold the class shares of the training rows, which `predict_proba` returns.
         scikit-learn rounds rows to float32; with `X`, thresholds are adapted to those rows, and a warning
         tells how many rows still get another label. The classifier reads numbers: its attribute
         ``encoding_`` describes how to pass categories, booleans, dates and durations.
