@@ -128,7 +128,7 @@ def _rows(explanation: Explanation) -> tuple[Table, Training]:
     if training is None or training.table is None:
         raise ValueError(
             "This edit counts rows, which a model read from a file or a pickle does not hold; call "
-            "with_rows(X, y)."
+            "with_rows(X, y) first."
         )
     return training.table, training
 
