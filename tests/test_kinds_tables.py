@@ -233,7 +233,7 @@ REFUSED = {
     "one value": (pd.DataFrame({"a": ["x"] * 8, "b": [None] * 8}), "All columns of X are constant"),
     "some with a zone": (
         objects([datetime(2020, 1, 1), *[datetime(2020, 1, 1, tzinfo=UTC)] * 7]),
-        "X holds dates with and without a time zone in column 'a'; give all of them one.",
+        "X holds dates with and without a time zone in column 'a'; give all of them a time zone or none.",
     ),
 }
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from spexplain.references import KernelKMeans, KMedians
     from spexplain.tree import Tree
 
-# Where each public name lives. They are loaded when first asked for: the command line answers at
-# once, and nobody waits for scikit-learn who does not need it.
+# Where each public name is defined. Names are loaded on first use, so that the command line starts at
+# once and does not import scikit-learn unless it is needed.
 _HOMES = {
     "BestTree": "estimators",
     "CART": "estimators",

@@ -1,4 +1,4 @@
-"""What every function asks of its arguments, refused in the same words everywhere."""
+"""Checks of arguments, with the same error messages everywhere."""
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
@@ -30,7 +30,7 @@ def check_number(name: str, value: Any) -> float:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Refuse an argument that is none of the given words.
+    """Refuse an argument that is not one of the given words.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def check_centers(centers: Any, n_features: int) -> Floats:
 
 
 def check_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Floats | None:
-    """Return the weights of rows as floats; None where all are one, which is what no weights mean."""
+    """Return the weights of rows as floats; None if all are one, as without weights."""
     if weights is None:
         return None
     try:
@@ -84,7 +84,7 @@ def check_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Flo
 
 
 def check_texts(texts: Sequence[Any], n_rows: int) -> None:
-    """Refuse texts that are not one per row.
+    """Refuse texts unless there is one per row.
 
     Examples
     --------

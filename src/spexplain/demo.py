@@ -10,7 +10,7 @@ REPORT = "spexplain-demo.html"
 
 
 def main() -> None:
-    """Print a tree, its rules and how well they match the clustering; write a report."""
+    """Print a tree, its rules and their agreement with the clustering; write a report."""
     iris = datasets.load("iris-uci")
     clusters = cluster("spectral", iris.data, n_clusters=3, random_state=570)
     explainer = SpexClique().fit(iris.data, clusters)

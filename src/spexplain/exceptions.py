@@ -1,4 +1,4 @@
-"""Warnings a user may want to catch by name, and how messages quote what others wrote."""
+"""Warnings that users can catch by name, and quoting of foreign text in messages."""
 
 import sys
 import warnings
@@ -8,7 +8,7 @@ from types import FrameType
 
 _LONGEST_QUOTE = 40  # characters
 _MOST_QUOTES = 5
-# Where the work of this thread was asked for, if it is a thread of its own.
+# The frame that requested the work of this thread, if it is a helper thread.
 waiting_frame: ContextVar[FrameType | None] = ContextVar("waiting_frame", default=None)
 
 
@@ -17,15 +17,15 @@ class LeafCountWarning(UserWarning):
 
 
 class LostClusterWarning(UserWarning):
-    """Some clusters are what no leaf stands for, although there are as many leaves as clusters."""
+    """Some clusters have no leaf that stands for them, although there are as many leaves as clusters."""
 
 
 class ColumnWarning(UserWarning):
-    """A column is left out of the explanation, as it names rows or repeats the labels."""
+    """A column is left out of the explanation because it names rows or repeats the labels."""
 
 
 class ClusterCountWarning(UserWarning):
-    """A number of clusters was asked for, but the given labels have another."""
+    """The given number of clusters differs from that of the labels."""
 
 
 class NoiseWarning(UserWarning):
@@ -33,15 +33,15 @@ class NoiseWarning(UserWarning):
 
 
 class WeightWarning(UserWarning):
-    """Weights of rows were given, but the clusterer of the reference does not take any."""
+    """Weights of rows were given, but the clusterer of the reference does not accept any."""
 
 
 class ProfileWarning(UserWarning):
-    """What the training rows were like cannot be told any more, so new rows are not compared with it."""
+    """Statistics of the training rows are not available any more, so new rows cannot be compared with them."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn in the name of the first line outside this package, from however deep inside."""
+    """Warn with the location of the first caller outside this package."""
     frame: FrameType | None = waiting_frame.get() or sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").startswith("spexplain."):
         if frame.f_back is None:
@@ -59,7 +59,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 def quoted(value: object) -> str:
-    r"""Return what a file says, for a message: in plain characters and shortened, for it may be hostile.
+    r"""Return text from a file, quoted for a message: in plain characters and shortened, as it may be hostile.
 
     Examples
     --------
@@ -72,6 +72,6 @@ def quoted(value: object) -> str:
 
 
 def quoted_list(names: Iterable[object]) -> str:
-    """Return a few names that a file says."""
+    """Return a few names from a file, quoted for a message."""
     shown = sorted(map(quoted, names))
     return ", ".join(shown[:_MOST_QUOTES]) + (", ..." if len(shown) > _MOST_QUOTES else "")

@@ -12,7 +12,7 @@ from typing import BinaryIO, Literal, TypeAlias
 
 TableFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "xlsx"]
 
-# The format that the ending of a file's name says.
+# The format for the ending of a file's name.
 FORMATS: dict[str, TableFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -25,7 +25,7 @@ FORMATS: dict[str, TableFormat] = {
     ".ndjson": "jsonl",
     ".xlsx": "xlsx",
 }
-# Endings under which tables are found, but not written: they may mean other things too.
+# Endings that are read as tables but not written, as they may mean other formats, too.
 READ_ONLY_FORMATS: dict[str, TableFormat] = {".txt": "csv", ".tab": "tsv"}
 
 _LONGEST_STEM = 100  # characters; file systems allow about 255 in all
@@ -34,10 +34,10 @@ _LONGEST_STEM = 100  # characters; file systems allow about 255 in all
 class PendingFile:
     """A file that is written under a temporary name and takes its place when it is complete.
 
-    Readers meet the old file or the new one, never half of it; an interrupted run leaves the old one
-    as it was. The temporary file lies in the same folder under a random name, and is made only if
-    there is nothing of that name, not even a link. A file that nothing can take the place of, such as
-    one that is mounted into a container, is written in place once all of its content is there.
+    Readers find the old file or the new one, never a part of it; an interrupted run leaves the old one
+    unchanged. The temporary file is in the same folder under a random name, and is created only if
+    nothing has that name, not even a link. If the file cannot be replaced, for example because it is
+    mounted into a container, it is overwritten in place once all of the content is there.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ class PendingFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.target = Path(os.path.realpath(path))
-        # Named before it is made: whenever Ctrl-C comes, it is known what to remove.
+        # Named before it is created, so that after Ctrl-C it is always known what to remove.
         name = f".{self.target.name[:_LONGEST_STEM]}.{secrets.token_hex(8)}.tmp"
         self.temporary = self.target.with_name(name)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Yield the temporary file; at the end its content is on the disk.
+        """Yield the temporary file; at the end its content is flushed to disk.
 
         Yields
         ------
@@ -77,7 +77,7 @@ class PendingFile:
         """
         with self._made() as file:
             if self.target.exists():
-                # Before anything is written: the content is never more open than the old file's.
+                # Before anything is written, so that permissions are never wider than the old file's.
                 same = file.fileno() if os.chmod in os.supports_fd else self.temporary
                 os.chmod(same, self.target.stat().st_mode & 0o777)
             yield file
@@ -85,7 +85,7 @@ class PendingFile:
             os.fsync(file.fileno())
 
     def _made(self) -> BinaryIO:
-        """Return the temporary file, new and empty."""
+        """Return the temporary file, newly created and empty."""
         try:
             return open(self.temporary, "xb")  # fails if anything has that name
         except OSError as error:
@@ -97,7 +97,7 @@ class PendingFile:
         return open(self.temporary, "xb")
 
     def check(self) -> None:
-        """Refuse a place where no file can be made, before any work is done for it."""
+        """Refuse a path where no file can be created, before any work is done."""
         try:
             self._made().close()
         finally:
@@ -115,7 +115,7 @@ class PendingFile:
             self._replace()
             return
         try:
-            os.link(self.temporary, self.target)  # unlike a rename, refuses what is there already
+            os.link(self.temporary, self.target)  # unlike a rename, fails if the target exists
         except FileExistsError:
             raise _exists(self.target) from None
         except OSError:  # a file system without links
@@ -136,7 +136,7 @@ class PendingFile:
                 os.fsync(file.fileno())
 
     def discard(self) -> None:
-        """Remove the temporary file, if it is there."""
+        """Remove the temporary file if it exists."""
         self.temporary.unlink(missing_ok=True)
 
 
@@ -147,7 +147,7 @@ def replacing(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[B
     Parameters
     ----------
     path : str or path
-        The file. Its folder must be there.
+        The file. Its folder must exist.
     force : bool, default=True
         Whether an existing file is replaced; otherwise it is refused.
 
@@ -173,7 +173,7 @@ def write_file(path: str | os.PathLike[str], content: str | bytes, *, force: boo
     Parameters
     ----------
     path : str or path
-        The file. Its folder must be there.
+        The file. Its folder must exist.
     content : str or bytes
         All of it.
     force : bool, default=True

@@ -1,4 +1,4 @@
-"""The only tree builder: split the leaf whose best cut comes first, until there are enough leaves."""
+"""The tree builder: it splits the leaf with the best cut until there are enough leaves."""
 
 import heapq
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class _Leaf(NamedTuple):
 
 
 class _Young(NamedTuple):
-    """A leaf whose best cut has not been asked for yet."""
+    """A leaf whose best cut has not been requested yet."""
 
     node: int
     depth: int
@@ -43,8 +43,8 @@ def grow(
     Parameters
     ----------
     search : Search
-        Answers for the best cut of a node, or promises it; a promise is called in when its leaf comes
-        first. If it has a true attribute `depends_on_tree`, all leaves are asked for again after
+        Returns the best cut of a node, or a promise of it, which is resolved when its leaf comes
+        first. If it has a true attribute `depends_on_tree`, all leaves are searched again after
         every split.
     max_leaves : int
         Leaves wanted; the tree has fewer if no valid cut is left.
@@ -53,7 +53,7 @@ def grow(
     start : Tree, optional
         A tree over the same columns whose leaves are split further; by default a single leaf.
     progress : callable (n_leaves) -> None, optional
-        Told the number of leaves after every split.
+        Called with the number of leaves after every split.
     """
     splits: list[tuple[int, Cut, tuple[int, int], tuple[float, float]]] = []
     waiting: list[_Leaf] = []
@@ -83,7 +83,7 @@ def grow(
     for node, cut in [] if start is None else _cuts_of(start):
         leaves |= {leaf.node: leaf for leaf in split(leaves.pop(node), cut)}
     open_leaves(list(leaves.values()))
-    del root, leaves  # what a node remembers is freed once it is split
+    del root, leaves  # data held for a node is freed once it is split
     while waiting and len(splits) + 1 < max_leaves:
         best = heapq.heappop(waiting)
         leaf = _Young(best.node, best.depth, best.rows)
@@ -91,7 +91,7 @@ def grow(
             open_leaves([leaf])
             continue
         young = split(leaf, best.cut)
-        del leaf, best  # and with them what the node remembers, before its parts are searched
+        del leaf, best  # frees the data held for the node before its parts are searched
         if progress is not None:
             progress(len(splits) + 1)
         if getattr(search, "depends_on_tree", False):
@@ -115,7 +115,7 @@ def _cuts_of(tree: Tree) -> list[tuple[int, Cut]]:
 
 
 def _tie_safe(cut: Cut) -> float:
-    """Return the priority without its last digits: rounding must not rank leaves that tie on paper."""
+    """Return the priority without its last digits: rounding errors must not rank leaves that are exactly tied."""
     if abs(cut.priority) < 1e-12 * abs(cut.score):
         return 0.0
     return float(f"{cut.priority:.12g}")

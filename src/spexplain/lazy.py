@@ -1,4 +1,4 @@
-"""Names of a package that are loaded when first asked for: who fits a tree does not wait for what draws it."""
+"""Names of a package that are loaded when first asked for: fitting a tree does not import what draws it."""
 
 import gc
 import sys
@@ -8,13 +8,13 @@ from importlib import import_module
 from threading import RLock
 from typing import Any
 
-# One for all packages: threads that import what imports the other's would see halves of modules.
+# One lock for all packages: threads with crosswise imports would otherwise see partial modules.
 _importing = RLock()
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Look for no garbage meanwhile: imports and compilers make many objects that are all still in use."""
+    """Pause garbage collection: imports and compilers create many objects that are all still in use."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -32,7 +32,7 @@ def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     package : str
         Its name.
     homes : mapping from str to str
-        The module of every name, as the package calls it. No module of the package may have the same name.
+        The module of every public name of the package. No module of the package may have the same name.
 
     Examples
     --------

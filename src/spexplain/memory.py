@@ -1,24 +1,24 @@
-"""How much memory is left, asked before much is taken: a sentence is better than a killed process."""
+"""Free memory, checked before large allocations, so that an error comes instead of a killed process."""
 
 import os
 from pathlib import Path
 
-_SMALL = 1 << 26  # bytes that are taken without asking
+_SMALL = 1 << 26  # bytes that are allocated without a check
 _UNITS = ("bytes", "KB", "MB", "GB", "TB", "PB")
-_NO_LIMIT = 1 << 60  # what old control groups write where there is no limit
+_NO_LIMIT = 1 << 60  # value of old control groups without a limit
 
 
 def check_memory(n_bytes: float, what: str, cure: str) -> None:
-    """Refuse what surely does not fit.
+    """Raise an error if memory is surely not sufficient.
 
     Parameters
     ----------
     n_bytes : float
-        Memory that is about to be taken.
+        Memory that is about to be allocated.
     what : str
-        What for: the beginning of a sentence, in the plural.
+        What needs the memory: the beginning of the sentence, in the plural.
     cure : str
-        What to do instead: the end of a sentence.
+        What to do instead: the end of the sentence.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def check_memory(n_bytes: float, what: str, cure: str) -> None:
 
 
 def in_words(n_bytes: float) -> str:
-    """Return an amount of memory for people.
+    """Return an amount of memory in words.
 
     Examples
     --------
@@ -53,28 +53,28 @@ def in_words(n_bytes: float) -> str:
 
 
 def available_memory() -> float:
-    """Return the bytes that this process can still take, as far as the system tells.
+    """Return the bytes that this process can still allocate, according to the system.
 
-    The least of what the machine has left, what its control group (a container) may still take, and
-    what the limit on this process's addresses leaves; infinity where nothing is known.
+    The least of the free memory of the machine, of the rest in its control group (a container), and of
+    the rest under the limit on this process's addresses; infinity if nothing is known.
     """
     return max(0.0, min(_of_machine(), _of_groups(), _of_limit()))
 
 
 def _of_machine() -> float:
-    """Return what is free or can be freed, with swap space."""
+    """Return the bytes that are free or can be freed, including swap space."""
     lines = _text("/proc/meminfo").splitlines()
     known = {line.partition(":")[0]: line.split()[1] for line in lines if len(line.split()) > 1}
     if "MemAvailable" in known:
         return 1024.0 * (int(known["MemAvailable"]) + int(known.get("SwapFree", 0)))
-    try:  # all there is, where what is free is not told
+    try:  # all memory, if the free part is not known
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):
         return float("inf")
 
 
 def _of_groups() -> float:
-    """Return what the control groups of this process may still take, of both versions."""
+    """Return the bytes that the control groups of this process, of both versions, may still take."""
     left = float("inf")
     for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
@@ -84,7 +84,7 @@ def _of_groups() -> float:
         names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
         limit_name, used_name = names if controllers else ("memory.max", "memory.current")
         group = root / path.lstrip("/")
-        # Within a container the path is often the one outside: its own group is the root then.
+        # Inside a container the path is often that of the host; then the container's own group is the root.
         for folder in [group, *group.parents]:
             limit, used = (_number(folder / name) for name in (limit_name, used_name))
             if limit is not None and used is not None and limit < _NO_LIMIT:
@@ -104,7 +104,7 @@ def _cached(folder: Path) -> int:
 
 
 def _of_limit() -> float:
-    """Return what the limit on addresses (ulimit -v) leaves."""
+    """Return the bytes left under the limit on addresses (ulimit -v)."""
     try:
         import resource
     except ImportError:  # Windows

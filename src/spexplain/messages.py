@@ -46,7 +46,7 @@ def listed(names: Iterable[str], n_named: int = _N_NAMED) -> str:
 
 
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the end of a sentence about an unknown name: what may have been meant.
+    """Return the end of a sentence about an unknown name, which suggests similar names.
 
     Examples
     --------

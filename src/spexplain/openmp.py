@@ -1,10 +1,10 @@
-"""OpenMP after a fork: the threads of GNU's library do not live on in a forked child, which would wait for ever."""
+"""OpenMP after a fork: threads of GNU's library do not exist in a forked child, which would wait for them for ever."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_LIBRARY = "libgomp"  # other OpenMP libraries start their threads anew
+_LIBRARY = "libgomp"  # other OpenMP libraries restart their threads
 _loaded_in = os.getpid()
 
 
@@ -15,7 +15,7 @@ def is_forked() -> bool:
 
 @contextmanager
 def fork_safe() -> Iterator[None]:
-    """Let OpenMP code inside, such as scikit-learn's, run in one thread in forked processes.
+    """Run OpenMP code inside, such as scikit-learn's, in one thread in forked processes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The small records that every layer passes: one side of a cut, and the cut itself."""
+"""Small records used by all layers: one side of a cut, and the cut itself."""
 
 from math import inf
 from typing import Any, NamedTuple
@@ -8,8 +8,8 @@ class Side(NamedTuple):
     """Sums over one side of every candidate cut, or over a whole node.
 
     The fields are int64 arrays of one shape (one entry a cut), or plain integers for a node. Edge
-    weights are fixed-point integers (see `spexplain.graphs`), so these sums are exact, whatever
-    order, thread or machine added them up.
+    weights are fixed-point integers (see `spexplain.graphs`), so these sums are exact and do not depend on
+    order, threads or machine.
     """
 
     inner: Any  # edge weight with both ends inside, each end counted
@@ -34,7 +34,7 @@ class Costs(NamedTuple):
 
 
 class Service(NamedTuple):
-    """One side of every cut when each sample is served by the nearest centre of its side."""
+    """One side of every cut if each sample is served by the nearest centre on its side."""
 
     cost: Any
     points: Any  # distinct samples
@@ -58,6 +58,6 @@ class Cut(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """A best cut that is not worth finding yet: its priority is at least this."""
+    """A best cut that need not be found yet: its priority is at least this."""
 
     priority: float

@@ -1,4 +1,4 @@
-"""A pool of threads that share the features of one fit, and work that Ctrl-C must not break off."""
+"""A pool of threads that share the features of one fit, and work that Ctrl-C must not interrupt."""
 
 import ctypes
 import sys
@@ -23,10 +23,10 @@ _GLANCE = 0.2  # seconds
 
 
 class Threads(AbstractContextManager["Threads"]):
-    """The caller's own thread and helpers, which start with the first shared work and end with the owner.
+    """The caller's thread and helper threads, which start with the first shared work and end with the owner.
 
-    As a context manager it ends the helpers if the work inside is interrupted: none is left behind
-    by Ctrl-C. Later work would start new ones.
+    As a context manager it ends the helpers if the work inside is interrupted, so that Ctrl-C leaves
+    none behind. Later work starts new ones.
 
     Examples
     --------
@@ -61,16 +61,16 @@ class Threads(AbstractContextManager["Threads"]):
             work()
             wait(futures)
         except BaseException as error:
-            waiting.clear()  # nobody starts anything more
+            waiting.clear()  # no thread starts another task
             if isinstance(error, Exception):
                 wait(futures)
-            raise  # after Ctrl-C at once: helpers end with what they are at
+            raise  # at once after Ctrl-C; helpers only finish their current task
         for future in futures:
             future.result()
         return [results[place] for place in range(len(tasks))]
 
     def end(self, *, wait: bool = True) -> None:
-        """End the helpers; later work would start new ones."""
+        """End the helpers; later work starts new ones."""
         if self._helpers is not None:
             helpers, self._helpers = self._helpers, None
             helpers.shutdown(wait=wait, cancel_futures=True)
@@ -95,19 +95,19 @@ def count_threads(n_jobs: Any) -> int:
 
 
 def beside(work: Callable[[], _Result], *, breaks: bool = False) -> _Result:
-    """Do some work in a thread of its own, while this one waits; Ctrl-C ends the waiting at once.
+    """Do some work in a separate thread while this one waits; Ctrl-C ends the waiting at once.
 
-    For two kinds of work: what must not be broken off, as compiling and importing, and long calls of
-    foreign code, which no signal reaches. Signals come to the main thread only; elsewhere the work
-    is done in place.
+    For two kinds of work: work that must not be interrupted, such as compiling and importing, and long
+    calls of foreign code, which signals do not reach. Signals reach the main thread only; in other threads
+    the work is done in place.
 
     Parameters
     ----------
     work : callable without arguments
-        What is done.
+        The work to do.
     breaks : bool, default=False
-        Whether work that nobody waits for any more ends as soon as it is back in Python; otherwise it
-        goes on to its end.
+        Whether work that nobody waits for any more stops as soon as it is back in Python; otherwise it
+        continues to its end.
 
     Examples
     --------
@@ -125,13 +125,13 @@ def beside(work: Callable[[], _Result], *, breaks: bool = False) -> _Result:
             outcome.set_result(work())
         except BaseException as error:
             outcome.set_exception(error)
-        finally:  # else the caller's frame would hold itself, and all that its callers hold
+        finally:  # otherwise the caller's frame would hold itself and everything that its callers hold
             waiting_frame.reset(known)
 
     run, arguments = copy_context().run, (do, sys._getframe())
-    # The end of a process does not wait for what may be broken off.
+    # The end of a process does not wait for work that may be interrupted.
     thread = threading.Thread(target=run, args=arguments, name=_BESIDE, daemon=breaks)
-    del arguments  # which hold the frame that holds them; the thread lets go of them at its end
+    del arguments  # which hold the frame that holds them; the thread drops them when it ends
     try:
         thread.start()
     except RuntimeError:  # the system has no thread left, or the process is about to end
@@ -149,7 +149,7 @@ def beside(work: Callable[[], _Result], *, breaks: bool = False) -> _Result:
 
 
 def works_beside() -> bool:
-    """Whether something is still at work that nobody waits for any more.
+    """Whether work is still running that nobody waits for any more.
 
     Examples
     --------

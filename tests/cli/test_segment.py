@@ -124,7 +124,7 @@ def test_what_needs_training_rows_says_so(run, files, tmp_path):
     for command in (["check", path, files["csv"]], ["predict", path, files["csv"], "--check"]):
         result = run(*command)
         assert result.exit_code == 1
-        assert "remember nothing" in " ".join(result.stderr.split())
+        assert "have no profile" in " ".join(result.stderr.split())
     assert run("report", path, files["csv"]).exit_code == 2
 
 

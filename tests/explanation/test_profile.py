@@ -268,7 +268,7 @@ def test_reports_of_other_rows(fitted, tmp_path):
     expected = (loaded.predict_reference(rows) == labels).mean()
     assert summary["fidelity"] == pytest.approx(expected)
     assert [each["label"] for each in summary["leaves"]] == fitted.leaf_reference_.tolist()
-    with pytest.raises(ValueError, match="Pass labels of these rows as y"):
+    with pytest.raises(ValueError, match="pass their labels as y"):
         loaded.summary(rows)
     with pytest.raises(ValueError, match="labels of type int64"):
         loaded.summary(rows, np.arange(len(rows)) % 3)

@@ -213,7 +213,7 @@ def test_what_cannot_be_validated_says_why(wine):
     for method in (model.validate, model.stability):
         with pytest.raises(ValueError, match=r"fits the method again.*ask the fitted estimator"):
             method()
-    with pytest.raises(ValueError, match="needs the labels of other rows"):
+    with pytest.raises(ValueError, match="needs the labels of rows other"):
         explainer.validate(X.iloc[:50])
     with pytest.raises(ValueError, match="y must hold the clusters that were explained"):
         explainer.validate(X, np.char.upper(y.astype(str)))

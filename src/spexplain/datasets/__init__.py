@@ -3,15 +3,15 @@
 :func:`load` gives any of them by name:
 
 - ``iris``, ``iris-uci``, ``cancer``: the copies that come with scikit-learn;
-- ``two_moons``, ``three_clusters``: made on the spot, see the functions of the same names;
+- ``two_moons``, ``three_clusters``: generated, see the functions of the same names;
 - ``r15``, ``pathbased``, ``ecoli``, ``beans``: read from a file, which is downloaded once;
-- ``newsgroups``, ``caltech101``, ``cifar10``, ``mnist``: texts and pictures, as vectors. Ready ones are
-  read from a file that the user provides; else a model makes them, which needs the extra
+- ``newsgroups``, ``caltech101``, ``cifar10``, ``mnist``: texts and pictures, as vectors. Precomputed
+  vectors are read from a file that the user provides; otherwise a model computes them, which needs the extra
   ``spexplain[embed]``.
 
-A file is looked for in the folder that the environment variable ``SPEXPLAIN_DATA`` names, and then
-in a cache: the folder that ``SPEXPLAIN_CACHE`` names, or else the usual place of the operating
-system. What neither holds is downloaded into the cache; this needs ``pooch``, which the extra
+A file is first searched in the folder that the environment variable ``SPEXPLAIN_DATA`` names, then
+in a cache: the folder that ``SPEXPLAIN_CACHE`` names, or else the usual cache folder of the operating
+system. Files in neither place are downloaded into the cache; this needs ``pooch``, which the extra
 ``spexplain[datasets]`` installs.
 """
 
@@ -36,7 +36,7 @@ _GENERATORS = {"two_moons": two_moons, "three_clusters": three_clusters}
 
 
 def load(name: str, *, full: bool = False, **options: Any) -> Bunch:
-    """Load a dataset by its name.
+    """Load a dataset by name.
 
     Parameters
     ----------
@@ -45,37 +45,37 @@ def load(name: str, *, full: bool = False, **options: Any) -> Bunch:
         ``"r15"``, ``"pathbased"``, ``"ecoli"``, ``"beans"``, ``"newsgroups"``, ``"caltech101"``,
         ``"cifar10"`` and ``"mnist"``.
     full : bool, default=False
-        Whether to keep the classes of fewer than ten members, which are left out otherwise. Only
+        Whether to keep the classes of fewer than ten members, which are left out by default. Only
         ``"ecoli"`` has such classes.
     **options
         For ``"two_moons"`` and ``"three_clusters"``: parameters of the functions of these names.
 
         For the texts and pictures (``"newsgroups"``, ``"caltech101"``, ``"cifar10"``, ``"mnist"``), all of
-        them optional; `folder`, `weights` and `encoder` ask for vectors of your own, even where the folder
-        ``SPEXPLAIN_DATA`` holds ready ones:
+        them optional; `folder`, `weights` and `encoder` compute new vectors, even if the folder
+        ``SPEXPLAIN_DATA`` holds precomputed ones:
 
         - ``folder``: where the texts or pictures are: a folder for every class (``class/name.jpg``), or the
           files as published; by default they are downloaded;
         - ``weights``: a local folder (for pictures also a file) with the weights, or a name on the hub; by
           default the paper's: the sentence transformer all-mpnet-base-v2 for texts, CLIP ViT-B/32 with
           OpenAI's weights for pictures;
-        - ``encoder``: another model, see :class:`Encoder`; instead of `weights` and `device`;
+        - ``encoder``: another model instead of `weights` and `device`, see :class:`Encoder`;
         - ``batch_size``: texts (64) or pictures (256) in memory at a time;
-        - ``device``: ``"cpu"``, ``"cuda"``, ...; by default a GPU where there is one.
+        - ``device``: ``"cpu"``, ``"cuda"``, ...; by default a GPU if there is one.
 
-        The vectors are stored in the cache; an interrupted call goes on where it stopped.
+        The vectors are stored in the cache; after an interruption, the next call continues where it stopped.
 
     Returns
     -------
     dataset : sklearn.utils.Bunch
-        With the keys
+        The dataset, with the keys
 
         - ``data``: ndarray of shape (n_samples, n_features), float64 (float32 for embeddings);
         - ``target``: ndarray of shape (n_samples,), int64, the classes as 0, 1, ...;
         - ``feature_names``: list of str;
         - ``target_names``: ndarray of str, the name of each class;
-        - ``DESCR``: what the dataset is, whose it is, and under which licence;
-        - ``spectral``, ``kmeans``: reference labels, int64, where an embedding comes with them.
+        - ``DESCR``: description, origin and licence of the dataset;
+        - ``spectral``, ``kmeans``: reference labels, int64, for embeddings that come with them.
 
     Raises
     ------

@@ -39,7 +39,7 @@ CANCER_DESCR = (
 
 
 def load_iris() -> Bunch:
-    """Give scikit-learn's iris data.
+    """Return scikit-learn's iris data.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def load_iris() -> Bunch:
 
 
 def load_iris_uci() -> Bunch:
-    """Give the iris data with the two rows in which UCI's file differs.
+    """Return the iris data with the two rows in which UCI's file differs.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def load_iris_uci() -> Bunch:
 
 
 def load_cancer() -> Bunch:
-    """Give scikit-learn's breast cancer data.
+    """Return scikit-learn's breast cancer data.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where files come from: the data folder of the user, the cache, and downloads into it by pooch."""
+"""Finds files: in the user's data folder, in the cache, or by a download into the cache with pooch."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def find_in_data_folder(*names: str) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the folder for what is downloaded or computed once; it need not exist.
+    """Return the cache folder for downloaded and computed files; it need not exist.
 
     Returns
     -------
     folder : Path
-        What ``SPEXPLAIN_CACHE`` names, or else the usual place of the operating system.
+        The folder that ``SPEXPLAIN_CACHE`` names, or else the usual cache folder of the operating system.
     """
     if named := os.environ.get("SPEXPLAIN_CACHE"):
         return Path(named).expanduser()
@@ -67,7 +67,7 @@ def download_table(table: TextTable) -> Path:
     Returns
     -------
     path : Path
-        A file with the right checksum, as far as that is known.
+        A file with the right checksum, if the checksum is known.
     """
     source = table.source
     _import_pooch(
@@ -82,7 +82,7 @@ def download_table(table: TextTable) -> Path:
 
 
 def table_advice(table: TextTable, reason: str, folder: Path) -> str:
-    """Say in one sentence why a download failed, and how to do without it."""
+    """Return the error for a failed download, with the reason and an alternative."""
     return (
         f"The dataset {table.name!r} could not be downloaded: {reason}; get it from "
         f"{table.source.urls[0]} and put it as {table.source.name} into {folder}, or into {_DATA_FOLDER}."
@@ -120,7 +120,7 @@ def download_pictures(embedding: Embedding) -> Path:
 
 
 def folder_advice(embedding: Embedding) -> str:
-    """Say how to do without the download of texts or pictures."""
+    """Return advice for using texts or pictures without a download."""
     return (
         f"give folder, one with a folder of {embedding.kind} for every class, or put the file "
         f"{embedding.file} into {_DATA_FOLDER}"
@@ -138,7 +138,7 @@ def _import_pooch(purpose: str, otherwise: str) -> Any:
 
 
 class DownloadError(Exception):
-    """Why a download failed, for a sentence that says what to do."""
+    """A failed download, with the reason for the message."""
 
     def __init__(self, kind: type[Exception], reason: str) -> None:
         super().__init__(reason)
@@ -161,7 +161,7 @@ def _fetch(remote: RemoteFile, folder: Path) -> Path:
         # Read at once, not streamed, so that a failure leaves no socket open.
         downloader = pooch.HTTPDownloader(stream=False)
         try:
-            # Written under another name first, and renamed once the checksum has been found right.
+            # Written under another name first, and renamed after the checksum has been verified.
             return Path(cache.fetch(remote.name, downloader=downloader))
         except (OSError, ValueError) as error:
             failure = error
@@ -169,7 +169,7 @@ def _fetch(remote: RemoteFile, folder: Path) -> Path:
 
 
 def _download_error(failure: Exception | None, remote: RemoteFile) -> DownloadError:
-    """Return what to say about an error of pooch, of requests or of the file system."""
+    """Return the reason for an error of pooch, of requests or of the file system, in words."""
     if isinstance(failure, ValueError):
         kind, _, digest = str(remote.checksum).rpartition(":")
         name = kind.upper() or "SHA-256"
@@ -177,7 +177,7 @@ def _download_error(failure: Exception | None, remote: RemoteFile) -> DownloadEr
     if isinstance(failure, PermissionError) or getattr(failure, "errno", None) is not None:
         words = getattr(failure, "strerror", None) or "permission denied"
         return DownloadError(OSError, f"the folder cannot be written ({words})")
-    # What is left are the errors of requests, whose texts are long and show its innards.
+    # The rest are errors of requests, whose texts are long and full of internals.
     response = getattr(failure, "response", None)
     if response is not None:
         reason = f"the server answered {response.status_code} {response.reason}"
@@ -187,16 +187,16 @@ def _download_error(failure: Exception | None, remote: RemoteFile) -> DownloadEr
 
 
 def _unpack(archive: Path, target: Path, member: str | None = None) -> None:
-    """Unpack a file or folder, which appears as a whole or not at all.
+    """Unpack a file or folder, which appears complete or not at all.
 
     Parameters
     ----------
     archive : Path
         A ``.gz``, a ``.tar.gz``, or a ``.zip`` that holds one of these.
     target : Path
-        What comes out, in the folder of the archive.
+        The unpacked file or folder, in the folder of the archive.
     member : str or None
-        For a ``.zip``: the end of the name of the archive in it.
+        For a ``.zip``: the ending of the name of the archive in it.
     """
     with TemporaryDirectory(dir=target.parent, prefix="new-") as temporary:
         new = Path(temporary)
@@ -204,7 +204,7 @@ def _unpack(archive: Path, target: Path, member: str | None = None) -> None:
             with zipfile.ZipFile(archive) as outer:
                 archive = Path(outer.extract(find_member(outer, member), new))
         if archive.name.endswith(".tar.gz"):
-            # Python has the filter from 3.11.4 on; the checksum has been found right in any case.
+            # Python has the filter from 3.11.4 on; the checksum has been verified in any case.
             options: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
             with tarfile.open(archive) as outer_tar:
                 outer_tar.extractall(new / "unpacked", **options)
@@ -216,7 +216,7 @@ def _unpack(archive: Path, target: Path, member: str | None = None) -> None:
 
 
 def find_member(archive: zipfile.ZipFile, ending: str | None) -> str:
-    """Return the name of the file in an archive whose name ends so."""
+    """Return the name of the file in an archive with this ending."""
     # macOS packs a second, hidden file of the same ending next to each.
     names = [name for name in archive.namelist() if not name.startswith("__MACOSX")]
     found = [name for name in names if name.lower().endswith((ending or "").lower())]

@@ -1,8 +1,8 @@
-"""Datasets of texts and pictures: ready vectors first, then the cache, then the models.
+"""Datasets of texts and pictures: from precomputed vectors, else from the cache, else by a model.
 
-Vectors are computed one batch at a time into a folder of the cache. The folder is filled under another
-name and renamed once it is complete, so a reader never meets half of it. An interrupted run goes on
-after its last finished batch.
+Vectors are computed batch by batch into a folder of the cache. The folder has another name until it is
+complete, so a reader never finds a partial one. An interrupted run continues after its last finished
+batch.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def load_embedding(
     batch_size: int | None = None,
     device: str | None = None,
 ) -> Bunch:
-    """Load a dataset as vectors, which are computed unless they are at hand.
+    """Load a dataset as vectors, which are computed if they are not available.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def load_embedding(
     dataset : sklearn.utils.Bunch
         The dataset.
     """
-    # Whoever names pictures or a model wants these, not what somebody else has made of others.
+    # If pictures or a model are given, precomputed vectors of other ones must not be used.
     if folder is None and weights is None and encoder is None:
         path = find_in_data_folder(embedding.file)
         if path is not None:
@@ -76,7 +76,7 @@ def load_embedding(
     fingerprint = _ORIGINAL if raw is None else raw.fingerprint
     entry = _entry(embedding, model, fingerprint)
     if not entry.is_dir():
-        # The model comes first: without it there is no need to download the pictures.
+        # Check the model first: without it there is no need to download the pictures.
         n_dims = _n_dims(embedding, model)
         raw = fetch_original(embedding) if raw is None else raw
         embed(raw, model, entry, n_dims=n_dims, batch_size=size)
@@ -103,7 +103,7 @@ def is_at_hand(embedding: Embedding) -> bool:
 
 
 def _entry(embedding: Embedding, model: Encoder, fingerprint: str) -> Path:
-    """Return the folder of the cache that holds the vectors, or will."""
+    """Return the folder of the cache for the vectors, which need not exist yet."""
     return cache_folder() / "embeddings" / entry_name(embedding.name, model.name, fingerprint)
 
 
@@ -154,7 +154,7 @@ def _bunch(embedding: Embedding, model: str, entry: Path) -> Bunch:
 
 
 def fetch_original(embedding: Embedding) -> RawData:
-    """Open a dataset as it is published, downloading it unless an earlier call has.
+    """Open a dataset as it is published, downloading it if it is not in the cache.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def embed(raw: RawData, encoder: Encoder, entry: Path, *, n_dims: int, batch_siz
         _fill(part, raw, encoder, batch_size)
         part.rename(entry)
     except OSError:
-        # Another process may have been at the same work, and ended first.
+        # Another process may have finished the same work first.
         if not entry.is_dir():
             raise
 
@@ -236,7 +236,7 @@ def read_entry(entry: Path) -> tuple[NDArray[np.float32], NDArray[np.int64], lis
 
 
 def _allocate(part: Path, raw: RawData, n_dims: int) -> None:
-    """Make the unfinished folder at its full size, at once visible as a whole."""
+    """Create the unfinished folder at its full size, in a single step."""
     part.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix="new-", dir=part.parent))
     try:
@@ -247,7 +247,7 @@ def _allocate(part: Path, raw: RawData, n_dims: int) -> None:
         np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
         if hasattr(
             os, "posix_fallocate"
-        ):  # a full disk must be told now: later it would end the process
+        ):  # a full disk must be noticed now: later it would kill the process
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         new.rename(part)
@@ -268,7 +268,7 @@ def _fill(part: Path, raw: RawData, encoder: Encoder, batch_size: int) -> None:
     done = int((part / "done").read_text(encoding="utf-8"))
     for start in range(done, len(data), batch_size):
         stop = min(start + batch_size, len(data))
-        # No name is given to the batch: it would live on while the next is read.
+        # No variable for the batch: it would keep the batch in memory while the next one is read.
         data[start:stop] = _checked(
             encoder.encode([raw.read(sample) for sample in range(start, stop)]),
             (stop - start, data.shape[1]),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @runtime_checkable
 class Encoder(Protocol):
-    """What turns a batch of texts or pictures into vectors; any object of this form will do.
+    """Turns a batch of texts or pictures into vectors; any object with these attributes can be used.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """What tells the model apart from all others: results are cached under this name."""
+        """Unique name of the model; results are cached under this name."""
 
     @property
     def n_dims(self) -> int:
@@ -52,7 +52,7 @@ class SbertEncoder:
     weights : str or path, optional
         A local folder, or a name on the hub; by default ``"sentence-transformers/all-mpnet-base-v2"``.
     device : str, optional
-        As torch names it; by default a GPU where there is one.
+        The device, as torch names it; by default a GPU if there is one.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class ClipEncoder:
         A file with weights of ViT-B/32, a local folder with ``open_clip_config.json`` and weights of
         any model, or a name on the hub; by default OpenAI's weights of ViT-B/32.
     device : str, optional
-        As torch names it; by default a GPU where there is one.
+        The device, as torch names it; by default a GPU if there is one.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class ClipEncoder:
     'CLIP ViT-B-32/openai'
     """
 
-    # OpenAI trained with this activation; the plain name would stand for another one.
+    # OpenAI trained with this activation; the plain model name uses another one.
     _architecture = "ViT-B-32-quickgelu"
 
     def __init__(
@@ -182,17 +182,17 @@ class ClipEncoder:
 
 
 def pick_device(device: str | None = None) -> str:
-    """Return the device that torch shall use: the one asked for, else a GPU, else the processor.
+    """Return the device for torch: the one asked for, else a GPU, else the processor.
 
     Parameters
     ----------
     device : str, optional
-        Such as ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"mps"``.
+        The device, such as ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"mps"``.
 
     Returns
     -------
     device : str
-        One that is there.
+        A device that exists.
     """
     import torch
 
@@ -210,7 +210,7 @@ def pick_device(device: str | None = None) -> str:
 
 
 def _weights_name(weights: str | PathLike[str]) -> str:
-    """Return the name of weights; of local ones with a digest, as a file may be replaced."""
+    """Return the name of weights; for local ones with a digest, as a file may be replaced."""
     path = Path(weights).expanduser()
     if not path.exists():
         return os.fspath(weights)

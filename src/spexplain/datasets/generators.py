@@ -1,4 +1,4 @@
-"""Datasets in the plane that are made on the spot."""
+"""Generated datasets in the plane."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def two_moons(
 ) -> Bunch:
     """Make two interleaving half circles.
 
-    No two cluster centres describe the moons, hence k-means misses them; spectral clustering finds
+    No two cluster centres describe the moons, so k-means misses them; spectral clustering finds
     them, and a few axis-parallel cuts explain them with few mistakes.
 
     Parameters
@@ -74,9 +74,9 @@ def three_clusters(
     """Make three clusters that a greedy Gini tree explains wrongly.
 
     A small, wide cluster lies above two large ones side by side. A horizontal cut, then a vertical
-    cut below it, gives a tree of three leaves without mistakes. The Gini gain prefers the vertical
-    cut first, as it parts the two large clusters; this cut goes through the wide one, which three
-    leaves cannot mend.
+    below it, gives a tree of three leaves without mistakes. The Gini gain prefers a vertical cut first,
+    as it separates the two large clusters; but that cut goes through the wide one, which three leaves
+    cannot repair.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def three_clusters(
     Notes
     -----
     The clusters at the bottom fill discs of radius 1 around (-2, 0) and (2, 0), the one on top a box
-    of height 1 from x = -3 to x = 3 at y >= 2, with a point at either end. Hence, for every seed,
+    of height 1 from x = -3 to x = 3 at y >= 2, with a point at either end. So for every seed
     the horizontal cut makes no mistake, and every vertical cut splits the cluster on top.
 
     The example is that of Moshkovitz, Dasgupta, Rashtchian and Frost, *Explainable k-means and
@@ -126,7 +126,7 @@ def three_clusters(
     target = np.repeat([0, 1, 2], [n_top, n_left, n_samples - n_top - n_left])
     data = np.empty((n_samples, 2))
     data[:n_top, 0] = random.uniform(-3, 3, size=n_top)
-    # Points at both ends, as far out as any point below can be: no vertical cut spares this cluster.
+    # Points at both ends, as far out as any point below, so that every vertical cut splits this cluster.
     data[[0, 1], 0] = -3, 3
     data[:n_top, 1] = random.uniform(2, 3, size=n_top)
     n_bottom = n_samples - n_top

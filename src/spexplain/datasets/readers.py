@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # What the readers of the standard library and NumPy raise on damaged or foreign files.
 _UNREADABLE = (ValueError, IndexError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
-_BACKGROUND = "BACKGROUND_Google"  # Caltech-101's class of pictures that show nothing in particular
+_BACKGROUND = "BACKGROUND_Google"  # Caltech-101's class of background pictures
 _CIFAR_RECORD = 1 + 3 * 32 * 32  # bytes of a picture and its class
 _IMAGES = frozenset(
     {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
@@ -46,12 +46,12 @@ def make_bunch(
     descr: str,
     **extra: NDArray[np.int64],
 ) -> Bunch:
-    """Collect the parts of a dataset, with the types that `load` promises.
+    """Combine the parts of a dataset, with the types that `load` documents.
 
     Parameters
     ----------
     data : ndarray of shape (n_samples, n_features)
-        Kept as it is.
+        The rows, unchanged.
     target : array-like of shape (n_samples,)
         Classes as 0, 1, ...
     feature_names, target_names : iterable of str
@@ -101,7 +101,7 @@ def load_table(table: TextTable, *, full: bool = False) -> Bunch:
         try:
             data, labels = read_table(path, table)
         except ValueError as error:
-            # The login page of a network instead of the file, say: kept, it would be read again.
+            # For example a login page instead of the file: if kept, it would be read again.
             path.unlink(missing_ok=True)
             reason = f"what came does not hold it ({error.__cause__})"
             raise ValueError(table_advice(table, reason, path.parent)) from error
@@ -140,7 +140,7 @@ def read_table(path: Path, table: TextTable) -> tuple[NDArray[np.float64], list[
     """
     try:
         name, content = _named_content(path, table.source.member)
-        # The rows are ASCII; a comment in some other encoding must not stand in the way.
+        # The rows are ASCII; a comment in another encoding must not cause an error.
         text = content.decode("utf-8-sig", errors="replace")
         columns, rows = (parse_arff if name.lower().endswith(".arff") else parse_csv)(text)
         lower = [column.lower() for column in columns]
@@ -186,7 +186,7 @@ def parse_csv(text: str) -> tuple[list[str], list[list[str]]]:
 def parse_arff(text: str) -> tuple[list[str], list[list[str]]]:
     """Split a text in the attribute-relation file format, dense rows only.
 
-    SciPy's reader is not used: it refuses text columns, and gives records to be taken apart again.
+    SciPy's reader is not used: it refuses text columns, and returns records that would need unpacking.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def parse_arff(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _named_content(path: Path, member: str | None) -> tuple[str, bytes]:
-    """Return the name and the content of the text file in, or at, `path`."""
+    """Return the name and the content of the text file at `path`, or in the archive there."""
     if path.suffix == ".gz":
         with gzip.open(path) as file:
             return path.stem, file.read()
@@ -224,7 +224,7 @@ def _named_content(path: Path, member: str | None) -> tuple[str, bytes]:
 
 
 def _foreign(path: Path, name: str, error: Exception) -> ValueError:
-    """Say in one sentence that a file is not the dataset that it should be."""
+    """Return the error for a file that does not hold the dataset."""
     return ValueError(f"The file {path} does not hold the dataset {name!r}: {error}.")
 
 
@@ -274,18 +274,18 @@ def read_archive(path: Path, embedding: Embedding) -> Bunch:
 
 @dataclass(frozen=True)
 class RawData:
-    """Samples that are not in memory, and their classes, which are.
+    """Samples on disk, and their classes in memory.
 
     Attributes
     ----------
     read : callable
-        Gives the text or picture of a number.
+        Returns the text or picture with a given number.
     target : ndarray of shape (n_samples,)
         Classes as 0, 1, ...
     target_names : tuple of str
         Names of the classes.
     fingerprint : str
-        Changes whenever the files do.
+        Changes whenever the files change.
     """
 
     read: Callable[[int], Any]
@@ -327,12 +327,12 @@ def text_folder(folder: Path) -> RawData:
         The texts, by class and name.
     """
     paths = _by_class(folder, set(), lambda path: not path.name.startswith("."), "texts")
-    # As scikit-learn reads the messages, some of which have stray bytes.
+    # As scikit-learn reads the messages, some of which have invalid bytes.
     return _listed(folder, paths, lambda path: path.read_text(encoding="latin-1"))
 
 
 def idx_images(folder: Path) -> RawData:
-    """Open MNIST's own files, which are mapped and not read.
+    """Open MNIST's own files, mapped instead of read into memory.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def idx_images(folder: Path) -> RawData:
 
 
 def cifar_images(folder: Path, target_names: tuple[str, ...]) -> RawData:
-    """Open the files of CIFAR-10's binary version, which are mapped and not read.
+    """Open the files of CIFAR-10's binary version, mapped instead of read into memory.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ def _pil() -> Any:
 def _by_class(
     folder: Path, without: set[str], is_wanted: Callable[[Path], bool], what: str
 ) -> dict[str, list[Path]]:
-    """Return the files of every class, all in order of their names."""
+    """Return the files of every class, sorted by name."""
     if not folder.is_dir():
         raise NotADirectoryError(f"folder={str(folder)!r} is not a folder.")
     classes = sorted(
@@ -475,7 +475,7 @@ def _idx(path: Path, *, n_axes: int) -> NDArray[np.uint8]:
 
 
 def open_folder(embedding: Embedding, folder: Path) -> RawData:
-    """Open a dataset that the user has: a folder per class, or the files as they are published.
+    """Open a dataset of the user: a folder per class, or the files as they are published.
 
     Parameters
     ----------
@@ -491,7 +491,7 @@ def open_folder(embedding: Embedding, folder: Path) -> RawData:
     """
     if embedding.kind == "texts":
         return text_folder(folder)
-    # Where torchvision unpacks them, seen from the folder itself or from above.
+    # The path where torchvision unpacks them, relative to the folder itself or its parent.
     for inside in (".", "MNIST/raw"):
         if embedding.name == "mnist" and (folder / inside / "train-images-idx3-ubyte").is_file():
             return idx_images(folder / inside)

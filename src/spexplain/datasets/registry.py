@@ -1,4 +1,4 @@
-"""What is known of the datasets that live in files: names, sizes, and where to get them."""
+"""The datasets in files: names, sizes, and where to get them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class RemoteFile:
     Attributes
     ----------
     name : str
-        Name of the file in the cache; its ending says how to read it.
+        Name of the file in the cache; its ending tells how to read it.
     urls : tuple of str
         Addresses of the file, the preferred one first.
     checksum : str or None
         SHA-256 in hexadecimal digits, or another digest after its name ("md5:..."); None if it is
         not known. The content is checked anyway.
     member : str or None
-        For an archive: the end of the name of the file in it.
+        For an archive: the ending of the name of the file in it.
     unpacked : str or None
-        For an archive to unpack: the file or folder that comes out.
+        For an archive to unpack: the resulting file or folder.
     """
 
     name: str
@@ -64,7 +64,7 @@ class TextTable:
     min_class_size : int
         Classes with fewer rows are left out, unless all are asked for.
     spellings : mapping of str to str
-        Other names of columns in files in circulation, in lower case, with the proper ones.
+        Other column names that occur in copies of the file, in lower case, mapped to the proper ones.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Embedding:
     name : str
         Name of the dataset.
     file : str
-        Name of a NumPy archive in a data folder that holds the vectors ready-made: arrays ``X``, ``y`` and
+        Name of a NumPy archive in a data folder with precomputed vectors: arrays ``X``, ``y`` and
         perhaps reference labels.
     shape : tuple of int
         Number of rows and of columns in that archive.

@@ -1,6 +1,6 @@
 """Estimators: thin scikit-learn shells, one per method; each names its graph and its formula.
 
-Import them from here, or from `spexplain` itself; the base class of a method of your own is
+Import them from here, or from `spexplain` itself. To write a method of your own, subclass
 `spexplain.estimators.base.Explainer`.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spexplain.estimators.kernel import KernelIMM
     from spexplain.estimators.spex import NonUniformCut, SpexClique, SpexGraph, SpexKNN
 
-# The module of each method: who fits one does not wait for the others.
+# The module of each method, so that fitting one method does not import the others.
 _HOMES = {
     "BestTree": "best",
     "CART": "cart",

@@ -1,4 +1,4 @@
-"""Methods that are fitted again: to two clusters, to folds, to rows drawn at random."""
+"""Fits a method again: to two clusters, to folds, or to rows drawn at random."""
 
 import warnings
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ _PARTED_ROWS = 20_000
 _FEW_ROWS = 2_000
 _FEWEST_ROWS = 1_000  # of tables with very many columns
 _PARTED_TESTS = 3
-_MOST_PARTED = 3  # leaves of a tree that are tried to be parted further
-_PARTED_GAIN = 0.01  # of the mean recall, that a further test must add
+_MOST_PARTED = 3  # leaves of a tree for which a further split is tried
+_PARTED_GAIN = 0.01  # of mean recall, the least that a further test must add
 
 
 def parted(
@@ -51,13 +51,13 @@ def parted(
     columns : array of int, optional
         Columns that may be tested; all by default.
     quick : bool, default=False
-        Whether some rows and a greedy search are enough.
+        Whether to search greedily and on a sample of the rows only.
 
     Returns
     -------
     tree : Tree
     shares : array of float, shape (n_leaves, 2)
-        How the rows of both clusters are shared between its leaves.
+        How the rows of each cluster are distributed over the leaves.
     """
     rows = np.flatnonzero(np.isin(codes, pair) & (True if weights is None else weights > 0))
     most_rows = _FEW_ROWS if quick else _PARTED_ROWS
@@ -93,9 +93,10 @@ def grown_on(
     columns: Ints | None,
     min_samples_leaf: int,
 ) -> list[float]:
-    """Return which share of the rows is right once one leaf, or two, of a tree are parted further.
+    """Return the share of rows right once one leaf, or two leaves, of a tree are split further.
 
-    Cheap on large tables: of the few leaves with most mistakes, some rows are searched and all are counted.
+    Cheap on large tables: only the few leaves with most mistakes are considered, and only some of their rows
+    are searched; all rows are counted.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def _right_below(
     columns: Ints | None,
     min_samples_leaf: int,
 ) -> float:
-    """Return how many rows of a leaf are right once it is parted into so many."""
+    """Return how many rows of a leaf are right once it is split into so many leaves."""
     most = max(_FEWEST_ROWS, _FEW_ROWS * 50 // max(table.shape[1], 1))
     some = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)]
     options: dict[str, Any] = {"features": None if columns is None else columns.tolist()}
@@ -178,7 +179,7 @@ def refitted(
     weights: Floats | None,
     **given: Any,
 ) -> "Explainer":
-    """Return the method fitted to some rows of a table; its warnings were said before.
+    """Return the method fitted to some rows of a table, without repeating its warnings.
 
     Parameters
     ----------
@@ -189,11 +190,11 @@ def refitted(
     rows : array of int
         Rows to fit to; they may occur more than once.
     labels : array, optional
-        Their labels; without, the method finds clusters by itself.
+        Their labels; without them the method finds clusters itself.
     weights : array, optional
         Weights of the rows of the table.
     **given
-        Settings to change.
+        Parameters of the method to change.
     """
     from sklearn.base import clone
 
@@ -219,7 +220,7 @@ class Known(NamedTuple):
 def held_out(
     estimator: "Explainer", known: Known, folds: Sequence[tuple[Ints, Ints]]
 ) -> list[HeldOut]:
-    """Return what the method says about the rows of every fold, of (rows to fit to, rows to judge by)."""
+    """Return the predictions for the held-out rows of every fold, given as (rows to fit to, held-out rows)."""
     return [_judged(estimator, known, train, test) for train, test in folds]
 
 
@@ -234,8 +235,8 @@ def _judged(estimator: "Explainer", known: Known, train: Ints, test: Ints) -> He
 def stands_for(fitted: "Explainer", known: Known, train: Ints) -> tuple[Ints, float | None]:
     """Return the cluster that every leaf of a refit stands for.
 
-    Where the clusters were found anew, they are matched with those that are explained, one to one, by most
-    common rows; also how much both agree.
+    Where the clusters were found anew, they are matched one to one with the clusters of the explanation, so that
+    they have most rows in common. Also return how well the two clusterings agree.
     """
     explanation = fitted.explanation_
     codes = known.codes[train]

@@ -1,4 +1,4 @@
-"""What all estimators share: their parameters, and the one walk from a table to an explanation."""
+"""What all estimators share: their parameters, and the steps from a table to an explanation."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from spexplain.facts.schema import StabilityFacts, ValidationFacts
     from spexplain.facts.verdict import Alternative
 
-_MORE_LEAVES = 2  # that a verdict tries
-_QUICK = 300_000  # rows × columns × leaves up to which it does
+_MORE_LEAVES = 2  # how many more leaves a verdict tries
+_QUICK = 300_000  # rows × columns × leaves up to which a verdict tries more leaves
 # Values of a table up to which a tree is grown on to see what clusters without a leaf need.
 _GROWN_ON = 4_000_000
 
@@ -84,9 +84,9 @@ class Shared(TypedDict, total=False):
 
 
 class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
-    """Explain a clustering with a small tree; a subclass says which graph and formula by `_objective`.
+    """Explain a clustering with a small tree; subclasses define the graph and the formula in `_objective`.
 
-    The docstrings of all estimators repeat what stands here about the parameters and attributes that
+    The docstrings of all estimators repeat these descriptions of the parameters and attributes that
     they share.
 
     Parameters
@@ -95,7 +95,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Number of clusters to find when `fit` gets no labels.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -105,27 +105,27 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -133,14 +133,14 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -150,8 +150,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -171,9 +171,9 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     # Engines for values that lie on a device or in partitions and know the graph of the method: "cupy", "dask".
     _remote_engines: ClassVar[tuple[str, ...]] = ()
     _takes_weights_on_device: ClassVar[bool] = False
-    # Whether labels alone decide, so that of sparse tables only the entries are looked at.
+    # Whether only the labels matter, so that a sparse table is searched by its stored entries.
     _needs_labels_only: ClassVar[bool] = False
-    # Whether sets of categories are searched; other methods know categories one by one.
+    # Whether tests of several categories are searched; other methods test one category at a time.
     _searches_sets: ClassVar[bool] = True
     reference: Any  # how to compute it; a parameter of the methods that need one
     _rows_searched: Searched  # while a fit goes on
@@ -212,7 +212,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         verbose: int = 0,
         **unknown: Any,
     ) -> None:
-        if unknown:  # said here, because Python would name this class, not the one that was called
+        if unknown:  # checked here: Python's own message would name this class
             raise TypeError(
                 f"{type(self).__name__}.__init__() got an unexpected keyword argument {min(unknown)!r}"
             )
@@ -243,7 +243,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     @property
     def _takes_entries(self) -> bool:
-        """Whether sparse tables are searched as they are; else their zeros are written out."""
+        """Whether sparse tables are searched as they are; otherwise they are made dense."""
         engine = resolve_engine(self.engine)
         takes = getattr(engine, "takes_entries", False)
         return bool(self._needs_labels_only and self.refine is None and takes)
@@ -264,11 +264,11 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table; rules speak of its columns.
+            The table; its columns appear in the rules.
         y : array of shape (n_samples,) or (n_samples, n_clusters), optional
-            Reference labels of any type, explained as they are; or memberships, how much of each row
-            belongs to every cluster. Without them, methods that need a reference compute it by
-            `reference`; methods that need none only compare themselves with `y`.
+            Reference labels of any type, which the tree explains; or memberships, which say how much of each row
+            belongs to every cluster. Without them, methods that need a reference compute it by `reference`.
+            Methods that need none only compare their leaves with `y`.
         sample_weight : array of shape (n_samples,), optional
             A row of weight w counts as w rows, in the search and in all measures; rows of weight 0 are
             only routed.
@@ -293,11 +293,11 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table; rules speak of its columns.
+            The table; its columns appear in the rules.
         y : array of shape (n_samples,) or (n_samples, n_clusters), optional
             Reference labels or memberships, as in `fit`.
         **given
-            What else the estimator's `fit` takes, for example `sample_weight`.
+            Further arguments of the estimator's `fit`, for example `sample_weight`.
 
         Returns
         -------
@@ -313,7 +313,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return self.fit(X, y, **given).labels_
 
     def _run(self, X: Any, y: Any, **given: Any) -> Self:
-        """Fit, and tell about it if asked to."""
+        """Fit, and log the stages if `verbose` asks for it."""
         self._refuse_metric(metric_of_search(self))
         is_shared = getattr(y, "ndim", 1) > 1
         weighs = given.get("sample_weight") is not None or self.cluster_weight is not None
@@ -339,14 +339,14 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         self._table, weights = table, table.weights(sample_weight)
         with self._stage("reference"):
             reference = self._reference(table, y, weights=weights, **given)
-        # A column that is equal to clusters that were found in the table explains them best.
+        # A column that equals the clusters found in the table is kept: it explains them best.
         columns = self._searched_columns(table, None if y is None else reference)
         n_leaves = self._checked_leaves(reference, len(table), is_given=y is not None)
         if self.start is not None:
             return self._fit_from_start(X, table, names, reference, weights, columns, n_leaves)
         searched = self._rows_searched = self._rows_to_search(table, reference, weights)
         with self._stage("graph"):
-            # Where labels alone decide, nobody looks at the points.
+            # Where only the labels matter, the points are not needed.
             seen = searched.table if self._needs_labels_only else searched.table.as_points()
             objective = self._objective(seen.values, searched.reference, searched.weights)
             graph = self._certified_graph(objective, searched.reference)
@@ -435,13 +435,13 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return self
 
     def _search_columns(self, searched: Searched, columns: Ints) -> SearchColumns:
-        """Return what engines search."""
+        """Return the matrix that engines search."""
         codes = None if searched.reference is None else searched.reference.codes
         one_by_one = not self._searches_sets
         return SearchColumns.of(searched.table, columns, one_by_one=one_by_one, codes=codes)
 
     def _rounded(self, tree: Tree, grown_as: SearchedTree, objective: Objective) -> Tree:
-        """Return the tree with rounder thresholds, valued anew; tell in `rounding_` what changed."""
+        """Return the tree with rounder thresholds, and its new values; record in `rounding_` what changed."""
         from spexplain.refine.local import revalued
 
         views = grown_as.views
@@ -460,10 +460,10 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return replace(tree, size=valued.size, score=valued.score, value=valued.value)
 
     def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
-        """Return the cluster that each node stands for while it is a leaf: its commonest.
+        """Return the cluster that each node would stand for as a leaf: the commonest one.
 
-        The explanation's tests lie in the same gaps between rows as those of the searched tree, but a
-        centre between two rows may be on another side of them.
+        The explanation's tests and those of the searched tree separate the rows in the same way, but a centre
+        that lies between two rows may be on different sides of them.
         """
         counts = explanation.node_counts
         if self._stands_for_shares:
@@ -472,7 +472,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     @property
     def _stands_for_shares(self) -> bool:
-        """Whether leaves stand for the cluster of which they have the largest share, not for their commonest."""
+        """Whether a leaf stands for the cluster of which it holds the largest share, not for its commonest cluster."""
         return self.refine == "balanced"
 
     def _auto_leaves(self, grown: Explanation) -> int:
@@ -483,7 +483,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         self._refuse_metric(comparing_metric())
 
     def _refuse_metric(self, metric: str | None) -> None:
-        """Refuse to be measured by leaf ids against labels."""
+        """Refuse scorers that would compare leaf ids with labels."""
         if metric is not None:
             name = type(self).__name__
             raise ValueError(
@@ -544,7 +544,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return searched_rows(table, reference, weights, cluster_weight)
 
     def _search_objective(self, table: Matrix) -> Objective | None:
-        """Return what was minimised; pickles do not hold it, but the method can say it again."""
+        """Return what was minimised; pickles do not hold it, but the method can build it again."""
         known, training = super()._search_objective(table), self.explanation_.training
         if known is not None or training is None:
             return known
@@ -554,10 +554,10 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     def validate(
         self, X: Any = None, y: Any = None, cv: Any = 5, *, random_state: Any = 0
     ) -> "ValidationFacts":
-        """Fit the method again without some rows, and see how it does on these.
+        """Cross-validate: fit the method without some rows, and measure how well it predicts them.
 
-        Clusters that the method found by itself are found anew in every fold, and matched with those that are
-        explained, so that it shows if they are not stable. Afterwards `verdict_` speaks of held-out rows.
+        Clusters that the method found itself are found again in every fold and matched with those of the
+        explanation, which shows whether they are stable. Afterwards `verdict_` uses the held-out rows.
 
         Parameters
         ----------
@@ -566,15 +566,15 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         y : array of shape (n_samples,), optional
             Their labels; by default those of the training rows.
         cv : int or splitter, default=5
-            Number of folds, in which every cluster has its share; or a splitter with scikit-learn's ``split``.
+            Number of folds, stratified by cluster; or a splitter with scikit-learn's ``split``.
         random_state : int, default=0
             Seed of the folds.
 
         Returns
         -------
         validation : dict
-            Rows right, mean recall and adjusted Rand index on held-out rows and in sample, also by cluster; its
-            entries are described in `spexplain.facts.schema.ValidationFacts`.
+            Fidelity, mean recall and adjusted Rand index on held-out rows and in sample, also by cluster;
+            `spexplain.facts.schema.ValidationFacts` describes its entries.
 
         Examples
         --------
@@ -605,21 +605,21 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return self.validation_
 
     def stability(self, n: int = 50, *, random_state: Any = 0) -> "StabilityFacts":
-        """Fit the method to rows drawn from the training rows, and see what stays the same.
+        """Fit the method to random samples of the training rows, and measure how much the tree changes.
 
         Parameters
         ----------
         n : int, default=50
-            How often rows are drawn, with replacement.
+            Number of samples, drawn with replacement.
         random_state : int, default=0
-            Of the drawn rows.
+            Seed of the samples.
 
         Returns
         -------
         stability : dict
-            Per test how often its place asks about the same column, and where the threshold lies; exactly, how
-            far it could move without changing a training row; per rule how often its rows stay together. Its
-            entries are described in `spexplain.facts.schema.StabilityFacts`.
+            Per test: how often a test in the same place uses the same column, which thresholds it has, and how
+            far its threshold could move without changing a training row. Per rule: how often its rows stay
+            together. `spexplain.facts.schema.StabilityFacts` describes its entries.
 
         Examples
         --------
@@ -646,7 +646,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return found.facts(Clusters.of(explanation), explanation.fields, around)
 
     def _known(self, X: Any, y: Any, what: str) -> "Known":
-        """Return the rows and clusters that the method is fitted to again."""
+        """Return the rows and clusters to fit the method to again."""
         from spexplain.estimators.again import Known
 
         explanation = self._fitted()
@@ -655,7 +655,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         table, weights = training.table, training.weights
         if is_collection(training.labels):
             raise ValueError(
-                f"{what} fits the method again to rows in memory; fit it to a sample that fits there."
+                f"{what} fits the method again and needs all rows in memory; fit the estimator to a sample of them."
             )
         reference = training.reference
         if X is not None:
@@ -670,14 +670,14 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             reference = table.reference(y, self.noise)
         elif len(table) != len(training.labels):
             raise ValueError(
-                f"{what} needs the labels of other rows than those of the fit; pass y."
+                f"{what} needs the labels of rows other than the training rows; pass them as y."
             )
         if reference is None:
             leaves = np.asarray(training.labels)
             return Known(table, leaves, None, weights, explanation.tree.n_leaves)
         classes = reference.classes.tolist()
         if explanation.classes is None or not set(classes) <= set(explanation.classes.tolist()):
-            raise ValueError("y must hold the clusters that were explained: it has others.")
+            raise ValueError("y must hold the clusters that were explained, but it has others.")
         known = explanation.classes.tolist()
         places = np.array([known.index(each) for each in classes], dtype=np.int64)
         codes = np.where(reference.codes < 0, NOISE, places[reference.codes])
@@ -689,7 +689,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return Known(table, codes, labels, weights, len(explanation.classes))
 
     def _parted(self, a: int, b: int, *, quick: bool = False) -> tuple[Tree, Floats] | None:
-        """Search among the rows of two clusters for the few tests that tell them apart best."""
+        """Search the rows of two clusters for the few tests that separate them best."""
         from spexplain.estimators.again import parted
 
         training = self._fitted().training
@@ -730,7 +730,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return found
 
     def _grown_a_little(self, explanation: Explanation, training: Training) -> "list[Alternative]":
-        """Return the tree itself with leaves parted further, where fitting anew would take long."""
+        """Return this tree with further splits of its leaves, where a new fit would take long."""
         from spexplain.estimators.again import grown_on
         from spexplain.facts.segments import Clusters
         from spexplain.facts.verdict import Alternative
@@ -760,7 +760,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             )
 
     def _warn_of_few_leaves(self, n_leaves: int, reference: Reference | None) -> None:
-        """Say why "auto" takes fewer leaves than there are clusters."""
+        """Warn that "auto" takes fewer leaves than there are clusters, and why."""
         if reference is not None and self._needs_reference and n_leaves < reference.n_clusters:
             found = "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
             warn_caller(
@@ -786,7 +786,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             check_start(self.start)
             if self.round_to is not None:
                 raise ValueError(
-                    "round_to would move locked tests; leave it out where there is a start."
+                    "round_to would move the locked tests of start; leave out one of the two."
                 )
         if self.refine is not None:
             check_choice("refine", self.refine, AIMS)
@@ -809,7 +809,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return reference
 
     def _rows_to_cluster(self, table: Table) -> Matrix:
-        """Return the rows that the reference is computed from, on the host."""
+        """Return the rows for computing the reference, on the host."""
         if is_sparse(table.values) and takes_entries(self.reference):
             entries: Any = table.values
             return entries  # type: ignore[no-any-return]
@@ -819,7 +819,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         )
 
     def _warn_of_other_clusters(self, reference: Reference) -> None:
-        """Say that a number of clusters that was asked for is not that of the labels."""
+        """Warn that `n_clusters` differs from the number of clusters in the labels."""
         default = parameters_of(type(self))["n_clusters"].default
         n_labels = reference.n_clusters + int(reference.has_noise)
         if self.n_clusters not in (default, reference.n_clusters, n_labels):
@@ -829,7 +829,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             )
 
     def _checked_leaves(self, reference: Reference | None, n_rows: int, *, is_given: bool) -> int:
-        """Return the number of leaves wanted; what speaks against it is said before the work is done."""
+        """Return the number of leaves wanted; refuse or warn of a bad number before any work is done."""
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:
             if is_given and self._needs_reference:
@@ -846,10 +846,10 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return per_cluster * int(self.n_clusters)
 
     def _leaves_for_all(self) -> int | None:
-        """Return with how many leaves this method gives every cluster one, where some have none.
+        """Return the number of leaves with which this method gives every cluster one, where some have none.
 
-        The tree is grown on, at most to three leaves a cluster, when somebody asks. That is left out in large
-        tables, and for values that are not in memory.
+        The tree is grown further, to at most three leaves per cluster, when somebody asks. Large tables, and
+        values that are not in memory, are left out.
         """
         explanation = self._fitted()
         if explanation.needed_leaves is not None or not explanation.unexplained:
@@ -892,7 +892,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return None
 
     def _retold(self, seen: SearchedTree, explanation: Explanation) -> Explanation:
-        """Return what another tree does to the training rows of an explanation."""
+        """Return the explanation of another tree on the same training rows."""
         training = explanation.training
         assert training is not None
         assert training.table is not None
@@ -904,11 +904,11 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     def _stage(
         self, name: str, *, always: bool = True
     ) -> AbstractContextManager[Callable[[str], None]]:
-        """Time a part of the fit, and say so if asked to: always, or where it tells what it came to."""
+        """Time a stage of the fit and log it if `verbose` asks: always, or only if the stage reports a result."""
         return stage(type(self).__name__, name, always=always)
 
     def _html_repr(self) -> str:
-        """Return the tree for notebooks; before `fit`, what scikit-learn shows."""
+        """Return the tree as HTML for notebooks; before `fit`, scikit-learn's own display."""
         if hasattr(self, "tree_"):
             from spexplain.show.html import html_repr
 
@@ -925,7 +925,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
 
 def on_views(objective: Objective, views: SearchColumns) -> Objective:
-    """Return the objective for the columns that are searched: extra vertices get these too."""
+    """Return the objective for the searched columns only, also for its extra vertices."""
     if objective.start is not None:
         objective = replace(objective, start=on_views(objective.start, views))
     extra = objective.graph.extra
@@ -938,7 +938,7 @@ def on_views(objective: Objective, views: SearchColumns) -> Objective:
 def _described(
     final: Explanation, grown: Explanation, table: Table, weights: Floats | None
 ) -> Explanation:
-    """Return the explanation with what the tested columns hold."""
+    """Return the explanation with descriptions of the tested columns."""
     tested = np.union1d(grown.used, final.used).astype(np.int64)
     described = table.settled_columns(tested.tolist())
     if final.grown is not None:
@@ -947,10 +947,10 @@ def _described(
 
 
 def _check_size(n_leaves: int, n_clusters: int) -> None:
-    """Refuse trees whose tables of leaves by clusters do not fit into memory."""
+    """Refuse a tree whose table of leaves by clusters does not fit into memory."""
     n_nodes = 2 * n_leaves - 1
     check_memory(
         8 * n_clusters * (3 * n_nodes + 2 * n_clusters),
         f"Tables of {n_leaves:,} leaves by {n_clusters:,} clusters",
-        "pass a smaller n_leaves, or labels (y) with fewer different values: so many are rarely clusters",
+        "pass a smaller n_leaves, or labels (y) with fewer different values, since so many are rarely clusters",
     )

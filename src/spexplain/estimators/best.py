@@ -1,4 +1,4 @@
-"""The best tree of a given size by a chosen goal: several starts, local search, exact solutions and a proof."""
+"""The best tree of a given size by a chosen goal: several starts, local search, exact solutions and proofs."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -53,34 +53,34 @@ from spexplain.table.views import written_out
 from spexplain.tree import Tree
 
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
-# Up to this many rows × columns × leaves, exchanges from every start take no noticeable time.
+# Up to this many rows × columns × leaves, exchanging leaves in the trees of all starts takes no noticeable time.
 _SMALL = 2_000_000
-_TINY = 200_000  # up to this many, so do exact solutions of subtrees
+_TINY = 200_000  # up to this many, exact solutions of subtrees take no noticeable time either
 _PASSES = 2
-# Visits of sorted places that exact solutions may take where no time is given: about a second.
+# Positions that exact solutions may visit without a time budget: about a second.
 _WORK = 1e8
-_EXACT_LEAVES = 4  # of trees that are solved before anything else is tried
-_PATIENCE = 4  # sizes that add little, after which no larger one is searched
+_EXACT_LEAVES = 4  # of trees that are solved exactly before anything else is tried
+_PATIENCE = 4  # after so many sizes that add little, no larger one is searched
 _MOST_SIZES = 12  # that n_leaves="auto" searches
-_PROVED_LEAVES = 8  # of trees that are solved as a whole
+_PROVED_LEAVES = 8  # of the largest trees that are solved exactly as a whole
 # The same by goal: a row in a leaf of another cluster costs so much conductance that few first cuts are left.
 _MOST_PROVED: dict[GoalName, int] = {"conductance": 16}
 
 
 class StartRecord(NamedTuple):
-    """What one start of `BestTree` came to. Values are those of the goal: see `BestTree.value_`."""
+    """The results of one start of `BestTree`. Values are those of the goal: see `BestTree.value_`."""
 
     start: str
     n_leaves: int
     grown: float  # value of the grown tree
     refined: float  # after its cuts were re-optimised
-    value: float  # in the end: after leaves were exchanged and subtrees solved, where they were
-    objective: float  # sum of the conductances of the leaves in the clique graph, in the end
+    value: float  # final: after any exchanges of leaves and exact solutions of subtrees
+    objective: float  # sum of the leaves' conductances in the clique graph, finally
     seconds: float
 
 
 class _Candidate(NamedTuple):
-    """A tree on its way; values as `Improver.value` gives them."""
+    """A tree during the search; values as `Improver.value` gives them."""
 
     start: str
     tree: Tree
@@ -99,7 +99,7 @@ class _Rows(NamedTuple):
     points: Matrix | None  # where they lie, for the goal "cost"
 
     def take(self, rows: Ints) -> "_Rows":
-        """Return some rows; clusters that are missing among them are left out of the numbering."""
+        """Return some of the rows; clusters without a row among them are not numbered."""
         numbers = np.unique(self.labels[rows], return_inverse=True)[1]
         amounts = None if self.amounts is None else self.amounts[rows]
         return _Rows(
@@ -124,10 +124,10 @@ class BestTree(Explainer):
     """Explain a reference clustering with the best tree of a given size that can be found.
 
     `goal` says what is best. Trees grown by several methods are improved: cuts are moved, leaves are
-    exchanged (a new one is cut off above any node, and the one that is missed least is dropped for it),
-    and subtrees of up to four leaves are replaced by the best there are, as long as this helps. Trees
-    of up to eight leaves are searched exactly as far as time allows; `bound_` says what no tree of this
-    size can exceed, and `optimal_` whether that is reached.
+    exchanged (a new leaf is split off above any node, and the leaf that is missed least is removed), and
+    subtrees of up to four leaves are replaced by the best possible ones, as long as this helps. Trees of
+    up to eight leaves are searched exactly while time allows. No tree of this size is better than
+    `bound_`, and `optimal_` tells whether the tree reaches it.
 
     Parameters
     ----------
@@ -136,34 +136,34 @@ class BestTree(Explainer):
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     goal : {"fidelity", "balanced", "agreement", "cost", "conductance"}, default="fidelity"
-        What the tree maximises: rows in leaves that stand for their cluster; the mean over the clusters
-        of the share of their rows in such leaves; or the adjusted Rand index of leaves and clusters. Or
-        minimises: the k-means cost, every leaf served by its own mean; or the sum of the leaves'
-        conductances in the graph of the clusters' cliques, which SpEx lowers.
+        What the tree maximises: "fidelity", the rows in leaves that stand for their cluster; "balanced", the
+        mean over the clusters of the share of such rows; or "agreement", the adjusted Rand index of leaves
+        and clusters. Or what it minimises: "cost", the k-means cost with every leaf served by its own mean; or
+        "conductance", the sum of the leaves' conductances in the graph of the clusters' cliques, as SpEx does.
     keep_clusters : bool, default=True
-        Prefer trees in which every cluster is what some leaf stands for, where there are as many leaves
-        as clusters. Clusters without a leaf are named by a `LostClusterWarning` and `unexplained_clusters_`.
+        Prefer trees in which some leaf stands for every cluster, if there are as many leaves as clusters.
+        A `LostClusterWarning` and `unexplained_clusters_` name the clusters without a leaf.
     starts : sequence of {"spex", "emn", "cart", "agreement"}, optional
         Methods that the search starts from; "agreement" is a tree grown by the adjusted Rand index
-        itself. By default all, in large tables "cart" and "spex" unless `goal` is "agreement". Leaves
-        that a method cannot give are grown by agreement.
+        itself. By default all; in large tables "cart" and "spex", unless `goal` is "agreement". If a method
+        cannot give all leaves, the rest are grown by agreement.
     exchange : {"auto", "all", "best", "none"}, default="auto"
-        Which refined trees exchange leaves: all, the best one, or none; "auto" means all for small
+        Which refined trees exchange leaves: all, the best one, or none; "auto" means all in small
         tables.
     n_restarts : int, default=0
         How often the best tree loses a random quarter of its leaves, is grown again and searched
         from there.
     time_budget : float, optional
-        Seconds after which no further step of the search is begun; the tree may then depend on the
-        speed of the machine. Proofs take as long as this allows, and without it about a second.
+        Seconds after which no further step of the search begins; the tree may then depend on the
+        speed of the machine. Proofs use what time is left, and about a second if no budget is given.
     max_rows : int, optional, default=100_000
         Larger tables are searched on that many evenly spaced rows, and the tree found is refined on
         all rows; None searches on all rows whatever their number. `starts_` speaks of the search.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" searches trees of up to three per cluster (see `curve_`) and takes the smallest to
-        which further leaves add less than 1 % each of what `goal` measures; where every cluster should
-        have a leaf, it has at least as many leaves as clusters.
+        which further leaves add less than 1 % each of what `goal` measures; if every cluster should
+        have a leaf, there are at least as many leaves as clusters.
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
@@ -171,27 +171,27 @@ class BestTree(Explainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -199,26 +199,26 @@ class BestTree(Explainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     starts_ : list of StartRecord
         Start, leaves, value when grown, refined and in the end, objective, seconds.
     value_ : float
-        What the goal measures: the share of rows right, the mean recall of the clusters, the adjusted
-        Rand index; or the cost, or the sum of conductances, which are low in good trees.
+        Value of the goal: fidelity, mean recall of the clusters, or adjusted Rand index, for which high is
+        good; or cost or sum of conductances, for which low is good.
     bound_ : float
-        The best value that any tree of this size can have, as far as that is proved.
+        The best value that is possible for a tree of this size, according to the proof so far.
     optimal_ : bool
-        Whether no tree of this size is better, whether or not its clusters all have leaves.
+        Whether it is proved that no tree of this size is better, with or without a leaf for every cluster.
     curve_ : list of SizeStep
-        With ``n_leaves="auto"``, the best trees found of all sizes that were searched: leaves, value,
+        With ``n_leaves="auto"``, the best tree found for every size that was searched: leaves, value,
         bound, whether it is optimal, and clusters without a leaf.
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -228,8 +228,8 @@ class BestTree(Explainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -327,9 +327,9 @@ class BestTree(Explainer):
         reference, weights = self._rows_searched[1:]
         assert reference is not None
         labels, mass = reference.codes, row_mass(reference, weights)
-        # Rows that are shared between clusters count for the one that has most of them.
+        # A row that several clusters share counts for the one that has most of it.
         amounts = None if mass is None else whole_counts(np.where(labels < 0, 1.0, mass))
-        if amounts is not None and np.all(amounts == 1):  # the weights of noise do not count
+        if amounts is not None and np.all(amounts == 1):  # weights of noise rows do not count
             amounts = None
         points = None
         if self.goal == "cost":
@@ -347,7 +347,7 @@ class BestTree(Explainer):
         return revalued(tree, X, objective)
 
     def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
-        """Return the best tree of a size, and set what is known about it; `smaller` is a tree to start from."""
+        """Return the best tree of a size, and set the attributes about it; `smaller` is a tree to start from."""
         if self.max_rows is not None and rows.X.shape[0] > self.max_rows:
             tree = self._grow_from_sample(rows, n_leaves, self.max_rows, smaller)
         else:
@@ -372,7 +372,7 @@ class BestTree(Explainer):
                 break  # no time, or no valid cut, is left
             if number - _plateau(found) >= _PATIENCE or (found and found[-1][1] > 1 - AUTO_GAIN):
                 break  # enough leaves have added little
-            # The size that is taken is searched again, so it has a share as well.
+            # The chosen size is searched once more, so it needs a share of the time too.
             self._deadline = now + (end - now) / (len(sizes) - number + 1)
             tree = self._of_size(rows, size, found[-1][0] if found else None)
             leaves = leaves_of(tree, rows.X)
@@ -394,10 +394,10 @@ class BestTree(Explainer):
         return grown.tree.n_leaves
 
     def _worth(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> float:
-        """Return a share that more leaves raise, by which sizes are compared."""
+        """Return a share that grows with the number of leaves, for comparing sizes."""
         if self.goal not in LOW_GOALS:
             return self.value_
-        # Conductances grow with every leaf: rows right decide. Of the cost, what the tree saves.
+        # Conductances grow with every leaf, so rows right decide. For the cost: the share that the tree saves.
         score = rows.score("cost" if self.goal == "cost" else "fidelity")
         total = score.square if isinstance(score, CostScore) else score.totals.sum()
         return float(score.of_table(score.table(leaves, n_leaves)).sum() / (total or 1.0))
@@ -431,7 +431,7 @@ class BestTree(Explainer):
             if tree.n_leaves < n_leaves:
                 tree = grown_by_agreement(ground, n_leaves, tree)
             tree, _ = ground.refined(tree, self.refine_passes)
-        self._bound = np.inf  # what is proved of some rows says nothing about all
+        self._bound = np.inf  # a proof for a sample says nothing about all rows
         return tree
 
     def _search(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
@@ -449,12 +449,12 @@ class BestTree(Explainer):
     def _candidates(
         self, X: Matrix, ground: Improver, n_leaves: int, smaller: Tree | None
     ) -> tuple[list[_Candidate], Tree]:
-        """Return what all starts came to, and the best tree."""
+        """Return the results of all starts, and the best tree."""
         names = list(self._starts(X, n_leaves))
-        if smaller is not None:  # in large tables that is start enough
+        if smaller is not None:  # in large tables no other start is needed
             names = ["smaller", *names] if _size(X) * n_leaves <= _SMALL else ["smaller"]
         if self.starts is None and n_leaves <= _EXACT_LEAVES:
-            # What a proof tells at once needs no better start.
+            # If a proof settles it at once, no better start is needed.
             passes = 0 if ground.is_soon_solved(n_leaves) else self.refine_passes
             first = self._refined_starts(X, ground, n_leaves, names[:1], smaller, passes)
             candidates = list(first)
@@ -475,7 +475,7 @@ class BestTree(Explainer):
         at = candidates.index(_best_of(candidates))
         if self.exchange != "none":
             candidates[at] = self._searched(ground, candidates[at])
-            # In large tables it takes as long as all else, so time must be given for it.
+            # In large tables this takes as long as everything else, so only with a time budget.
             if self.time_budget is not None or self._exchanges_all(X, n_leaves):
                 candidates[at] = self._swung(ground, candidates[at])
         candidates += self._restarts(ground, _best_of(candidates), n_leaves)
@@ -489,16 +489,16 @@ class BestTree(Explainer):
         return candidates, tree
 
     def _seeks_more_starts(self, n_leaves: int) -> bool:
-        """Whether other goals lead to starts; smaller trees begin as sketches, and may be solved as a whole."""
+        """Whether to add starts from other searches; smaller trees start from sketches or are solved as a whole."""
         return n_leaves > _PROVED_LEAVES and self.starts is None and self.goal == "fidelity"
 
     def _exchanged(
         self, X: Matrix, ground: Improver, candidates: list[_Candidate], n_leaves: int
     ) -> list[_Candidate]:
-        """Search on from all starts, and through agreement."""
+        """Improve the trees of all starts, and add the one found by a search for agreement."""
         solves = _size(X) * n_leaves <= _TINY
         candidates = [self._searched(ground, each, solves=solves) for each in candidates]
-        if not ground.keep_clusters:  # trees that lose no cluster cost nothing more
+        if not ground.keep_clusters:  # trees that lose no cluster then take no extra time
             candidates = [self._swung(ground, each, solves=solves) for each in candidates]
         if self._seeks_more_starts(n_leaves):
             candidates.append(self._through_agreement(X, ground, n_leaves))
@@ -512,7 +512,7 @@ class BestTree(Explainer):
         names: Sequence[str],
         smaller: Tree | None,
     ) -> _Candidate:
-        """Return the best tree found in which every cluster keeps a leaf, searched on without that wish."""
+        """Return the best tree found in which every cluster keeps a leaf, then improved without that condition."""
         kept = ground.keeping(True)
         starts = self._refined_starts(X, kept, n_leaves, names, smaller, self.refine_passes)
         best = _best_of(self._exchanged(X, kept, list(starts), n_leaves))
@@ -521,9 +521,9 @@ class BestTree(Explainer):
         return self._searched(ground, found, solves=False)
 
     def _through_agreement(self, X: Matrix, ground: Improver, n_leaves: int) -> _Candidate:
-        """Return the tree that a search for agreement ends in, searched on for the goal.
+        """Return the tree found by a search for agreement and then improved for the goal.
 
-        Where votes alone decide, many changes of a tree gain nothing; agreement sees which of them lead on.
+        Where only the majority of a leaf counts, many changes of a tree gain nothing; agreement shows which are useful.
         """
         other = ground.for_agreement()
         (start,) = self._refined_starts(X, other, n_leaves, ["cart"], None, self.refine_passes)
@@ -535,11 +535,11 @@ class BestTree(Explainer):
         return self._searched(ground, found, solves=False)
 
     def _proof_work(self, n_leaves: int) -> float:
-        """Return what a proof may cost: little where only time that is given could bring it about."""
+        """Return how much work a proof may take; without a time budget, little for larger trees."""
         return np.inf if self.time_budget is not None or n_leaves <= _EXACT_LEAVES else _WORK / 5
 
     def _sketches(self, ground: Improver, best: _Candidate, n_leaves: int) -> Iterator[_Candidate]:
-        """Give trees that begin as sketches, as long as these make better trees."""
+        """Yield trees that start from sketches, as long as these lead to better trees."""
         if self.goal == "cost" or not _EXACT_LEAVES < n_leaves <= _PROVED_LEAVES:
             return
         patience = 1 if self.time_budget is None else 3
@@ -565,7 +565,7 @@ class BestTree(Explainer):
                     idle, value = 0, candidate.value
 
     def _proved(self, ground: Improver, tree: Tree, n_leaves: int) -> tuple[Tree, Any]:
-        """Return the best tree, and set what no tree exceeds, as far as that can be proved."""
+        """Return the best tree, and set the bound that can be proved for all trees of its size."""
         self._bound = np.inf
         most = _MOST_PROVED.get(self.goal, _PROVED_LEAVES)
         if n_leaves > most or self._is_over() or tree.n_leaves < n_leaves:
@@ -587,7 +587,7 @@ class BestTree(Explainer):
     def _told_by(
         self, draw: Callable[[str], None], ground: Improver, n_leaves: int
     ) -> Callable[[int, float, float], None]:
-        """Return what draws the best tree and the bound while all rows are searched."""
+        """Return the function that shows the best tree and the bound while all rows are searched."""
         n_rows, offset = len(ground.codes), ground.score.offset(n_leaves)
 
         def tell(n_here: int, value: float, bound: float) -> None:
@@ -597,17 +597,17 @@ class BestTree(Explainer):
         return tell
 
     def _show(self, tell: Callable[[str], None], ground: Improver, value: Any) -> None:
-        """Tell what a step came to if that is the best so far, by what the search is for."""
+        """Report the result of a step if it is the best so far, by the value that the search improves."""
         if self._is_own(ground) and (self._best_shown is None or value > self._best_shown):
             self._best_shown = value
             tell(self._said(ground, value))
 
     def _is_own(self, ground: Improver) -> bool:
-        """Whether trees are worth on this ground what the user asked for."""
+        """Whether this ground values trees as the user asked."""
         return ground.goal == self.goal and ground.keep_clusters == self.keep_clusters
 
     def _said(self, ground: Improver, value: Any) -> str:
-        """Return what the goal measures, and how many clusters have no leaf if that counts, as progress shows it."""
+        """Return the value of the goal, and the clusters without a leaf if they count, for progress output."""
         text, lost = self._number(ground, value), 0
         if self.goal == "fidelity":
             text += f" of {round(float(ground.score.totals.sum())):,} rows right"
@@ -616,7 +616,7 @@ class BestTree(Explainer):
         return f"{text}, {lost} cluster{'s' * (lost > 1)} lost" if lost else text
 
     def _standing(self, ground: Improver, value: Any, bound: float) -> str:
-        """Return the best value and what no tree exceeds, as progress shows them."""
+        """Return the best value and the bound, for progress output."""
         return f"{self._said(ground, value)}, bound {self._number(ground, bound)}"
 
     def _number(self, ground: Improver, value: Any) -> str:
@@ -629,7 +629,7 @@ class BestTree(Explainer):
         return f"{abs(own) if self.goal in LOW_GOALS else own:.4f}"
 
     def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
-        """Return with how many leaves every cluster has one, if that is more than the tree has and known."""
+        """Return the number of leaves with which every cluster has one, if that is known and more than the tree has."""
         with self._stage("lost", always=False) as tell:
             needed = ground.leaves_for_all(tree)
             if needed == tree.n_leaves:
@@ -639,7 +639,7 @@ class BestTree(Explainer):
         return needed
 
     def _grow_on(self, explanation: Explanation) -> int | None:
-        return None  # what is known, the search has found
+        return None  # all that is known comes from the search
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         super()._fit(X, y, **given)
@@ -652,7 +652,7 @@ class BestTree(Explainer):
         return self
 
     def _set_goal(self) -> None:
-        """Let the explanation know what the search was for, and what it came to."""
+        """Add the goal of the search and its result to the explanation."""
         explanation, rows = self.explanation_, self._given_rows
         if self.refine is not None or vars(self).get("rounding_"):  # the tree was changed since
             kept = self._rows_searched.weights.rows
@@ -681,7 +681,7 @@ class BestTree(Explainer):
         return replace(known, size_bound=explanation.goal.sentence(explanation.tree.n_leaves))
 
     def _set_value(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> None:
-        """Set what the goal measures, and what no tree exceeds."""
+        """Set the value of the goal, and its bound."""
         total: float = 1.0
         if self.goal == "agreement":
             table = leaf_table(leaves, rows.labels, n_leaves, rows.amounts)
@@ -714,7 +714,7 @@ class BestTree(Explainer):
             return START_NAMES
         if self.goal != "agreement":
             return ("cart", "spex")
-        # Centres have few zeros.
+        # Centres have few zeros, so they are dense.
         return tuple(name for name in START_NAMES if name != "emn" or not is_mostly_zero(X))
 
     def _refined_starts(
@@ -726,7 +726,7 @@ class BestTree(Explainer):
         smaller: Tree | None,
         passes: int | None,
     ) -> Iterator[_Candidate]:
-        """Give every start, grown and refined; the first one even if time is short."""
+        """Yield the tree of every start, grown and refined; the first one even if time is short."""
         engine = resolve_engine(self.engine, n_jobs=self.n_jobs)
         for number, start in enumerate(names):
             if number and self._is_over():
@@ -754,7 +754,7 @@ class BestTree(Explainer):
         with self._stage("exchange", always=False) as tell:
             while not self._is_over():
                 tree, value = ground.exchanged(tree)
-                # Few passes between exchanges, as many as help once these have ended.
+                # A few passes between exchanges; at the end as many as help.
                 passes = _PASSES if value > best else self.refine_passes
                 tree, value = ground.refined(tree, passes)
                 if value == best and solves:
@@ -767,9 +767,9 @@ class BestTree(Explainer):
         return candidate._replace(tree=tree, value=best, seconds=seconds)
 
     def _swung(self, ground: Improver, best: _Candidate, *, solves: bool = True) -> _Candidate:
-        """Search without the wish for a leaf of every cluster, or with it, and back, as long as this helps.
+        """Search in turn with and without the preference for a leaf per cluster, as long as this helps.
 
-        Trees in which one of the searches ends are left by the other.
+        Each of the two searches can leave trees in which the other one gets stuck.
         """
         other = ground.keeping(not ground.keep_clusters)
         while not self._is_over() and (ground.keep_clusters or len(ground.lost(best.tree))):
@@ -785,7 +785,7 @@ class BestTree(Explainer):
         return best
 
     def _restarts(self, ground: Improver, best: _Candidate, n_leaves: int) -> list[_Candidate]:
-        """Return the best tree found from random changes of the best one so far, if it is better."""
+        """Return the best tree found from random changes of the best one so far, if this improves it."""
         random, found = check_random_state(self.random_state), best
         for _ in range(self.n_restarts):
             if self._is_over():
@@ -828,7 +828,7 @@ class BestTree(Explainer):
 
 
 def _rows_of(X: Any, rows: Ints) -> Any:
-    """Return some rows of a table, sparse as it is."""
+    """Return some rows of a table, sparse if it is."""
     return canonical(X.tocsr()[rows]) if is_sparse(X) else X[rows]
 
 
@@ -838,7 +838,7 @@ def _size(X: Any) -> int:
 
 
 def _plateau(found: list[tuple[Tree, float]]) -> int:
-    """Return the place of the tree to which larger ones add little; 0 if there is none."""
+    """Return the place of the tree to which larger trees add little; 0 if there is none."""
     sizes, values = [tree.n_leaves for tree, _ in found], [worth for _, worth in found]
     return plateau_at(sizes, values) if found else 0
 
@@ -854,5 +854,5 @@ def _check_starts(starts: Any) -> None:
 
 
 def _best_of(candidates: list[_Candidate]) -> _Candidate:
-    """Return the best candidate, of equals the first."""
+    """Return the best candidate, the first of equal ones."""
     return max(candidates, key=lambda each: each.value)

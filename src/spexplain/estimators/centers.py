@@ -1,4 +1,4 @@
-"""Methods that part the centres of a clustering: IMM, EMN, ExKMC, random cuts, ExGreedy, ExShallow."""
+"""Methods that separate the centres of a clustering: IMM, EMN, ExKMC, random cuts, ExGreedy, ExShallow."""
 
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack
@@ -34,7 +34,7 @@ Pairs: TypeAlias = Literal["any", "furthest"]
 
 
 class CenterExplainer(Explainer):
-    """Part the centres of a clustering; every leaf stands for the centre in it."""
+    """Separate the centres of a clustering; every leaf stands for the centre in it."""
 
     objective: CostName = "kmeans"
 
@@ -48,14 +48,14 @@ class CenterExplainer(Explainer):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table; rules speak of its columns.
+            The table; its columns appear in the rules.
         y : array of shape (n_samples,) or (n_samples, n_clusters), optional
             Reference labels of any type, or memberships: how much of each row belongs to every cluster.
-            Without them each row belongs to the nearest of `centers`, or the clustering is computed by
-            `reference`.
+            Without them, each row belongs to the nearest of `centers`, or `reference` computes the
+            clustering.
         centers : array of shape (n_clusters, n_features), optional
-            Centres in the order of the sorted labels, or, if the labels are integers from 0, in
-            their order; by default the means (k-medians: medians) of the clusters.
+            Centres in the order of the sorted labels; if the labels are integers from 0, the label is the
+            row of its centre. By default the means (k-medians: medians) of the clusters.
         sample_weight : array of shape (n_samples,), optional
             A row of weight w counts as w rows, in the search, in the centres and in all measures; rows
             of weight 0 are only routed.
@@ -94,9 +94,7 @@ class CenterExplainer(Explainer):
             return replace(reference, centers=centers)
         centers = check_centers(centers, table.as_points().shape[1])
         if len(centers) < 2:
-            raise ValueError(
-                "centers holds fewer than two centres; there is nothing to tell apart."
-            )
+            raise ValueError("centers holds fewer than two centres; pass two or more.")
         if y is None:
             codes = table.as_points().nearest(centers, self.objective)
             return Reference(codes, codes, np.arange(len(centers)), centers)
@@ -104,7 +102,7 @@ class CenterExplainer(Explainer):
         return _with_centers(reference, centers)
 
     def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
-        """Return the cluster of the centre in each node; of several, the one with most rows there.
+        """Return the cluster of the centre in each node; if there are several, the one with most rows there.
 
         Refinement may leave a leaf without a centre: it stands for its commonest cluster.
         """
@@ -123,14 +121,14 @@ class CenterExplainer(Explainer):
         return np.array(codes)
 
     def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
-        """Return samples and their centres: the bound on the price of parting them is part of it."""
+        """Return the graph of samples and their centres; the bound on the price needs it."""
         assert reference is not None
         return self._star(reference)
 
     def _star(
         self, reference: Reference, pairs: Any = "any", weights: RowWeights = ALL_ROWS
     ) -> StarGraph:
-        """Return the star graph; centres that coincide cannot be parted and are taken as one."""
+        """Return the star graph; centres that coincide cannot be separated and count as one."""
         centers = centers_of(reference)
         first = first_of_equals(centers)
         distinct, place = np.unique(first, return_inverse=True)
@@ -138,13 +136,13 @@ class CenterExplainer(Explainer):
             shares = np.zeros((len(reference.codes), len(distinct)))
             np.add.at(shares.T, place, reference.amounts(weights.values).T)
             return WeightedStar.from_amounts(shares, centers[distinct], pairs)
-        # The appended -1 is what code -1 finds.
+        # Code -1 finds the appended -1.
         labels = look_up(np.append(place, -1), reference.codes)
         return StarGraph(labels, centers[distinct], pairs)
 
 
 class IMM(CenterExplainer):
-    """Part all centres with as few rows as possible parted from their own (iterative mistake minimisation).
+    """Separate all centres, with as few rows as possible cut off from their own (iterative mistake minimisation).
 
     Parameters
     ----------
@@ -153,12 +151,12 @@ class IMM(CenterExplainer):
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     pairs : {"any", "furthest"}, default="any"
-        A cut must part some two centres of the node, or the two that are furthest apart (modified IMM).
+        A cut must separate any two centres of the node, or the two that are furthest apart (modified IMM).
     objective : {"kmeans", "kmedians"}, default="kmeans"
         Centres are means and distances Euclidean, or medians and ℓ1.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -168,27 +166,27 @@ class IMM(CenterExplainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -196,14 +194,14 @@ class IMM(CenterExplainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -213,8 +211,8 @@ class IMM(CenterExplainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -231,8 +229,8 @@ class IMM(CenterExplainer):
 
     See Also
     --------
-    EMN : Divides the mistakes of a cut by the centres it parts.
-    ExKMC : Goes on to more leaves than centres.
+    EMN : Divides the mistakes of a cut by the number of centres it separates.
+    ExKMC : Grows the tree on to more leaves than centres.
 
     References
     ----------
@@ -273,7 +271,7 @@ class IMM(CenterExplainer):
 
 
 class EMN(CenterExplainer):
-    """Part all centres with few parted rows per parted centre.
+    """Separate all centres, with few rows cut off from their own centre for every centre that a cut separates.
 
     Parameters
     ----------
@@ -282,12 +280,12 @@ class EMN(CenterExplainer):
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     denominator : {"min", "product"}, default="min"
-        Parted rows are divided by the smaller number of centres of both sides, or by the product.
+        Rows cut off are divided by the smaller number of centres on one side, or by the product of both numbers.
     objective : {"kmeans", "kmedians"}, default="kmeans"
         Centres are means or medians.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -297,27 +295,27 @@ class EMN(CenterExplainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -325,14 +323,14 @@ class EMN(CenterExplainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -342,8 +340,8 @@ class EMN(CenterExplainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -360,7 +358,7 @@ class EMN(CenterExplainer):
 
     See Also
     --------
-    IMM : Counts the mistakes of a cut alone.
+    IMM : Counts only the mistakes of a cut.
     RandomCuts : Cuts drawn at random, with the best known guarantee.
 
     References
@@ -401,7 +399,7 @@ class EMN(CenterExplainer):
 
 
 class ExKMC(CenterExplainer):
-    """Grow an IMM tree on to more leaves than clusters, each served by the best of the reference centres.
+    """Grow an IMM tree on to more leaves than clusters, each served by the cheapest reference centre.
 
     Parameters
     ----------
@@ -411,7 +409,7 @@ class ExKMC(CenterExplainer):
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -421,27 +419,27 @@ class ExKMC(CenterExplainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -449,14 +447,14 @@ class ExKMC(CenterExplainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -466,8 +464,8 @@ class ExKMC(CenterExplainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -518,7 +516,7 @@ class ExKMC(CenterExplainer):
         return replace(exkmc(costs), start=imm(self._star(reference, weights=weights)))
 
     def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
-        """Return the centre of each node of the IMM tree, and the cheapest centre of each later node."""
+        """Return the centre of each node of the IMM tree, and the cheapest centre of each node grown later."""
         assert explanation.row_reference is not None
         assert explanation.node_costs is not None
         n_parted = len(np.unique(first_of_equals(centers_of(explanation.row_reference))))
@@ -528,7 +526,7 @@ class ExKMC(CenterExplainer):
 
 
 class RandomCuts(CenterExplainer):
-    """Part the centres by random cuts, without a look at the rows; the cheapest of several draws is kept.
+    """Separate the centres by random cuts that ignore the rows, and keep the cheapest of several draws.
 
     Parameters
     ----------
@@ -537,12 +535,12 @@ class RandomCuts(CenterExplainer):
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     objective : {"kmedians", "kmeans"}, default="kmedians"
-        Law of the cuts and cost that decides between draws.
+        The distribution of the cuts, and the cost by which the best draw is chosen.
     n_init : int, default=10
         Number of draws.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -552,27 +550,27 @@ class RandomCuts(CenterExplainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -580,14 +578,14 @@ class RandomCuts(CenterExplainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -597,8 +595,8 @@ class RandomCuts(CenterExplainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -664,7 +662,7 @@ class RandomCuts(CenterExplainer):
 
 
 class ExGreedy(CenterExplainer):
-    """Part the centres so that serving each row from the nearest centre of its side costs least.
+    """Separate the centres so that serving each row from the nearest centre on its side costs least.
 
     Parameters
     ----------
@@ -674,7 +672,7 @@ class ExGreedy(CenterExplainer):
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -684,27 +682,27 @@ class ExGreedy(CenterExplainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -712,14 +710,14 @@ class ExGreedy(CenterExplainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -729,8 +727,8 @@ class ExGreedy(CenterExplainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -777,7 +775,7 @@ class ExGreedy(CenterExplainer):
 
 
 class ExShallow(CenterExplainer):
-    """As ExGreedy, with a weight on how deep the leaves are expected to lie: shorter rules.
+    """ExGreedy with a penalty on the expected depth of the leaves, for shorter rules.
 
     Parameters
     ----------
@@ -786,10 +784,10 @@ class ExShallow(CenterExplainer):
     reference : {"spectral", "kmeans", "kmedians", "kernel_kmeans"} or clusterer
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     depth_weight : float, default=0.03
-        Weight of the expected depth beside the relative cost; 0 is ExGreedy.
+        Weight of the expected depth relative to the cost; 0 gives ExGreedy.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -799,27 +797,27 @@ class ExShallow(CenterExplainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -827,14 +825,14 @@ class ExShallow(CenterExplainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -844,8 +842,8 @@ class ExShallow(CenterExplainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -918,7 +916,7 @@ def _with_centers(reference: Reference, centers: Floats) -> Reference:
         return replace(reference, centers=centers)
     classes = reference.classes
     if classes.dtype.kind in "iu" and classes.min() >= 0 and classes.max() < len(centers):
-        # Labels are row numbers of `centers`; some centres have no samples.
+        # Labels are row numbers of `centers`, some of which have no samples.
         codes = look_up(np.append(classes.astype(np.int64), -1), reference.codes)
         return replace(reference, codes=codes, classes=np.arange(len(centers)), centers=centers)
     raise ValueError(

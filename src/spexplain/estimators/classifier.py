@@ -20,15 +20,15 @@ from spexplain.table.places import look_up
 class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Predict clusters with the tree of an explainer, as a scikit-learn classifier.
 
-    Explainers are clusterers to scikit-learn: they predict leaves, whose numbers mean something else
-    after every fit. This predicts the cluster that a leaf stands for, so that cross-validation, grid
-    search, calibration and every score for classifiers mean what they say.
+    scikit-learn treats explainers as clusterers: they predict leaves, whose numbers mean something else
+    after every fit. This class predicts the cluster that a leaf stands for, so that cross-validation, grid
+    search, calibration and all scores for classifiers work as usual.
 
     Parameters
     ----------
     explainer : Explainer, optional
-        What grows the tree; by default ``BestTree()``. A copy of it is fitted. Every label of y is a class,
-        -1 too, unless its parameter `noise` names labels that mean rows of no cluster.
+        The explainer that grows the tree; by default ``BestTree()``. A copy of it is fitted. Every label of y
+        is a class, even -1, unless its parameter `noise` names the labels of rows that belong to no cluster.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    BestTree : An explainer to put into it.
-    raw_units : Rules in the units before a pipeline.
+    BestTree : The default explainer.
+    raw_units : Translates the rules of a pipeline into the original units.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         sample_weight : array of shape (n_samples,), optional
             A row of weight w counts as w rows.
         **given
-            What else the explainer's `fit` takes, for example `centers`.
+            Further arguments of the explainer's `fit`, for example `centers`.
 
         Returns
         -------
@@ -113,8 +113,8 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Return the cluster of every row: the one that its leaf stands for.
 
-        For most explainers that is the commonest of the leaf's training rows; methods that part centres
-        take the cluster of the leaf's centre.
+        For most explainers that is the commonest cluster among the leaf's training rows; methods that separate
+        centres take the cluster of the centre in the leaf.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each column in what the tests achieve, by the drop of impurity; the sum is 1, or 0.
+        """Importance of each column: its share in the total drop of impurity; the sum is 1, or 0 without any drop.
 
         Examples
         --------
@@ -247,7 +247,7 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return tags
 
     def get_metadata_routing(self) -> Any:
-        """Return which metadata is asked for: what the explainer asks for, unless it was set here.
+        """Return the metadata requests: those of the explainer, unless they were set here.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return routing
 
     def _html_repr(self) -> str:
-        """Return the tree for notebooks; before `fit`, what scikit-learn shows."""
+        """Return the tree as HTML for notebooks; before `fit`, scikit-learn's own display."""
         fitted = vars(self).get("explainer_")
         shown: str = super()._html_repr() if fitted is None else fitted._html_repr()
         return shown
@@ -282,7 +282,7 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 
 def _checked_labels(y: Any, sample_weight: Any) -> Array:
-    """Return labels that scikit-learn takes for classes."""
+    """Return labels that scikit-learn accepts as classes."""
     labels: Array = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(
@@ -297,7 +297,7 @@ def _checked_labels(y: Any, sample_weight: Any) -> Array:
 
 
 def _leaf_codes(explanation: Explanation) -> Ints:
-    """Return the class of every leaf; one that holds only noise stands for what the nearest node above does."""
+    """Return the class of every leaf; a leaf of noise only takes the class of the nearest node above."""
     assert explanation.node_codes is not None
     tree, codes = explanation.tree, explanation.node_codes.copy()
     for node in range(1, tree.n_nodes):  # parents come first
@@ -307,7 +307,7 @@ def _leaf_codes(explanation: Explanation) -> Ints:
 
 
 def _leaf_shares(explanation: Explanation) -> Floats:
-    """Return the shares of the classes in every leaf; where it has no clustered row, those of a node above."""
+    """Return the shares of the classes in every leaf; for a leaf without clustered rows, those of a node above."""
     tree, counts = explanation.tree, explanation.node_counts.astype(np.float64)
     for node in range(1, tree.n_nodes):
         if not counts[node].any():

@@ -35,12 +35,12 @@ Expansion: TypeAlias = Literal["exkmc", "mistakes"]
 
 
 class KernelIMM(Explainer):
-    """Explain kernel k-means with a tree of interval tests, each on one column.
+    """Explain kernel k-means with a tree of interval tests, each of one column.
 
-    Kernel IMM parts the clusters' means in a space of surrogate features, each a function of a
-    single column that rises to one peak and falls again, with as few rows as possible parted from
-    their own mean. A threshold on such a feature is an interval of its column, a first-class test of
-    the tree. With more leaves than clusters the tree is grown on by `expand`.
+    Kernel IMM separates the clusters' means in a space of surrogate features, with as few rows as possible
+    cut off from their own mean. Each surrogate feature is a function of a single column that rises to one
+    peak and falls again, so a threshold on it is an interval of the column, which the tree can test
+    directly. `expand` decides how the tree grows to more leaves than clusters.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ class KernelIMM(Explainer):
         Anchors per column, spread evenly over its distinct values: an approximation that makes a node
         of m rows cost O(m · max_anchors) per column instead of O(m²). By default all distinct values.
     expand : {"exkmc", "mistakes"} or None, default="exkmc"
-        How to split on to more leaves than clusters, by intervals of columns: least squared distance
-        in feature space to the mean that serves a leaf, the clusters' means staying fixed; fewest
-        rows outside the commonest cluster of their leaf; or not at all.
+        How to grow to more leaves than clusters, by intervals of columns. "exkmc": by the least squared
+        distance in feature space to the mean that serves a leaf, with the clusters' means fixed; "mistakes":
+        by the fewest rows outside the commonest cluster of their leaf; None: not at all.
     intervals : bool, default=True
-        Whether tests may be intervals. If not, only tests that are ordinary thresholds on the rows
-        of their node are taken.
+        Whether tests may be intervals. If not, only tests that act as ordinary thresholds on the rows
+        of their node are allowed.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -80,27 +80,27 @@ class KernelIMM(Explainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -108,16 +108,16 @@ class KernelIMM(Explainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     surrogate_ : {"kernel", "taylor"}
         The surrogate features of the tree.
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -127,8 +127,8 @@ class KernelIMM(Explainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -145,7 +145,7 @@ class KernelIMM(Explainer):
 
     Notes
     -----
-    No matrix of rows × rows is kept; time is O(n_features · m²) for a node of m rows, so a table of
+    No matrix of rows × rows is kept; the time is O(n_features · m²) for a node of m rows, so a table of
     more than about 20,000 rows needs `max_anchors`. A leaf stands for the cluster whose mean is in it
     (of several, the one with most rows there), a leaf of the expansion for the cluster that serves
     it best, a leaf of a refined tree for its commonest cluster. `refine="objective"` lowers the
@@ -154,7 +154,7 @@ class KernelIMM(Explainer):
     See Also
     --------
     IMM : The same for k-means in the columns themselves.
-    SpexClique : Explains kernel k-means clusters by tests of one threshold.
+    SpexClique : Explains kernel k-means clusters by tests with a single threshold.
 
     References
     ----------
@@ -250,7 +250,7 @@ class KernelIMM(Explainer):
         assert reference is not None
         codes, gamma = reference.codes, float(self.gamma)
         star = SurrogateStar(codes, self.kernel, gamma, max_anchors=self.max_anchors)
-        mass = row_mass(reference, weights)  # shared rows are taken to where most of them belongs
+        mass = row_mass(reference, weights)  # a shared row counts for the cluster with most of it
         if mass is not None:
             fixed, unit = to_fixed_point(mass, total=4.0 * float(mass.sum()))
             star = replace(star, sample_weights=fixed, unit=unit)
@@ -298,7 +298,7 @@ class KernelIMM(Explainer):
         known = codes >= 0
         table, reference, weights = self._rows_searched
         assert reference is not None
-        rows = table.as_points().to_host()  # whole rows, whatever columns the tree may use
+        rows = table.as_points().to_host()  # all columns, whichever the tree may use
         mass = row_mass(reference, weights)
         return price_of_explainability(
             rows[known],
@@ -314,14 +314,14 @@ class KernelIMM(Explainer):
     def _refined(self, tree: Tree, X: Matrix, objective: Objective, searched: Searched) -> Tree:
         if isinstance(objective.graph, SurrogateStar):
             assert searched.reference is not None
-            # Only the search knows where means go; with leaves given, the commonest cluster serves.
+            # Only the search knows which leaf holds a mean; for given leaves, take the commonest cluster.
             mass = row_mass(searched.reference, searched.weights)
             costs = majority_costs(objective.graph.labels, mass)
             objective = replace(exkmc(costs), name="mistakes")
         return super()._refined(tree, X, objective, searched)
 
     def _search_objective(self, table: Matrix) -> None:
-        """Interval tests on kernel features have no runner-up on another column."""
+        """Return nothing: interval tests on kernel features have no runner-up on another column."""
 
     def _certified_graph(self, objective: Objective, reference: Reference | None) -> Graph:
         """Return the cliques of the clusters; remember the costs that name expanded leaves."""
@@ -330,7 +330,7 @@ class KernelIMM(Explainer):
         return CliqueGraph.from_labels(reference.codes)
 
     def _node_codes(self, explanation: Explanation, searched: SearchedTree) -> Ints:
-        """Return the cluster whose mean is in each node, or that serves a node grown later best."""
+        """Return the cluster whose mean is in each node, or, for nodes grown later, the one that serves it best."""
         reference, tree = explanation.row_reference, explanation.tree
         labels = explanation.labels
         if explanation.is_refined:

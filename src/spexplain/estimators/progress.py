@@ -1,4 +1,4 @@
-"""What `verbose` shows: one line per stage with its time, and a bar of the leaves while they grow.
+"""What `verbose` shows: one line per stage with its time, and a progress bar while leaves grow.
 
 Lines go through the logger "spexplain", so programs can route them; while a verbose fit runs, they are
 also written to the standard error stream.
@@ -21,7 +21,7 @@ _PAUSE = 0.1  # seconds between two drawings
 def messages(verbose: int) -> Iterator[None]:
     """Write messages to the standard error stream while a verbose fit runs."""
     if not verbose or any(isinstance(each, _Terminal) for each in LOGGER.handlers):
-        yield  # a fit within a verbose fit is heard already
+        yield  # a fit within a verbose fit is already shown
         return
     handler, level = _Terminal(sys.stderr), LOGGER.level
     handler.setFormatter(logging.Formatter("%(message)s"))
@@ -35,12 +35,12 @@ def messages(verbose: int) -> Iterator[None]:
 
 
 class _Terminal(logging.StreamHandler):  # type: ignore[type-arg]
-    """The handler of verbose fits, told apart from those of the user."""
+    """The handler of verbose fits, a class of its own to distinguish it from the user's handlers."""
 
 
 @contextmanager
 def stage(owner: str, name: str, *, always: bool = True) -> Iterator[Callable[[str], None]]:
-    """Say how long a stage took, and what it came to, if that is told; unless always, only then."""
+    """Log how long a stage took and its result; without a result, only if `always` is set."""
     start, told = time.perf_counter(), [""]
 
     def tell(text: str) -> None:
@@ -53,7 +53,7 @@ def stage(owner: str, name: str, *, always: bool = True) -> Iterator[Callable[[s
 
 @contextmanager
 def search_line(owner: str, verbose: int) -> Iterator[Callable[[str], None] | None]:
-    """Give a function that draws how far a search has come; only in a terminal, only if it takes long."""
+    """Yield a function that shows the progress of a search; only in a terminal, and only if it takes long."""
     if not verbose or not sys.stderr.isatty():
         yield None
         return
@@ -77,7 +77,7 @@ def search_line(owner: str, verbose: int) -> Iterator[Callable[[str], None] | No
 
 @contextmanager
 def leaf_bar(owner: str, n_leaves: int, verbose: int) -> Iterator[Callable[[int], None] | None]:
-    """Give a function that draws how many leaves have grown; only in a terminal, only if it takes long."""
+    """Yield a function that shows how many leaves have grown; only in a terminal, and only if it takes long."""
     if not verbose or not sys.stderr.isatty():
         yield None
         return

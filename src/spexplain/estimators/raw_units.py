@@ -1,4 +1,4 @@
-"""Rules through a pipeline: steps that change columns one by one are undone, so that rules speak the original ones."""
+"""Rules in original units: translates a tree back through pipeline steps that change columns one by one."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -41,16 +41,16 @@ from spexplain.table.read import read_table
 from spexplain.tree import Column, Region, Test, Tree
 
 _NEVER_SEEN = "\0never seen\0"  # a category that no encoder knows
-_MARGINS = (1e-12, 1e-9, 1e-6)  # relative errors of values that were transformed and back
-_N_ULPS = 8  # how many floats around a threshold that was transformed back may be meant
+_MARGINS = (1e-12, 1e-9, 1e-6)  # relative errors after transforming back and forth
+_N_ULPS = 8  # floats on either side of a back-transformed threshold that are tried
 
-# What a region of values after a step means for the values before it, and what those are.
+# Translates a region of values after a step into the values before it.
 Pull = Callable[[Region, Column], tuple[Region, Column]]
 Map = Callable[[Floats], Floats]
 
 
 def raw_units(pipeline: Any, X: Any = None) -> LoadedModel:
-    """Return the model of a pipeline in the columns that went into it.
+    """Return the model of a pipeline in terms of the columns that went into the pipeline.
 
     Every test of the tree is translated back through the steps: scalers (`StandardScaler`,
     `MinMaxScaler`, `MaxAbsScaler`, `RobustScaler`), `PowerTransformer`, `QuantileTransformer`,
@@ -58,21 +58,21 @@ def raw_units(pipeline: Any, X: Any = None) -> LoadedModel:
     `TargetEncoder`, `SimpleImputer` (missing values go where the value that fills them goes), `Binarizer`,
     `KBinsDiscretizer` with ordinal codes, selections of columns, and `ColumnTransformer`, `FeatureUnion`
     and `Pipeline` of these. Steps that mix columns, such as `PCA`, are refused. Thresholds become the
-    roundest numbers that part the training rows as before: what is printed is what is executed.
+    roundest numbers that split the training rows as before, and the model applies them as printed.
 
     Parameters
     ----------
     pipeline : fitted Pipeline
-        Its last step is an explainer, or a `ClusterClassifier`.
+        A pipeline whose last step is an explainer or a `ClusterClassifier`.
     X : array or data frame of shape (n_rows, n_features), optional
-        The training rows as they went into the pipeline. Given, thresholds lie between values as they
-        stand in X, it is made sure that all rows get the leaves that they have in the pipeline, and the
-        model remembers the rows for reports and plots.
+        The training rows as they went into the pipeline. If they are given, thresholds lie between values
+        of X, all rows are checked to get the same leaves as in the pipeline, and the model remembers the
+        rows for reports and plots.
 
     Returns
     -------
     model : LoadedModel
-        It takes raw rows, and has the rules, reports and exports of the explainer.
+        A model that takes raw rows and has the rules, reports and exports of the explainer.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _parts(pipeline: Any) -> tuple[Any, Explainer]:
 
 @dataclass(frozen=True)
 class _Source:
-    """The raw column that a column was made from, and how regions are translated back to it."""
+    """The raw column that a column was made from, and the way to translate regions back to it."""
 
     column: int
     pulls: tuple[Pull, ...] = ()  # the first step first
@@ -166,7 +166,7 @@ def _after(step: Any, sources: list[_Source]) -> list[_Source]:
 
 def _refusal(step: Any, reason: str) -> ValueError:
     return ValueError(
-        f"raw_units cannot undo the step {type(step).__name__}: {reason}; its docstring lists the steps that it can."
+        f"raw_units cannot undo the step {type(step).__name__}: {reason}; its docstring lists the supported steps."
     )
 
 
@@ -242,7 +242,7 @@ def _after_columns(step: ColumnTransformer, sources: list[_Source]) -> list[_Sou
 
 
 def _apply(call: Callable[[Any], Any], table: Any) -> Any:
-    """Return what a step makes of a table without names, about which it need not warn."""
+    """Return a step's output for a table without column names, without its warning about them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with np.errstate(all="ignore"):
@@ -262,7 +262,7 @@ def _maps(step: Any, at: int, width: int) -> tuple[Map, Map]:
 
 
 def _inverses(step: Any, at: int, width: int, values: Floats, fill: float = 0.5) -> Floats:
-    """Return what one column had before a step, for some of its values after it."""
+    """Return the values of one column before a step, for some of its values after it."""
     return _mapped(step.inverse_transform, at, width, values, fill)
 
 
@@ -352,7 +352,7 @@ def _after_imputer(step: SimpleImputer, sources: list[_Source]) -> list[_Source]
 
 
 def _pull_imputed(value: Any, marker: Any) -> Pull:
-    """Return how regions go back through filling: missing values lie where the value lies that fills them."""
+    """Return how regions go back through an imputer: missing values are where their fill value is."""
     if not is_missing(marker):
         raise ValueError(
             f"raw_units cannot undo the step SimpleImputer: it fills {quoted(marker)}, not missing values."
@@ -366,9 +366,9 @@ def _pull_imputed(value: Any, marker: Any) -> Pull:
 
 
 def _after_coding(step: Any, sources: list[_Source]) -> list[_Source]:
-    """Return where the columns of an encoder come from; each looks at one column of categories.
+    """Return where the columns of an encoder come from; each depends on one column of categories.
 
-    What becomes of every category is asked of the encoder itself, so its options need no second telling.
+    The encoder itself is asked what becomes of every category, so its options need no handling here.
     """
     found: dict[int, _Source] = {}
     given = [list(each) for each in step.categories_]
@@ -389,7 +389,7 @@ def _after_coding(step: Any, sources: list[_Source]) -> list[_Source]:
             other = 0.0 if unseen is None else float(unseen[number])
             found[number] = source.then(_pull_codes(values, table[:, number], other))
         n_out = table.shape[1]
-    # Columns that are the same for all categories tell nothing: no test reads them.
+    # Columns that are the same for all categories are never tested.
     return [found.get(number, _NOWHERE) for number in range(n_out)]
 
 
@@ -400,7 +400,7 @@ def _coded(step: Any, rows: Array) -> Floats:
 
 
 def _unseen(step: Any, row: Array, at: int) -> Floats | None:
-    """Return what becomes of a category that was never seen; None where it is refused."""
+    """Return the encoding of a category that was never seen; None if the encoder refuses it."""
     is_text = all(isinstance(each, str) for each in step.categories_[at])
     row[0, at] = _NEVER_SEEN if is_text else 0.1234567890123
     try:
@@ -411,7 +411,7 @@ def _unseen(step: Any, row: Array, at: int) -> Floats | None:
 
 
 def _pull_codes(values: list[Any], codes: Floats, unseen: float) -> Pull:
-    """Return how regions go back through numbers for categories."""
+    """Return how regions go back through an encoding of categories as numbers."""
     known = [at for at, value in enumerate(values) if not is_missing(value)]
     lost = [at for at, value in enumerate(values) if is_missing(value)]
     categories = tuple(_plain(values[at]) for at in known)
@@ -491,7 +491,7 @@ class _Back:
         described, scales = (
             tuple(fields),
             None,
-        )  # deviations of raw columns are known from rows only
+        )  # standard deviations of raw columns need the rows
         training = None
         if rows is not None:
             table = self._table(rows, fields, used)
@@ -523,12 +523,12 @@ class _Back:
             training=training,
             steps=tuple(seen.path),
             own_steps=tuple(seen.trees),
-            profile=None,  # that of the explainer is about scaled columns
+            profile=None,  # the explainer's profile describes scaled columns
             **about,
         )
 
     def _raw_fields(self, explanations: Any) -> list[Column]:
-        """Return what the raw columns hold: what encoders and tests say of them."""
+        """Return descriptions of the raw columns, derived from encoders and tests."""
         names = self.names or [f"x{each}" for each in range(self.n_columns)]
         found: dict[int, Column] = {}
         for explanation in explanations:
@@ -545,14 +545,14 @@ class _Back:
                 if not same:
                     raise ValueError(
                         f"Column {names[source.column]!r} goes into the tree both as a {before.kind} and as a "
-                        f"{field.kind}; raw_units needs it once."
+                        f"{field.kind}; let the pipeline pass it on only once."
                     )
                 has_missing = before.has_missing or field.has_missing
                 found[source.column] = replace(before, has_missing=has_missing)
         return [found.get(each, Column(names[each])) for each in range(self.n_columns)]
 
     def _tree(self, seen: Explanation, fields: list[Column], rows: _Rows | None) -> Tree:
-        """Return a tree in raw columns, its thresholds the roundest that part the rows as before."""
+        """Return a tree in raw columns, with the roundest thresholds that split the rows as before."""
         tree, tests = seen.tree, {}
         training = self.explainer.explanation_.training
         table = None if training is None else training.table
@@ -583,7 +583,7 @@ class _Back:
         return tree.retested(tests, n_features=self.n_columns)
 
     def _between_ends(self, found: Test, test: Test, node: int, around: NodeValues) -> Test:
-        """Return a test with the roundest bounds between what its neighbouring training values were."""
+        """Return a test with the roundest bounds between the neighbouring raw training values."""
         source = self.sources[test.feature]
         if test.values is not None or source.maps is None:
             return found
@@ -594,7 +594,7 @@ class _Back:
         ):
             if isfinite(end) and isfinite(below) and isfinite(above):
                 raw, rounder = self._rounder(test.feature, float(below), float(above), end)
-                if rounder is None:  # the bounds as they are part the values exactly
+                if rounder is None:  # the exact bounds split the values correctly
                     continue
                 near = 1e-6 * max(1e-300, abs(raw))
                 lower = rounder if isfinite(lower) and abs(lower - raw) <= near else lower
@@ -604,13 +604,13 @@ class _Back:
     def _rounder(
         self, feature: int, below: float, above: float, end: float
     ) -> tuple[float, float | None]:
-        """Return the raw value of a threshold, and the roundest that parts the same training values, if one is found.
+        """Return the raw value of a threshold, and the roundest one with the same split, if one is found.
 
-        A number that the steps put strictly between both training values lies between their raw values.
+        A number that the steps map strictly between both training values lies between their raw values.
         """
         source, column = self.sources[feature], Column("")
         low, high, raw = source.backward(np.array([below, above, end])).tolist()
-        lowest = below if low < high else above  # what the lower raw value is after the steps
+        lowest = below if low < high else above  # the transformed value of the lower raw value
         low, high = min(low, high), max(low, high)
         if self._is_whole(feature) and round(low) < round(high):
             found = column.between(float(round(low)), float(round(high)))
@@ -623,7 +623,7 @@ class _Back:
                 found = column.between(low + gap, high - gap)
                 if below < source.forward(np.array([found]))[0] < above:
                     return raw, found
-        # Too close for a round number: the float next to which the steps pass the threshold.
+        # Too close for a round number: take the float at which the transformed value passes the threshold.
         floats = [raw]
         for _ in range(_N_ULPS):
             floats = [nextafter(floats[0], -inf), *floats, nextafter(floats[-1], inf)]
@@ -642,7 +642,7 @@ class _Back:
         return bool(np.all(gaps <= _MARGINS[-1] * np.maximum(1.0, np.abs(raw))))
 
     def _table(self, rows: _Rows, fields: list[Column], used: list[int]) -> HostTable:
-        """Return raw rows as a table whose tested columns are coded as the tests say."""
+        """Return raw rows as a table whose tested columns are coded as the tests expect."""
         reader = clone(self.explainer).set_params(missing="allow")
         table = read_table(rows.given, reader)
         values: Matrix = np.array(table.to_host("raw_units"), dtype=np.float64)
@@ -662,7 +662,7 @@ class _Back:
         return HostTable(values, self.names, described=kept)
 
     def _check(self, tree: Tree, seen: Explanation, rows: _Rows, table: HostTable) -> None:
-        """Refuse a translation that some row tells from the pipeline."""
+        """Refuse a translation that gives some row another leaf than the pipeline does."""
         before: Ints = np.asarray(on_host(rows.explainer._check_rows(rows.seen).leaves(seen.tree)))
         n_changed = int(np.count_nonzero(before != table.leaves(tree)))
         if n_changed:
@@ -680,7 +680,7 @@ def _test_of(region: Region, column: int) -> Test:
 def _between_rows(
     test: Test, x: Floats, visits: Any, tree: Tree, node: int, column: Column
 ) -> Test:
-    """Return a test with the roundest bounds between the rows that it must part."""
+    """Return a test with the roundest bounds between the rows that it must separate."""
     passed, failed = (x[visits[:, [int(side[node])]].indices] for side in (tree.left, tree.right))
     passed, failed = passed[~np.isnan(passed)], failed[~np.isnan(failed)]
     lower, upper = test.lower, test.upper

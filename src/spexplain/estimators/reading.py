@@ -24,7 +24,7 @@ from spexplain.table.suspects import suspicious_columns
 
 
 class TableReader:
-    """The part of an estimator that reads its table, by the parameters `features` and `feature_names`."""
+    """The part of an estimator that reads its table, using the parameters `features` and `feature_names`."""
 
     _words_for_features: ClassVar[tuple[str, ...]] = ()
     features: Sequence[int | str] | None
@@ -33,7 +33,7 @@ class TableReader:
 
     def __sklearn_clone__(self) -> Any:
         copied: Any = super().__sklearn_clone__()  # type: ignore[misc]
-        copied.feature_names = self.feature_names  # a vectorizer without its words has no names
+        copied.feature_names = self.feature_names  # not cloned: an unfitted vectorizer has no names
         return copied
 
     def _read(self, X: Any) -> tuple[Table, tuple[str | int, ...] | None]:
@@ -47,8 +47,8 @@ class TableReader:
         return table.named(names, are_words=is_text_vectorizer(self.feature_names)), names
 
     def _settings(self) -> dict[str, Any]:
-        """Return the parameters for the record, which has the names of columns anyway."""
-        held = ("feature_names", "start")  # the record has names and locks of its own
+        """Return the parameters to store in the explanation."""
+        held = ("feature_names", "start")  # the explanation stores names and locks itself
         names = sorted(parameters_of(type(self)))  # type: ignore[arg-type]
         return {name: getattr(self, name) for name in names if name not in held}
 
@@ -57,21 +57,21 @@ class TableReader:
 
     def _column_numbers(self) -> Ints:
         """Return the columns that cuts may use, in increasing order."""
-        # KernelIMM takes some words here that say which features it makes, not which columns it uses.
+        # KernelIMM also takes words as `features`, which name its surrogate features and not columns.
         features: Any = self.features
         is_word = isinstance(features, str) and features in self._words_for_features
         names = vars(self).get("_given_names", getattr(self, "feature_names_in_", None))
         return column_numbers(None if is_word else features, names, self.n_features_in_)
 
     def _searched_columns(self, table: Table, reference: Reference | None) -> Ints:
-        """Return the columns that cuts may use: those that were asked for, or all that explain something."""
+        """Return the columns that cuts may use: those asked for, or all but ids and copies of the labels."""
         columns = self._column_numbers()
         return (
             columns if self.features is not None else self._without_ids(table, columns, reference)
         )
 
     def _without_ids(self, table: Table, columns: Ints, reference: Reference | None) -> Ints:
-        """Return the columns without row numbers, names of rows and copies of the labels, and say so."""
+        """Return the columns without row numbers, row names and copies of the labels; warn of each one left out."""
         codes = None if reference is None else reference.codes
         suspects = suspicious_columns(table, codes)
         kept = np.array([each for each in columns if each not in suspects], dtype=np.int64)
@@ -87,7 +87,7 @@ class TableReader:
 
 @cache
 def parameters_of(kind: Any) -> Mapping[str, Parameter]:
-    """Return the parameters of an estimator class; looking at its signature takes long beside a small table."""
+    """Return the parameters of an estimator class; cached, as a look at the signature takes long."""
     return signature(kind).parameters
 
 

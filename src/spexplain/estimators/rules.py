@@ -22,67 +22,65 @@ from spexplain.threads import Threads, count_threads
 _WIDTH_OF_OTHERS = 3  # rules that are kept at each length in searches for alternatives
 _N_EXAMPLES = 3  # typical rows of a cluster
 _PRECISE = (0.5, 0.25)  # how much recall counts for the first of several rules
-_WORTH_SAYING = (
-    0.1  # share of the way from no condition to a perfect rule that an alternative must make
-)
-_MOST_MOVED = 30  # clusters up to which every place in the order is tried
+_WORTH_SAYING = 0.1  # how far an alternative must get from the empty rule (0) to a perfect one (1)
+_MOST_MOVED = 30  # clusters up to which every position in the order is tried
 _SAME = 1e-12
 
 
 class ClusterRules(TableReader, RulesModel, BaseEstimator):
-    """Find for every cluster the best rule of a few conditions; rules stand alone, there is no tree.
+    """Find for every cluster the best rule of a few conditions, without a tree.
 
-    A rule is a conjunction: intervals of numbers and dates, sets of categories, with missing values in or
-    out. Columns of words (see `feature_names`) are asked whether a document contains them; several words can
-    be joined by "any of". Rules of one and of two conditions are the best there are; longer ones are found
-    from the best shorter ones, each condition re-optimised beside the others until nothing improves.
+    A rule is a conjunction of conditions: intervals of numbers and dates, and sets of categories, each with or
+    without missing values. A condition on a column of words (see `feature_names`) says whether a document contains
+    the word; "any of" can join several words. Rules of one and of two conditions are optimal; longer ones are built
+    from the best shorter ones, and each of their conditions is re-optimised in turn until nothing improves.
 
     Parameters
     ----------
     max_conditions : int, default=3
-        Greatest number of conditions of a rule; an interval or a set of values is one, and every word is.
+        Greatest number of conditions of a rule; an interval or a set of values counts as one, and so does every word.
     n_rules : int, default=1
-        Greatest number of rules per cluster, one of which must hold. A further rule is added only if it
+        Greatest number of rules per cluster; a row matches if one of them holds. A rule is added only if it
         improves the measure.
     max_total_conditions : int, optional
-        Greatest number of conditions of all rules of a cluster together, where `n_rules` allows for several: with
-        3, whichever is best of one rule of three conditions, two of two and one, or three of one.
+        Greatest number of conditions in all rules of a cluster together, if `n_rules` allows several: with 3, the
+        best of one rule of three conditions, two rules of two and one, or three rules of one.
     n_alternatives : int, default=2
-        Further rules for every cluster that use none of the columns of those before; those that are hardly
-        better than no condition are left out.
+        Further rules for every cluster, each on columns that no earlier one uses; rules that are hardly better
+        than no condition are left out.
     measure : {"f1", "f2", "f0.5", "balanced"}, default="f1"
         What a rule maximises: the harmonic mean of precision and recall, the same with recall or precision
         counting more, or the mean of the recalls of the cluster and of all other rows.
     overlap : bool, default=True
-        Whether rules of different clusters may hold for the same training rows. If not, clusters that have the
-        better rules choose first.
+        Whether rules of different clusters may hold for the same training rows. If not, the clusters with the
+        best rules choose first.
     features : list of int or str, optional
         Columns that rules may use, by number or name; by default all but ids and copies of the labels.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`, whose columns are words.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" leaves them out, "cluster"
-        takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" leaves them out,
+        "cluster" treats them as a cluster. Or the labels of such rows.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: conditions may take them in, or they are refused.
+        What to do with missing values: "allow" lets conditions include them, "error" refuses them.
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The rules do not depend on it.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : RuleSet
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     classes_ : array of shape (k,)
         The labels of the clusters.
     order_ : list
-        The labels by precedence: where rules of several clusters hold, the first decides. It is the order of
-        the best predictions for the training rows, by the mean of the clusters' F1, that moving one cluster at
-        a time leads to.
+        The labels by precedence: where rules of several clusters hold, the first decides. The order is chosen by
+        a local search that moves one cluster at a time and maximises the mean F1 of the clusters on the
+        training rows.
     labels_ : array of shape (n_samples,)
-        What the rules predict for the training rows.
+        The predictions of the rules for the training rows.
     macro_f1_ : float
         Mean over the clusters of the F1 of these predictions.
     n_features_in_ : int
@@ -157,9 +155,9 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table in whose columns the rules speak.
+            The table; its columns appear in the rules.
         y : array of shape (n_samples,) or (n_samples, n_clusters)
-            Labels of any type; or memberships, how much of each row belongs to every cluster.
+            Labels of any type; or memberships, which say how much of each row belongs to every cluster.
         sample_weight : array of shape (n_samples,), optional
             A row of weight w counts as w rows.
 
@@ -178,7 +176,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         self._check_parameters()
         if y is None:
             raise ValueError(
-                "y must hold the label of every row: rules tell given clusters apart, they do not find any."
+                "y must hold the label of every row: ClusterRules explains given clusters and does not find any."
             )
         with messages(self.verbose):
             table, names = self._read(X)
@@ -207,7 +205,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            The table in whose columns the rules speak.
+            The table; its columns appear in the rules.
         y : array of shape (n_samples,) or (n_samples, n_clusters)
             Labels or memberships, as in `fit`.
         sample_weight : array of shape (n_samples,), optional
@@ -245,7 +243,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
         """Return the rule of every cluster."""
         amounts = reference.amounts(weights)
         counts = np.flatnonzero(amounts.sum(axis=1) > 0)
-        if len(counts) < len(table):  # rows of no cluster and of no weight say nothing
+        if len(counts) < len(table):  # rows without a cluster or of weight 0 do not count
             table, reference, amounts = table.take(counts), reference.rows(counts), amounts[counts]
         space = space_of(table, columns, reference.codes)
         search = _Search(self, space, amounts)
@@ -358,7 +356,7 @@ class _Search:
         without: frozenset[int] = frozenset(),
         is_first: bool,
     ) -> Found:
-        """Return the best rule that other rules of the cluster leave room for."""
+        """Return the best rule within the conditions that the other rules of the cluster leave."""
         return best_rule(
             self.space,
             task,
@@ -374,7 +372,7 @@ class _Search:
         return int(self.estimator.max_conditions)
 
     def _room(self, found: Sequence[Found]) -> int:
-        """Return how many conditions a rule beside others may have."""
+        """Return how many conditions a rule may have, given the others of its cluster."""
         total = self.estimator.max_total_conditions
         if total is None:
             return self._most
@@ -385,7 +383,7 @@ class _Search:
         first = self._found(self._task(code, taken=taken), is_first=True)
         if not first.clauses or self.estimator.n_rules == 1:
             return [first] if first.clauses else []
-        # Of several rules each may be precise, and miss what the others find.
+        # Each of several rules may be precise, and miss rows that the others find.
         lists = [self._several(code, [first], taken, None)]
         total = self.estimator.max_total_conditions
         if total is None or total > self._most:
@@ -408,9 +406,9 @@ class _Search:
         beta: float | None,
         most: int | None = None,
     ) -> list[Found]:
-        """Return rules that were found one after the other, then exchanged; the first ones are precise.
+        """Return rules that were found one after the other and then exchanged, the first ones precise.
 
-        The first one has at most so many conditions.
+        `most` is the greatest number of conditions of the first rule.
         """
         task = self._task(code, taken=taken)
         while len(found) < self.estimator.n_rules and self._room(found) > 0:
@@ -433,7 +431,7 @@ class _Search:
         return covered
 
     def _exchanged(self, code: int, found: list[Found], taken: Bools | None) -> list[Found]:
-        """Return the rules, each the best beside the others."""
+        """Return the rules, each re-optimised while the others are fixed."""
         value = self._task(code, taken=taken).covered(self._rows(found))
         for _ in range(len(found)):
             before = value
@@ -456,7 +454,7 @@ class _Search:
             if self._rows(found[code])[taken].any():
                 found[code] = self.best(code, taken)
                 if self._rows(found[code])[taken & (self.mass > 0)].any():
-                    found[code] = []  # nothing is left that is not taken
+                    found[code] = []  # no row is left for it
             taken |= self._rows(found[code])
         return found
 
@@ -475,7 +473,7 @@ class _Search:
         return others
 
     def typical(self, code: int, found: list[Found], others: list[Found]) -> Ints:
-        """Return a few rows of a cluster that its rule holds for, those first that meet most other conditions."""
+        """Return a few rows of a cluster that meet its rule, those first that meet most conditions of other rules."""
         own = np.flatnonzero(self._rows(found) & (self.amounts.argmax(axis=1) == code))
         met = np.zeros(len(own), dtype=np.int64)
         for each in (*found, *others):
@@ -503,10 +501,10 @@ class _Search:
 def best_order(
     masks: Bools, amounts: Floats, values: Sequence[float]
 ) -> tuple[tuple[int, ...], float]:
-    """Return in which order rules decide where several hold, and the mean F1 of the predictions.
+    """Return the order in which rules decide where several hold, and the mean F1 of the predictions.
 
-    From the order of the rules' own values on, one cluster at a time is moved to the place where the mean
-    F1 over the clusters is the highest, until no move improves it.
+    The order begins with the values of the rules. Then one cluster at a time is moved to the place with the
+    highest mean F1 over the clusters, until no move improves it.
 
     Parameters
     ----------
@@ -518,7 +516,7 @@ def best_order(
         How good each rule is.
     """
     k = masks.shape[1]
-    # Rows that meet the same rules are told apart by nothing.
+    # Rows that meet the same rules always get the same prediction, so they are counted together.
     patterns, place = np.unique(np.packbits(masks, axis=1), axis=0, return_inverse=True)
     holds = np.unpackbits(patterns, axis=1, count=k).astype(np.bool_)
     cells = np.zeros((len(patterns), k))

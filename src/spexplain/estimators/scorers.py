@@ -1,18 +1,18 @@
-"""Which of scikit-learn's scores are asking for predictions."""
+"""Finds out which of scikit-learn's scorers asks an estimator for predictions."""
 
 import sys
 from types import FrameType
 from typing import Any
 
-# Measures of classifiers; those of clusterings, such as adjusted_rand_score, stand elsewhere.
+# Measures of classifiers; those of clusterings, such as adjusted_rand_score, are in another module.
 _LABEL_METRICS = "sklearn.metrics._classification"
 _MOST_FRAMES = 30  # between a scorer and the estimator: pipelines and other shells
 
 
 def comparing_metric() -> str | None:
-    """Return the name of the measure of classifiers in whose scorer this is called, if there is one.
+    """Return the name of the classifier measure whose scorer is calling, if there is one.
 
-    scikit-learn tells an estimator nothing about the scorer that asks it, so the callers are looked at.
+    scikit-learn does not tell an estimator which scorer calls it, so the call stack is inspected.
 
     Examples
     --------
@@ -25,14 +25,14 @@ def comparing_metric() -> str | None:
 
 
 def metric_of_search(estimator: Any) -> str | None:
-    """Return the name of the measure of classifiers that a search or cross-validation fits an estimator for.
+    """Return the name of the classifier measure for which a search or cross-validation fits an estimator.
 
-    A score that is refused becomes NaN there; where all fits are refused, it stops and says why.
+    A score that is refused becomes NaN there; only if all fits are refused, it stops and says why.
 
     Parameters
     ----------
     estimator : estimator
-        The one that is fitted: alone, or as the last step of a pipeline.
+        The estimator that is fitted: alone, or as the last step of a pipeline.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def _label_metric(scorer: Any) -> str | None:
 
 
 def _frame_of(function: str, module: str) -> FrameType | None:
-    """Return the nearest call of a function of scikit-learn's, if this is one of its consequences."""
+    """Return the innermost call of the function on the call stack, if there is one."""
     if module not in sys.modules:
         return None
     frame: FrameType | None = sys._getframe(1)

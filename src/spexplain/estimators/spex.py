@@ -28,7 +28,7 @@ from spexplain.table.reference import Reference
 class SpexClique(Explainer):
     """Explain a reference clustering: every cluster is a clique, and the tree cuts as few of its edges as it can.
 
-    A cluster of a single row has no edges: it never gets a leaf of its own.
+    A cluster of a single row has no edges, so no leaf is made for it.
 
     Parameters
     ----------
@@ -38,10 +38,10 @@ class SpexClique(Explainer):
         How to cluster the table when `fit` gets no labels; or any object with `fit_predict`.
     clique_weights : {"unit", "inverse_size"}, default="unit"
         Weight of an edge inside a cluster: 1, or 1/(N-1) in a cluster of N rows, so that small
-        clusters have the same say as large ones.
+        clusters count as much as large ones.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -51,27 +51,27 @@ class SpexClique(Explainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -79,14 +79,14 @@ class SpexClique(Explainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -96,8 +96,8 @@ class SpexClique(Explainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -175,7 +175,7 @@ class SpexGraph(Explainer):
         the standardised table.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -185,27 +185,27 @@ class SpexGraph(Explainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -213,14 +213,14 @@ class SpexGraph(Explainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -230,8 +230,8 @@ class SpexGraph(Explainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -304,7 +304,7 @@ class SpexKNN(Explainer):
         Search neighbours faster and miss some (extra ``knn``); `recall_` tells how many.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -314,27 +314,27 @@ class SpexKNN(Explainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -342,9 +342,9 @@ class SpexKNN(Explainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
@@ -353,7 +353,7 @@ class SpexKNN(Explainer):
     recall_ : float
         Share of the true neighbours in it: 1, or as measured on some rows if `approximate`.
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -363,8 +363,8 @@ class SpexKNN(Explainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.
@@ -485,7 +485,7 @@ class NonUniformCut(Explainer):
         their ends in `graph`.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
-        left. "auto" grows three per cluster and takes the smallest tree on the path (see `path_`) to
+        left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after
         which further leaves add less than 1 % of fidelity each; without a reference, the tree at the
         sharpest bend of the objective.
     max_depth : int, optional
@@ -495,27 +495,27 @@ class NonUniformCut(Explainer):
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
-        An earlier tree: its locked tests come first, columns that it forbids are not used; see
-        `Explanation.lock` and `Explanation.forbid`.
+        An earlier tree. The new tree begins with its locked tests and does not use the columns that it
+        forbids; see `Explanation.lock` and `Explanation.forbid`.
     feature_names : list of str, or fitted vectorizer, optional
         Names of the columns of a table that has none: a list, or an object with `get_feature_names_out`, such as
         scikit-learn's `CountVectorizer`. The columns of a text vectorizer are words, and tests read
         ``contains "hockey"``.
     noise : {"ignore", "cluster"}, label or list of labels, default="ignore"
-        What becomes of rows of no cluster, whose label is -1, "-1" or missing: "ignore" sends them down the tree
-        but makes no cut for them, "cluster" takes them as a cluster. Or the labels that mean such rows.
+        How to treat rows that belong to no cluster, whose label is -1, "-1" or missing: "ignore" sends them down
+        the tree but makes no cuts for them, "cluster" treats them as a cluster. Or the labels of such rows.
     cluster_weight : None, "balanced" or dict, default=None
-        Multiplies the weights of the rows of each cluster in the search, not in any measure: "balanced"
-        gives all clusters the same total, a dict has a number for some labels. Without effect in methods
+        Factors for the row weights of each cluster, used in the search but not in any measure: "balanced"
+        gives all clusters the same total weight, a dict maps some labels to factors. No effect in methods
         that need no reference.
     missing : {"allow", "error"}, default="allow"
-        What to do with missing values: every test also says where they go, or they are refused.
+        What to do with missing values: "allow" makes every test also say where they go, "error" refuses them.
     round_to : float, optional
-        Share of the rows, for example 0.005, that may change sides at a test for a rounder threshold;
-        see `rounding_`. By default none may: the roundest number between two training values is taken.
+        Share of the rows, for example 0.005, that may change sides at a test to give it a rounder threshold;
+        see `rounding_`. By default no row may: a threshold is the roundest number between two training values.
     refine : {"objective", "fidelity", "balanced", "agreement", "cost", "conductance"}, optional
-        Re-optimise the cuts of the grown tree one after the other, the rest of the tree fixed, until
-        nothing improves the objective of the method, or a goal of `BestTree`.
+        Re-optimise the cuts of the grown tree one after the other, with the rest of the tree fixed, until
+        nothing improves the method's own objective ("objective") or the given goal of `BestTree`.
     refine_passes : int, optional
         Greatest number of rounds of `refine` over all nodes; by default until nothing improves.
     engine : {"auto", "numpy", "histogram", "cupy", "dask"} or Engine, default="auto"
@@ -523,14 +523,14 @@ class NonUniformCut(Explainer):
     n_jobs : int, optional
         Number of threads; None means 1, -1 all processors. The tree does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the reference clustering, and of methods that draw at random.
+        Seed of the reference clustering and of methods that draw at random.
     verbose : int, default=0
-        1 shows one line per stage with its time, by the logger "spexplain".
+        1 shows one line per stage with its time, through the logger "spexplain".
 
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the estimator read it.
     tree_ : Tree
         The tree, as immutable arrays.
     labels_ : array of int, shape (n_samples,)
@@ -540,8 +540,8 @@ class NonUniformCut(Explainer):
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     path_ : list of PathStep
-        The trees of 1, 2, ... leaves that growth passed: objective, agreement, fidelity, price, depth,
-        size. After a refinement, the refined tree is the last.
+        The trees of 1, 2, ... leaves on the way to the final tree: objective, agreement, fidelity, price,
+        depth, size. After a refinement, the refined tree is the last.
     agreement_ : float
         Adjusted Rand index of the leaves and the reference, if there was one; rows of no cluster do not
         count.

@@ -1,7 +1,7 @@
-"""What is known about an explanation, and every method that answers from it.
+"""The record of an explanation, and all methods that answer from it.
 
-Import `Explanation`, the record, and `FittedModel`, the methods that estimators and models read from
-JSON share, from here.
+Import from here: `Explanation`, the record, and `FittedModel`, the methods that estimators share with models
+read from JSON.
 """
 
 from typing import TYPE_CHECKING

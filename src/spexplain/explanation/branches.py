@@ -1,4 +1,4 @@
-"""The rows of a node and where each would end in either branch: what every question about other tests needs."""
+"""The rows of a node and the leaf that each would reach in either branch, for questions about other tests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from spexplain.table.reference import Reference
 from spexplain.tree import LEAF, Tree
 from spexplain.tree.surgery import leaves_below
 
-_FEW = 16  # a node of less than one in so many rows sorts its own rows
+_FEW = 16  # a node with fewer than one in so many rows sorts its own rows
 _FEW_ENDS = 4  # places up to which purities are counted one by one
 _N_HELD = 4  # nodes of an explanation whose branches are remembered
 
 
 class Filled(NamedTuple):
-    """What the leaves below a node hold when an order of its rows is parted at some places."""
+    """What the leaves below a node hold when its rows, in some order, are split at several places."""
 
     right: Floats  # rows whose leaf stands for their cluster, in the whole tree
     purity: Floats  # squares of counts over their sums, added
-    smallest: Ints  # rows of the smallest leaf
+    smallest: Ints  # rows in the smallest leaf
     changed: Ints  # rows that take the other branch than now
 
 
@@ -39,7 +39,7 @@ class Ordered(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """The rows of a node: where each would end in either branch, and its cluster.
+    """The rows of a node: the leaf that each would reach in either branch, and its cluster.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ class Branches:
     weights : array of float, optional
         Weights of all rows.
     elsewhere : float
-        Rows right in the rest of the tree.
+        Rows right in the other leaves of the tree.
     total : float
         Rows that belong to a cluster.
     is_inner : bool
-        Whether there are branches, which can change sides.
+        Whether the node is an inner node, whose branches can change sides.
     """
 
     rows: Ints
@@ -81,7 +81,7 @@ class Branches:
         return len(self.rows) == len(self.reference.codes)
 
     def of(self, values: Array) -> Array:
-        """Return what the rows of the node have of an array of all rows."""
+        """Return the entries for the rows of the node in an array for all rows."""
         return values if self.is_whole else values[self.rows]
 
     @cached_property
@@ -153,10 +153,10 @@ class Branches:
         )
 
     def parted(self, ordered: Ordered, ends: Ints, *, purity: bool = True) -> Filled:
-        """Return what the leaves hold when the first so many rows of an order go left, and the others right.
+        """Return what the leaves hold when the first rows of an order go left and the others right, for some numbers.
 
-        Where most rows would change their branch, the branches change sides instead. Without `purity`,
-        which takes most of the time, its entries are NaN.
+        If most rows would change their branch, the branches change sides instead. Without `purity`, which takes
+        most of the time, its entries are NaN.
         """
         n_rows, k = len(ordered.cells), self.reference.n_clusters
         pays = compiled_pays(n_rows * (k + self.n_left + self.n_right), "sweeps.fill_branch")
@@ -188,7 +188,7 @@ class Branches:
         return Filled(right, pure, smallest, changed)
 
     def purity_at(self, ordered: Ordered, ends: Ints) -> Floats:
-        """Return the purity of the leaves when an order is parted at some places."""
+        """Return the purity of the leaves when an order is split at some places."""
         if self.mass is not None or self.reference.memberships is not None or len(ends) > _FEW_ENDS:
             return self.parted(ordered, ends).purity
         found = np.empty(len(ends))
@@ -328,9 +328,9 @@ def _found(explanation: Explanation, node: int, table: Table, reference: Referen
 
 
 def routed(table: Table, tree: Tree, rows: Ints, node: int = 0) -> Array:
-    """Return the leaf, counted from the first one below a node, that each row reaches from there on.
+    """Return the leaf that each row reaches from a node on, counted from the first leaf below it.
 
-    Column by column: what `Tree.apply` finds row by row.
+    Does column by column what `Tree.apply` does row by row.
     """
     found = np.zeros(len(rows), dtype=np.int32)
     first = leaves_below(tree, node)[0]

@@ -1,4 +1,4 @@
-"""New rows compared with those that a model was fitted to."""
+"""Compares new rows with those that a model was fitted to."""
 
 import json
 from collections import Counter
@@ -29,18 +29,18 @@ from spexplain.table.columns import Cells, cells_of, column_names, is_frame, is_
 from spexplain.table.places import is_collection, is_on_device, is_sparse, on_host
 from spexplain.tree import Column, Tree
 
-_MAX_GUESSES = 20  # columns that are looked at for one that is not there
+_MAX_GUESSES = 20  # columns that are considered as new names of a missing one
 _WORDS = ("alarm", "any", "none")
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a check of new rows found.
+    """The result of a check of new rows.
 
     Parameters
     ----------
     facts : dict
-        Everything, ready for JSON; described in `spexplain.facts.drift.CheckFacts`.
+        All results, ready for JSON; described in `spexplain.facts.drift.CheckFacts`.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found for which the check is to fail.
+        """Whether there are no findings of the kinds given by `fail_on`.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class Check:
 
     @property
     def findings(self) -> list[FindingFacts]:
-        """The differences, alarms first: kind, level, column or segment, and a sentence.
+        """The differences found, alarms first: kind, level, column or segment, and a sentence.
 
         Examples
         --------
@@ -91,7 +91,7 @@ class Check:
         return self.passed
 
     def to_text(self) -> str:
-        """Return the findings in plain text, one line each.
+        """Return the findings as plain text, one line each.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class Check:
         return check_text(self.facts)
 
     def to_json(self) -> str:
-        """Return everything as JSON.
+        """Return all results as JSON.
 
         Returns
         -------
@@ -165,18 +165,18 @@ class Check:
 
 
 class Plan(NamedTuple):
-    """What is looked at in new rows: small enough to be sent to every worker."""
+    """What a check looks at in new rows; small enough to be sent to every worker."""
 
     watched: tuple[tuple[int, Watched], ...]  # by the number of the column
     tested: tuple[int, ...]
     tree: Tree | Decision  # over the tested columns
-    names: tuple[str, ...] | None  # of all columns; None: columns are found by their place
+    names: tuple[str, ...] | None  # of all columns; None: columns are found by position
     classes: tuple[Any, ...] | None  # labels of the clusters, if rows come with labels
     allow_missing: bool
 
     @classmethod
     def of(cls, explanation: Explanation | RuleSet, *, with_labels: bool = False) -> "Plan":
-        """Return what a model wants to know of new rows."""
+        """Return what a check of a model looks at in new rows."""
         tree: Tree | Decision
         classes: Array | None
         seen = explanation.profile
@@ -236,16 +236,16 @@ def check_rows(
 
 
 def check_profile(explanation: Explanation | RuleSet) -> None:
-    """Refuse rules of a file that says nothing of the training rows."""
+    """Refuse rules from a file without a profile of the training rows."""
     if isinstance(explanation, RuleSet) and explanation.profile is None:
         raise ValueError(
-            "These rules remember nothing of their training rows, with which new rows could be compared: their file "
+            "These rules have no profile of their training rows to compare new rows with: their file "
             'was written with profile="none" or by an older version; fit ClusterRules and write them again.'
         )
 
 
 def checked_limits(max_psi: float, fail_on: str | Sequence[str]) -> tuple[float, tuple[str, ...]]:
-    """Return the limits of a check; refuse those that mean nothing."""
+    """Return the limits of a check; refuse invalid ones."""
     check_number("max_psi", max_psi)
     given = [fail_on] if isinstance(fail_on, str) else list(fail_on)
     names = [part.strip() for each in given for part in str(each).split(",") if part.strip()]
@@ -271,14 +271,14 @@ def compared(
 
 
 def _classes(explanation: Explanation) -> Array | None:
-    """Return the clusters; where they are not known, those that leaves stand for."""
+    """Return the clusters; if they are not known, those that leaves stand for."""
     if explanation.classes is not None or explanation.leaf_reference is None:
         return explanation.classes
     return np.unique(explanation.leaf_reference)
 
 
 def _known(explanation: Explanation | RuleSet) -> Known:
-    """Return what a model knows of its leaves, or of the rows that rules put into every cluster and into none."""
+    """Return the segments: the leaves of a model, or the rows that rules put into every cluster and into none."""
     if isinstance(explanation, RuleSet):
         codes = np.append(np.arange(len(explanation.classes)), -1)
         sizes = np.array(explanation.decided, dtype=np.int64)
@@ -309,7 +309,7 @@ def _known(explanation: Explanation | RuleSet) -> Known:
 
 
 def tally_of(X: Any, y: Any, plan: Plan) -> Tally:
-    """Return the counts of some rows in memory.
+    """Return the counts of rows in memory.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def _cells(X: Any, place: int | str, column: Column) -> Cells:
 
 
 def _as_array(X: Any, n_columns: int | None) -> Any:
-    """Return rows whose columns are found by their place."""
+    """Return rows whose columns are found by position."""
     if is_sparse(X):
         return X.tocsc()
     if is_on_device(X):
@@ -417,7 +417,7 @@ def _as_array(X: Any, n_columns: int | None) -> Any:
 
 
 def _codes_of(y: Any, plan: Plan) -> Ints | None:
-    """Return the numbers of the clusters that labels mean, -1 for others."""
+    """Return the number of the cluster of every label, -1 for other labels."""
     if y is None or plan.classes is None:
         return None
     number: dict[Any, int] = {}
@@ -439,7 +439,7 @@ def _plain_labels(y: Any) -> list[Any]:
 
 
 def _tally_of_collection(X: Any, y: Any, plan: Plan) -> Tally:
-    """Return the counts of a Dask collection: one pass, and only counts travel."""
+    """Return the counts of a Dask collection: one pass, and only counts are transferred."""
     from spexplain.table.workers import Workers
 
     if hasattr(X, "columns"):

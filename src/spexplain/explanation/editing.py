@@ -1,4 +1,4 @@
-"""Edits of an explanation: each gives a new one with its figures, and a line in its journal."""
+"""Edits of an explanation: each returns a new one with new figures, and adds a line to its journal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 METHODS = ("cart", "spex", "best")
 _NOTES = ("lock", "unlock", "rename")  # edits that leave every row where it is
-_N_SHARED = 1 << 20  # rows times columns from which on threads share the columns
-# What a fit said of its tree does not hold for another one.
+_N_SHARED = 1 << 20  # rows times columns; from here on, threads share the columns
+# Results of a fit that do not hold for an edited tree.
 _UNKNOWN: dict[str, Any] = {
     "leaf_reference": None,
     "leaf_purity": None,
@@ -53,11 +53,11 @@ _UNKNOWN: dict[str, Any] = {
     "goal": None,
     "leaves_for_all": None,
 }
-_PASSES = 3  # of "best", from exchanges to refinement and back
+_PASSES = 3  # rounds of exchanges and refinement in "best"
 
 
 class Alternative(NamedTuple):
-    """Another test of a node, and what it would do."""
+    """Another test for a node, and its effect."""
 
     test: Test
     text: str
@@ -68,32 +68,32 @@ class Alternative(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """What another test of a node would do."""
+    """The effect of another test for a node."""
 
     test: Test
     text: str
     explanation: Explanation  # with its figures, but without rows
     rows_changed: int  # rows that would take the other branch; for a leaf, those that pass
-    turned: bool  # whether the branches would change sides
+    turned: bool  # whether the branches would swap sides
 
 
 class Sweep(NamedTuple):
-    """What every threshold of a column would do at a node: entry i is the test ``x <= thresholds[i]``."""
+    """The effect of every threshold of a column at a node: entry i is the test ``x <= thresholds[i]``."""
 
-    thresholds: Floats  # the largest value that passes
-    next_values: Floats  # the least that does not: every number in between does the same
+    thresholds: Floats  # the largest value that passes each test
+    next_values: Floats  # the smallest value that does not; thresholds in between do the same
     rows_left: Ints
     rows_right: Floats  # whose leaf stands for their cluster, in the whole tree
-    rows_changed: Ints  # that would take the other branch than now
+    rows_changed: Ints  # rows that would change their branch
     smallest_leaf: Ints  # rows of the smallest leaf below the node
-    purity: Floats  # of the leaves below the node: squares of their counts over their sizes, added
+    purity: Floats  # of the leaves below the node: the sum of the squares of their counts, divided by their sizes
 
 
-# --- What every edit needs ------------------------------------------------------------------------
+# --- Shared by all edits --------------------------------------------------------------------------
 
 
 def _node(explanation: Explanation, node: Any, *, inner: bool | None = None) -> int:
-    """Return the number of a node; refuse what is none, or a leaf where a test is needed."""
+    """Return the number of a node; refuse an invalid number, or a leaf where a test is needed."""
     tree = explanation.tree
     check_integer("node", node, 0)
     if node >= tree.n_nodes:
@@ -101,7 +101,7 @@ def _node(explanation: Explanation, node: Any, *, inner: bool | None = None) -> 
     is_leaf = tree.feature[node] == LEAF
     if inner is True and is_leaf:
         raise ValueError(
-            f"node={node} is leaf {explanation.leaf_ids[int(node)]}, which asks nothing: split it."
+            f"node={node} is leaf {explanation.leaf_ids[int(node)]}, which has no test; use split."
         )
     return int(node)
 
@@ -123,12 +123,12 @@ def _check_unlocked(explanation: Explanation, nodes: "Iterable[int]") -> None:
 
 
 def _rows(explanation: Explanation) -> tuple[Table, Training]:
-    """Return the training table; refuse where it is not known."""
+    """Return the training table; refuse a model that does not hold it."""
     training = explanation.training
     if training is None or training.table is None:
         raise ValueError(
-            "This edit counts rows, which a model read from a file or a pickle does not hold; give it rows by "
-            "with_rows(X, y)."
+            "This edit counts rows, which a model read from a file or a pickle does not hold; call "
+            "with_rows(X, y) first."
         )
     return training.table, training
 
@@ -149,13 +149,13 @@ def _barred(explanation: Explanation, node: int) -> frozenset[int]:
 
 
 def _read(explanation: Explanation, condition: Any, node: int) -> Test:
-    """Return the test that a condition means at a node."""
+    """Return the test for a condition at a node."""
     if isinstance(condition, Test):
         found = condition
     else:
         columns = explanation.fields
         table = None if explanation.training is None else explanation.training.table
-        if table is not None:  # categories of columns that no test has read so far
+        if table is not None:  # categories of columns that no test uses so far
             columns = tuple(
                 own if at in explanation.used else replace(given, name=own.name)
                 for at, (own, given) in enumerate(zip(columns, table.columns, strict=True))
@@ -172,7 +172,7 @@ def _read(explanation: Explanation, condition: Any, node: int) -> Test:
 
 
 def _goes_with_more(explanation: Explanation, test: Test, node: int) -> bool:
-    """Whether values that may be missing later go with those that pass: the larger side."""
+    """Whether missing values, none of which occurred in training, pass the test: they go to the larger side."""
     training = explanation.training
     if training is None or training.table is None:
         return False
@@ -184,9 +184,9 @@ def _goes_with_more(explanation: Explanation, test: Test, node: int) -> bool:
 def _committed(
     before: Explanation, after: Explanation, name: str, /, **arguments: Any
 ) -> Explanation:
-    """Return an edited explanation with a journal that knows the edit."""
+    """Return an edited explanation whose journal holds the edit."""
     edit = Edit(name, arguments)
-    if name not in _NOTES:  # what was proved of the tree before says nothing of this one
+    if name not in _NOTES:  # proofs about the tree before the edit do not hold for this one
         after = replace(after, goal=None, leaves_for_all=None)
     past = (*before.past, packed(before))
     return replace(after, edits=(*before.edits, edit), past=past, future=())
@@ -231,7 +231,7 @@ def _moved(forbidden: Mapping[int, frozenset[int]], shape: Reshaped) -> dict[int
 
 
 def _kept_codes(before: Explanation, after: Explanation, shape: Reshaped) -> Ints:
-    """Return the clusters that nodes stand for: as before where their rows are the same, else their commonest."""
+    """Return the clusters that nodes stand for: as before if a node's rows are the same, else the commonest one."""
     codes: Ints = majority_codes(after.node_counts)
     if before.node_codes is None or before.node_counts.shape[1] != after.node_counts.shape[1]:
         return codes
@@ -242,7 +242,7 @@ def _kept_codes(before: Explanation, after: Explanation, shape: Reshaped) -> Int
 
 
 def _reduced(explanation: Explanation, shape: Reshaped) -> Explanation:
-    """Return the explanation of a tree that lost branches: what is known of its nodes stays."""
+    """Return the explanation of a tree that lost branches; its nodes keep their figures."""
     old_of = {new: old for old, new in shape.homes.items()}
     kept = np.array([old_of[new] for new in range(shape.tree.n_nodes)])
     tree = replace(shape.tree, size=explanation.tree.size[kept])
@@ -253,7 +253,7 @@ def _reduced(explanation: Explanation, shape: Reshaped) -> Explanation:
     }
     if explanation.node_codes is None and explanation.leaf_reference is not None:
         raise ValueError(
-            "This edit needs the counts of clusters, which this model does not hold; give it rows by with_rows(X, y)."
+            "This edit needs the counts of clusters, which this model does not hold; call with_rows(X, y) first."
         )
     training = explanation.training
     if training is not None:
@@ -286,7 +286,7 @@ def counted(explanation: Explanation, training: Training) -> Explanation:
         name: getattr(explanation, name)
         for name in ("locked", "forbidden", "edits", "past", "future")
     }
-    if training.reference is None:  # what is known of clusters stays
+    if training.reference is None:  # figures about clusters stay
         names = (
             "classes",
             "node_codes",
@@ -315,7 +315,7 @@ def with_test(explanation: Explanation, node: int, condition: "str | Test") -> E
 def _with_test(explanation: Explanation, node: int, test: Test) -> Explanation:
     """Return the explanation with another test of a node, or a split of a leaf."""
     _, training = _rows(explanation)
-    if training.reference is None:  # nothing says what branches are worth: all rows are walked
+    if training.reference is None:  # without clusters, all rows are sent through the tree
         return _rebuilt(explanation, _unclustered(explanation, node, test))
     change = _changed(explanation, node, test)
     labels = _new_labels(explanation, node, change)
@@ -331,7 +331,7 @@ def _unclustered(explanation: Explanation, node: int, test: Test) -> Reshaped:
 
 
 def _turns(explanation: Explanation, node: int, test: Test) -> bool:
-    """Whether the branches change sides with a new test, as in "x > 750" after "x <= 752": most rows keep theirs."""
+    """Whether the branches swap sides with a new test, as in "x > 750" after "x <= 752", so that most rows stay."""
     table, _ = _rows(explanation)
     rows, now = explanation.rows_of(node), explanation.tree.test(node)
     before, after = (each.passes(table.column(each.feature)[rows]) for each in (now, test))
@@ -364,7 +364,7 @@ def _said(explanation: Explanation, test: Test) -> str:
 
 
 def prune(explanation: Explanation, node: int) -> Explanation:
-    """Return the explanation with a node made a leaf."""
+    """Return the explanation with a node turned into a leaf."""
     node = _node(explanation, node, inner=True)
     _check_unlocked(explanation, below(explanation.tree, node))
     after = _reduced(explanation, reshaped(explanation.tree, cut_off={node}))
@@ -372,7 +372,7 @@ def prune(explanation: Explanation, node: int) -> Explanation:
 
 
 def flip(explanation: Explanation, node: int) -> Explanation:
-    """Return the explanation with the yes and the no of a node exchanged."""
+    """Return the explanation with the yes and no branches of a node exchanged."""
     node = _node(explanation, node, inner=True)
     _check_unlocked(explanation, [node])
     test = explanation.tree.test(node)
@@ -417,7 +417,7 @@ def regrow(
     n_leaves: int | None = None,
     features: Sequence[int | str] | None = None,
 ) -> Explanation:
-    """Return the explanation with the tree below a node grown anew."""
+    """Return the explanation with the tree below a node grown again."""
     node = _node(explanation, node)
     _check_unlocked(explanation, below(explanation.tree, node))
     check_choice("method", method, METHODS)
@@ -448,7 +448,7 @@ def _grown(
     codes[known] = np.unique(reference.codes[known], return_inverse=True)[1]
     if codes.max(initial=-1) < 1:
         raise ValueError(
-            f"The rows of node {node} belong to one cluster: there is nothing to tell apart."
+            f"The rows of node {node} belong to one cluster, so there is nothing to tell apart."
         )
     columns = _allowed(explanation, node, features)
     mass = None if training.weights is None else training.weights[members]
@@ -478,7 +478,7 @@ def _grown(
 def _best(
     X: Any, codes: Ints, amounts: Ints | None, n_leaves: int, least: int, room: int | None
 ) -> Tree:
-    """Return the tree of most rows right that a search finds."""
+    """Return the tree with the most rows right that a search finds."""
     with sorted_table(X, None, None, needs_zeros=False) as orders:
         ground = Improver(
             orders,
@@ -517,15 +517,15 @@ def _allowed(explanation: Explanation, node: int, features: Sequence[int | str] 
         columns = list(range(n_columns))
     kept = sorted(set(columns) - _barred(explanation, node))
     if not kept:
-        raise ValueError(f"No column is left that node {node} may ask about.")
+        raise ValueError(f"No column is left that node {node} may test.")
     return np.array(kept, dtype=np.int64)
 
 
-# --- Edits of what is asked for -------------------------------------------------------------------
+# --- Edits of constraints and clusters ------------------------------------------------------------
 
 
 def lock(explanation: Explanation, node: int | None = None, leaf: int | None = None) -> Explanation:
-    """Return the explanation with a node, and the way to it, kept by later edits and fits."""
+    """Return the explanation with a node and the path to it locked, so that later edits and fits keep them."""
     at = _one_of(explanation, node, leaf)
     locked = explanation.locked | {at, *ancestors(explanation.tree, at)}
     return _committed(explanation, replace(explanation, locked=locked), "lock", node=at)
@@ -534,7 +534,7 @@ def lock(explanation: Explanation, node: int | None = None, leaf: int | None = N
 def unlock(
     explanation: Explanation, node: int | None = None, leaf: int | None = None
 ) -> Explanation:
-    """Return the explanation with a node, and all below it, free again."""
+    """Return the explanation with a node and all nodes below it unlocked."""
     at = _one_of(explanation, node, leaf)
     locked = explanation.locked - set(below(explanation.tree, at))
     return _committed(explanation, replace(explanation, locked=locked), "unlock", node=at)
@@ -561,7 +561,7 @@ def forbid(explanation: Explanation, column: int | str, under: int = 0) -> Expla
         _check_unlocked(after, below(tree, asking[0]))
         try:
             graft = _grown(after, asking[0], "cart", len(leaves_below(tree, asking[0])), None)
-        except ValueError:  # nothing else tells its rows apart
+        except ValueError:  # no other column separates its rows
             graft = Tree.root(n_features=tree.n_features, size=0)
         shape = reshaped(tree, cut_off={asking[0]}, grafts={asking[0]: graft})
         after, top = _rebuilt(after, shape), shape.homes[top]
@@ -616,7 +616,7 @@ def _plain(value: Any) -> Any:
 def _classes(explanation: Explanation) -> Array:
     if explanation.classes is None:
         raise ValueError(
-            "This model does not know its clusters one by one; give it rows by with_rows(X, y)."
+            "This model does not hold the counts of its clusters; call with_rows(X, y) first."
         )
     return explanation.classes
 
@@ -629,7 +629,7 @@ def _code(classes: Array, cluster: Any) -> int:
 
 
 def _relabelled(explanation: Explanation, labels: list[Any], place: Ints) -> Explanation:
-    """Return the explanation of clusters that have other names, or are joined."""
+    """Return the explanation with clusters renamed or merged."""
     classes = _as_classes(labels)
     labels = classes.tolist()
     n_before = len(place) - 1
@@ -680,7 +680,7 @@ def _relabelled(explanation: Explanation, labels: list[Any], place: Ints) -> Exp
 
 
 def _as_classes(labels: list[Any]) -> Array:
-    """Return labels as an array; a text among numbers makes all of them texts."""
+    """Return labels as an array; if one is a text, all become texts."""
     if len({type(each) for each in labels}) > 1:
         labels = [str(each) for each in labels]
     if isinstance(labels[0], str | bool | int | float):
@@ -702,7 +702,7 @@ def _objects(labels: list[Any]) -> Array:
 
 
 def _joined(reference: Reference, classes: Array, place: Ints) -> Reference:
-    """Return a clustering whose clusters have other names, or are joined."""
+    """Return the clustering with clusters renamed or merged."""
     codes = place[reference.codes]
     labels = np.array(reference.labels, dtype=object)
     known = codes >= 0
@@ -742,7 +742,7 @@ def packed(explanation: Explanation) -> Explanation:
 
 
 def restored(explanation: Explanation, number: int) -> Explanation:
-    """Return a state of the journal, 0 is the first, with its rows but without a journal."""
+    """Return a state of the journal (0 is the first) with its rows but without a journal."""
     done = len(explanation.edits)
     if number == done:
         return replace(explanation, edits=(), past=(), future=())
@@ -820,7 +820,7 @@ def redo(explanation: Explanation) -> Explanation:
     )
 
 
-# --- What could be asked instead ------------------------------------------------------------------
+# --- Alternatives to a test -----------------------------------------------------------------------
 
 
 def _branches(explanation: Explanation, node: int) -> Branches:
@@ -829,11 +829,11 @@ def _branches(explanation: Explanation, node: int) -> Branches:
 
 
 class _Change(NamedTuple):
-    """What another test of a node does to its rows."""
+    """The effect of another test on the rows of a node."""
 
     branches: Branches
     is_left: Array  # rows of the node that pass
-    turned: bool  # whether the branches change sides, as in "x > 750" after "x <= 752": most rows keep theirs
+    turned: bool  # whether the branches swap sides, as in "x > 750" after "x <= 752"
     n_changed: int  # rows that take the other branch
     shape: Reshaped  # of the whole tree
 
@@ -854,7 +854,7 @@ def _changed(explanation: Explanation, node: int, test: Test) -> _Change:
 
 
 def _new_labels(explanation: Explanation, node: int, change: _Change) -> Ints:
-    """Return the leaf of every row after a change."""
+    """Return the leaf of every row after the change."""
     own, branches = leaves_below(explanation.tree, node), change.branches
     labels = np.asarray(explanation.labels)
     n_more = branches.n_left + branches.n_right - len(own)
@@ -864,7 +864,7 @@ def _new_labels(explanation: Explanation, node: int, change: _Change) -> Ints:
 
 
 def preview(explanation: Explanation, node: int, condition: "str | Test") -> Preview:
-    """Return what another test of a node would do: figures without rows, and without a line in the journal."""
+    """Return the effect of another test: figures only, without rows and without a line in the journal."""
     node = _node(explanation, node)
     test = _read(explanation, condition, node)
     table, _ = _rows(explanation)
@@ -911,7 +911,7 @@ def sweep(
     *,
     purity: bool = True,
 ) -> Sweep:
-    """Return what every threshold of a column would do at a node."""
+    """Return the effect of every threshold of a column at a node."""
     node, number = _node(explanation, node), _column(explanation, column)
     field = _rows(explanation)[0].columns[number]
     if field.kind == "category":
@@ -966,7 +966,7 @@ def alternatives(
     n: int = 10,
     features: Sequence[int | str] | None = None,
 ) -> list[Alternative]:
-    """Return the best other tests of a node, one for each column."""
+    """Return the best alternative tests for a node, one for each column."""
     node = _node(explanation, node)
     check_integer("n", n, 1)
     table, training = _rows(explanation)
@@ -993,7 +993,7 @@ def alternatives(
     with Threads(count_threads(-1) if is_large else 1) as threads:
         found = [each for each in threads.map(best_of, asked) if each is not None]
         threads.end()
-    # Where no test puts more rows right than another, the one of purer leaves comes first.
+    # Of tests with equally many rows right, the one with purer leaves comes first.
     return [said for _, said in sorted(found, key=lambda each: each[0])][:n]
 
 
@@ -1025,7 +1025,7 @@ def _best_threshold(
 
 
 def _most_right(right: Floats, allowed: Array) -> Ints:
-    """Return the places of most rows right among those that are allowed."""
+    """Return the allowed places with the most rows right."""
     best = np.max(right, where=allowed, initial=-np.inf)
     return np.flatnonzero(allowed & (right == best))
 
@@ -1033,7 +1033,7 @@ def _most_right(right: Floats, allowed: Array) -> Ints:
 def _best_set(
     table: Table, number: int, field: Column, branches: Branches, least: int
 ) -> "_Found | None":
-    """Return the best set of categories: one alone, or a run in the order of their clusters."""
+    """Return the best set of categories: a single one, or the first few when ordered by their clusters."""
     x = branches.of(table.column(number))
     n_groups, n_pairs = len(field.categories) + 1, branches.n_left * branches.n_right
     group = np.where(np.isnan(x), n_groups - 1, x).astype(np.int64)
@@ -1041,7 +1041,7 @@ def _best_set(
     present = np.flatnonzero(n_rows)
     if len(present) < 2:
         return None
-    # All that rows of a category do: by the pair of leaves that they reach, and their cluster.
+    # Rows of a category matter only by the pair of leaves that they reach, and their cluster.
     pair = group * n_pairs + branches.left * branches.n_right + branches.right
     shape = n_groups, branches.n_left, branches.n_right
     sizes = np.bincount(pair, minlength=n_groups * n_pairs).reshape(shape)

@@ -48,12 +48,12 @@ _WORDS = {  # of the edits
     "lock": "node {node} locked",
     "unlock": "node {node} unlocked",
 }
-_ROWS = 64  # of a matrix that are worked on while they are in the cache
+_ROWS = 64  # of a matrix that are worked on at a time, so that they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What only the process that fitted a model knows: rows, their labels, and what was minimised.
+    """What only the process that fitted a model holds: rows, their labels, and the objective.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Training:
     table : Table, optional
         The rows; pickles leave them out.
     objective : Objective, optional
-        What was minimised, for a second search; pickles leave it out.
+        The objective that was minimised, for a second search; pickles leave it out.
     graph : Graph, optional
         The graph that certificates are about.
     weights : array of float, shape (n_samples,), optional
@@ -72,8 +72,8 @@ class Training:
     columns : array of int, optional
         Columns that tests may use; None means all.
     searched : Tree, optional
-        The tree with its cuts as they were searched, before their thresholds were rounded: the same
-        for all rows, but not for centres that lie between two rows.
+        The tree with the cuts of the search, before their thresholds were rounded. It sends all rows to the
+        same leaves, but maybe not centres that lie between two rows.
     min_samples_leaf : int
         Fewest rows of a leaf.
     n_jobs : int, optional
@@ -81,7 +81,7 @@ class Training:
     is_found : bool
         Whether the reference was found in the table, not given.
     row_ids : array of shape (n_samples,), optional
-        What the rows are called in the user's table, where they are not just counted.
+        Names of the rows in the user's table, if they are not just numbered.
     """
 
     labels: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -101,11 +101,11 @@ class Training:
         return vars(self) | {"table": None, "objective": None}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self  # nothing in it is ever changed
+        return self  # it is never changed
 
 
 class Edit(NamedTuple):
-    """One line of the journal: the name of an edit and what it was told, in plain values."""
+    """One line of the journal: the name of an edit and its arguments, as plain values."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -132,16 +132,16 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A tree and what is known about it; estimators and models read from JSON hold the same record.
+    """A tree and what is known about it; estimators and models read from JSON both hold such a record.
 
     Parameters
     ----------
     tree : Tree
         The tests.
     columns : tuple of str or int, optional
-        What the columns of the table are called; without, they are x0, x1, ...
+        Names of the columns of the table; by default x0, x1, ...
     described : tuple of Column, optional
-        What the columns hold; numbers by default. Their names do not matter.
+        What the columns hold; by default numbers. The names in it are ignored.
     leaf_reference : array of shape (n_leaves,), optional
         The reference label that each leaf stands for; by default the classes of `node_codes`.
     leaf_purity : array of float, shape (n_leaves,), optional
@@ -149,13 +149,13 @@ class Explanation:
     method, version : str
         Name of the estimator, and the version of spexplain that fitted it.
     classes : array of shape (k,), optional
-        The labels of the reference's clusters, noise not among them.
+        The labels of the reference's clusters, without noise.
     node_codes : array of int, shape (n_nodes,), optional
         Number of the cluster that each node stands for while it is a leaf; -1 for noise.
     node_counts : array of int or float, shape (n_nodes, k), optional
         Training rows of each cluster in every node, or their weight.
     node_noise : array of int or float, shape (n_nodes,), optional
-        Training rows of no cluster in every node, or their weight.
+        Training rows in every node that belong to no cluster, or their weight.
     node_weights : array of int or float, shape (n_nodes,), optional
         Weight of the training rows in every node; None means that every row counts once.
     node_costs, cluster_costs : array of float, shape (n_nodes, k) and (k, k), optional
@@ -166,32 +166,32 @@ class Explanation:
     parameters : mapping
         The settings of the estimator.
     steps : tuple of PathStep, optional
-        The path, where it was stored; by default it is computed when asked for.
+        The path, if it was stored; by default it is computed on request.
     own_steps : tuple of PathStep, optional
-        The trees that the nodes of a refined tree hold, where they were stored; likewise.
+        The smaller trees within a refined tree, if they were stored; by default computed on request.
     grown : Explanation, optional
-        The tree as it was grown, where this one is smaller or refined.
+        The tree as it was grown, if this one is smaller or refined.
     is_refined : bool
-        Whether tests were changed after growth, so that this is no part of `grown`.
+        Whether tests were changed after growth, so that this tree is not a part of `grown`.
     training : Training, optional
-        What needs the training rows.
+        Data that depends on the training rows.
     profile : Profile, optional
-        What the training rows had in the tested columns, where it was stored; by default it is
-        computed when asked for.
+        Statistics of the tested columns over the training rows, if they were stored; by default they are
+        computed on request.
     goal : GoalRecord, optional
-        What the tree was searched for, where it was more than grown: value, bound and proof.
+        The goal of the search for the tree, if there was one: value, bound and proof.
     leaves_for_all : int, optional
-        With how many leaves every cluster has one, where some have none and this is known.
+        Number of leaves with which every cluster has one, if some have none and this is known.
     told : tuple of tuple of Telling, optional
-        The most telling columns of every cluster, of models that do not hold the training rows.
+        The most telling columns of every cluster, for models that do not hold the training rows.
     locked : set of int
-        Nodes that later edits, and fits with ``start=``, keep; with every node those above it.
+        Nodes that later edits, and fits with ``start=``, keep; the nodes above them are always included.
     forbidden : mapping from int to set of int
         Columns that tests at and below a node may not use.
     edits : tuple of Edit
-        The journal of what was edited by hand.
+        The journal of manual edits.
     past, future : tuple
-        The states before each edit, for `undo`; and those that were undone, for `redo`.
+        The states before each edit, for `undo`, and the undone states, for `redo`.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class Explanation:
     future: tuple[tuple[Edit, "Explanation"], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Pickles leave the rows out, but not what they were like.
+        # Pickles leave the rows out, but keep their profile.
         is_near = self.training is not None and isinstance(self.training.table, HostTable)
         return vars(self) | ({"profile": self.seen} if is_near else {})
 
@@ -255,7 +255,7 @@ class Explanation:
                 raise ValueError(
                     f"{name} must hold one entry for each of the {tree.n_leaves} leaves."
                 )
-        # Both are written into sources and comments, where only harmless characters may stand.
+        # Both are written into source code and comments, so only harmless characters are allowed.
         if not (self.method.isidentifier() and len(self.method) <= _LONGEST_METHOD):
             raise ValueError(f"method={quoted(self.method)} must be the name of a class.")
         if not _VERSION.fullmatch(self.version):
@@ -284,7 +284,7 @@ class Explanation:
         leaves: Ints | None = None,
         **more: Any,
     ) -> Self:
-        """Return what a tree does to the rows of X.
+        """Return the explanation of a tree on the rows of X.
 
         Every node stands for its commonest cluster; see `with_codes`.
 
@@ -301,7 +301,7 @@ class Explanation:
         leaves : array of int, shape (n_samples,), optional
             Their leaves, if these are known.
         **more
-            Other parts of the record.
+            Other fields of the record.
 
         Returns
         -------
@@ -316,7 +316,7 @@ class Explanation:
         if row_totals is not None:
             labels = np.asarray(labels)  # weights are in memory, so are leaves that were lazy
         if not is_collection(labels):
-            # Rows of weight 0 are routed, too, but growth has not seen them.
+            # Rows of weight 0 are routed, too, but growth did not use them.
             sizes = tree.totals(table.leaf_sizes(labels, tree.n_leaves))
             tree = replace(tree, size=sizes)
         if row_totals is not None:
@@ -340,7 +340,7 @@ class Explanation:
         )
 
     def with_codes(self, node_codes: Ints) -> Self:
-        """Return the record of nodes that stand for other clusters than their commonest."""
+        """Return the record with other clusters for the nodes than the commonest ones."""
         return replace(self, node_codes=node_codes, leaf_reference=None, leaf_purity=None)
 
     def with_rows(self, rows: Matrix) -> Self:
@@ -351,7 +351,7 @@ class Explanation:
         sizes = _sizes(labels, self.tree.n_leaves)
         if not np.array_equal(sizes, self.tree.size[self.tree.leaves]):
             raise ValueError(
-                "X must hold the training rows: some rows fall into other leaves. Pass labels of these rows as y to "
+                "X must hold the training rows, but some rows fall into other leaves; pass their labels as y to "
                 "describe other rows."
             )
         return replace(self, training=Training(labels))
@@ -365,12 +365,12 @@ class Explanation:
         reference = Reference.from_labels(y, n_samples=n_rows, noise=noise)
         if self.classes is None or reference.classes.tolist() != self.classes.tolist():
             raise ValueError(
-                "y must hold the labels of the training rows: its clusters are others."
+                "y must hold the labels of the training rows, but it has other clusters."
             )
         return replace(self, training=replace(self.training, reference=reference))
 
     def with_row_ids(self, ids: Any) -> Self:
-        """Return the record with names of the training rows, if any are given; refuse others than one per row."""
+        """Return the record with names of the training rows, if any are given; there must be one per row."""
         if ids is None or self.training is None:
             return self
         names = np.asarray(ids)
@@ -383,11 +383,11 @@ class Explanation:
 
     @cached_property
     def remembered(self) -> dict[str, Any]:
-        """Answers that take a while, such as the verdict, once somebody has asked."""
+        """Cache of slow answers such as the verdict."""
         return {}
 
     def on_rows(self, rows: Matrix, y: Any) -> Self:
-        """Return the record of what the tree does to other rows; leaves keep the labels they stand for.
+        """Return the record of the tree on other rows; leaves keep the labels that they stand for.
 
         Parameters
         ----------
@@ -476,7 +476,7 @@ class Explanation:
 
     @cached_property
     def needed_leaves(self) -> int | None:
-        """With how many leaves every cluster has one, where some have none and that is known."""
+        """Number of leaves with which every cluster has one, if some have none and this is known."""
         if self.unexplained and self.grown is not None and not self.is_refined:
             for n_leaves in range(self.tree.n_leaves + 1, self.grown.tree.n_leaves + 1):
                 if not self.truncate(n_leaves).unexplained:
@@ -523,13 +523,13 @@ class Explanation:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The name of every column, for people; a column that is called 3 is x3."""
+        """The name of every column for output; a column named 3 becomes x3."""
         columns = self.columns or range(self.tree.n_features)
         return tuple(each if isinstance(each, str) else f"x{each}" for each in columns)
 
     @cached_property
     def fields(self) -> tuple[Column, ...]:
-        """The columns: their names for people, and what they hold."""
+        """The columns: their names for output, and what they hold."""
         return (
             as_columns(self.names)
             if self.described is None
@@ -538,13 +538,13 @@ class Explanation:
 
     @property
     def has_objects(self) -> bool:
-        """Whether some column holds categories, dates or durations, which are not given as numbers."""
+        """Whether some column holds categories, dates or durations rather than numbers."""
         kinds = () if self.described is None else (each.kind for each in self.described)
         return any(kind in ("category", "date", "duration") for kind in kinds)
 
     @property
     def is_plain(self) -> bool:
-        """Whether all columns are numbers, and no training row lacks a value."""
+        """Whether all columns are numbers and no training row has missing values."""
         lacks = any(each.has_missing for each in self.described or ())
         return not (lacks or self.has_objects)
 
@@ -555,22 +555,22 @@ class Explanation:
 
     @cached_property
     def used(self) -> list[int]:
-        """The columns that some test reads, in increasing order."""
+        """The columns that the tests use, in increasing order."""
         return sorted({int(feature) for feature in self.tree.feature if feature != LEAF})
 
     @property
     def tested(self) -> list[int]:
-        """The columns that some test reads, or some test of the tree as it was grown."""
+        """The columns that the tests use, here or in the tree as it was grown."""
         grown = () if self.grown is None else self.grown.used
         return sorted({*self.used, *grown})
 
     @cached_property
     def seen(self) -> Profile | None:
-        """What the training rows had in the tested columns; None where nobody knows it any more."""
+        """Statistics of the tested columns over the training rows; None if they are not available any more."""
         return self.profiled(self.tested)
 
     def profiled(self, columns: Sequence[int]) -> Profile | None:
-        """Return what the training rows had in some columns, as far as that is known."""
+        """Return statistics of some columns over the training rows, None if they are not available."""
         if self.profile is not None:
             return self.profile.over(columns)
         table = None if self.training is None else self.training.table
@@ -579,7 +579,7 @@ class Explanation:
         try:
             return profile_of(table, self.fields, columns)
         except Exception as error:
-            # A table that has changed, or partitions of workers that are gone: the tree is as good as before.
+            # The table has changed or the workers of its partitions are gone; the tree itself is not affected.
             if not isinstance(error, ValueError) and table.engine != "dask":
                 raise
             warn_caller(
@@ -595,7 +595,7 @@ class Explanation:
         return {int(node): leaf for leaf, node in enumerate(self.tree.leaves)}
 
     def named(self, feature_names: Sequence[str] | None) -> Self:
-        """Return the record under other names of the columns, if any are given."""
+        """Return the record with other names of the columns, if any are given."""
         if feature_names is None:
             return self
         return replace(self, columns=tuple(str(name) for name in feature_names))
@@ -644,7 +644,7 @@ class Explanation:
         )
 
     def leaf_labels(self, label: LabelKind) -> list[Any]:
-        """Return the label of every leaf as a Python value; what has no plain type, as text."""
+        """Return the label of every leaf as a Python value, or as text if its type is not a plain one."""
         check_label(label)
         if label == "leaf":
             return list(range(self.tree.n_leaves))
@@ -723,7 +723,7 @@ class Explanation:
 
     @cached_property
     def path(self) -> list[PathStep]:
-        """The trees of 1, 2, ... leaves that growth passed; after a refinement, the refined tree is the last."""
+        """The trees of 1, 2, ... leaves on the way to the final tree; after a refinement, the refined one is last."""
         if self.steps is not None:
             return list(self.steps)
         whole = self if self.grown is None else self.grown
@@ -733,7 +733,7 @@ class Explanation:
 
     @cached_property
     def trees(self) -> list[PathStep]:
-        """The trees of 1, 2, ... leaves that the nodes of this tree hold; the last is the tree itself."""
+        """The trees of 1, 2, ... leaves within this tree; the last is the tree itself."""
         stored = self.own_steps if self.is_refined else self.steps
         if stored is not None:
             return list(stored[: self.tree.n_leaves])
@@ -743,7 +743,7 @@ class Explanation:
 
     @cached_property
     def step(self) -> PathStep:
-        """The step of the path that this tree is."""
+        """The step of the path for this tree."""
         if self.steps is not None and self.tree.n_leaves <= len(self.steps):
             return self.steps[self.tree.n_leaves - 1]
         return self.trees[-1]
@@ -751,16 +751,16 @@ class Explanation:
     # --- Edits: each returns a new explanation, with its figures counted anew -----------------------
 
     def with_test(self, node: int, condition: "str | Test") -> "Explanation":
-        """Return the explanation with another test of an inner node; the tests below stay.
+        """Return the explanation with another test at an inner node; the tests below stay.
 
-        Branches stay with their rows: after "x <= 752" the test "x > 750" has them on the other sides.
+        Branches stay with their rows: if "x > 750" replaces "x <= 752", the branches swap sides.
 
         Parameters
         ----------
         node : int
             Number of the node; see `nodes`.
         condition : str or Test
-            In the words in which tests are printed, such as "revenue > 750" or "channel in {app, web}".
+            A condition as tests are printed, such as "revenue > 750" or "channel in {app, web}".
 
         Returns
         -------
@@ -798,7 +798,7 @@ class Explanation:
         return editing.split(self, leaf, condition)
 
     def prune(self, node: int) -> "Explanation":
-        """Return the explanation with an inner node made a leaf.
+        """Return the explanation with an inner node turned into a leaf.
 
         Examples
         --------
@@ -813,7 +813,7 @@ class Explanation:
         return editing.prune(self, node)
 
     def flip(self, node: int) -> "Explanation":
-        """Return the explanation with the yes and the no of a node exchanged; no row changes its label.
+        """Return the explanation with the yes and no branches of a node exchanged; no row changes its label.
 
         Examples
         --------
@@ -850,16 +850,16 @@ class Explanation:
         n_leaves: int | None = None,
         features: Sequence[int | str] | None = None,
     ) -> "Explanation":
-        """Return the explanation with the tree from a node on grown anew from the rows that reach it.
+        """Return the explanation with the tree below a node grown again from the rows that reach it.
 
         Parameters
         ----------
         node : int
             Number of the node, inner node or leaf.
         method : {"cart", "spex", "best"}
-            By the impurity of the clusters, by their cliques, or by a search for most rows right.
+            "cart" grows by impurity, "spex" by the cliques of the clusters, "best" searches for the most rows right.
         n_leaves : int, optional
-            Leaves below the node; by default as many as there are, and at least two.
+            Leaves below the node; by default as many as now, but at least two.
         features : list of int or str, optional
             Columns that tests may use; by default all that are not forbidden.
 
@@ -880,7 +880,7 @@ class Explanation:
         return editing.regrow(self, node, method, n_leaves, features)
 
     def merge_clusters(self, one: Any, other: Any, name: Any = None) -> "Explanation":
-        """Return the explanation of a clustering in which two clusters are one, by a new name or that of the first.
+        """Return the explanation with two clusters merged into one, under a new name or that of the first.
 
         Examples
         --------
@@ -910,7 +910,7 @@ class Explanation:
         return editing.rename(self, cluster, name)
 
     def forbid(self, column: int | str, below: int = 0) -> "Explanation":
-        """Return the explanation without tests of a column at and below a node; what asked for it is grown anew.
+        """Return the explanation without tests of a column at and below a node; branches that use it are regrown.
 
         Examples
         --------
@@ -926,7 +926,7 @@ class Explanation:
         return editing.forbid(self, column, below)
 
     def lock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
-        """Return the explanation with a node, and the way to it, kept by later edits and fits; a leaf is not split.
+        """Return the explanation with a node and the path to it locked for later edits and fits; a leaf stays unsplit.
 
         Examples
         --------
@@ -941,7 +941,7 @@ class Explanation:
         return editing.lock(self, node, leaf)
 
     def unlock(self, node: int | None = None, *, leaf: int | None = None) -> "Explanation":
-        """Return the explanation with a node, and all below it, free again.
+        """Return the explanation with a node and all nodes below it unlocked.
 
         Examples
         --------
@@ -995,12 +995,12 @@ class Explanation:
     def alternatives(
         self, node: int, n: int = 10, features: Sequence[int | str] | None = None
     ) -> "list[Alternative]":
-        """Return the best other tests of a node, or splits of a leaf: one for each column, most rows right first.
+        """Return the best alternative tests for a node, or splits of a leaf: one per column, most rows right first.
 
         Parameters
         ----------
         node : int
-            Number of the node; what is below it stays as it is.
+            Number of the node; the tests below it stay as they are.
         n : int, default=10
             Most tests to return.
         features : list of int or str, optional
@@ -1025,22 +1025,22 @@ class Explanation:
         return editing.alternatives(self, node, n, features)
 
     def preview(self, node: int, condition: "str | Test") -> "Preview":
-        """Return what another test of a node, or a split of a leaf, would do.
+        """Return the effect of another test at a node, or of a split of a leaf.
 
-        The same as of `with_test` and `split`, but quicker: only the rows of the node are counted.
+        The figures are those of `with_test` and `split`, but quicker to get: only the rows of the node are counted.
 
         Parameters
         ----------
         node : int
             Number of the node, inner node or leaf; see `nodes`.
         condition : str or Test
-            As for `with_test`.
+            A condition as for `with_test`.
 
         Returns
         -------
         preview : Preview
-            Test, text, rows_changed, the explanation that there would be, without rows, and whether the
-            branches of the node change sides in it.
+            Test, text, rows_changed, the explanation after the change (without rows), and whether the branches
+            of the node would swap sides.
 
         Examples
         --------
@@ -1058,18 +1058,18 @@ class Explanation:
     def sweep(
         self, node: int, column: int | str, missing: bool | None = None, *, purity: bool = True
     ) -> "Sweep":
-        """Return what every threshold of a column would do at a node, counted exactly in one pass.
+        """Return the effect of every threshold of a column at a node, counted exactly in one pass.
 
         Parameters
         ----------
         node : int
-            Number of the node; what is below it stays as it is.
+            Number of the node; the tests below it stay as they are.
         column : int or str
             A column of numbers or dates.
         missing : bool, optional
-            Whether missing values pass; by default as now, if the node asks for this column, else not.
+            Whether missing values pass; by default as now if the node tests this column, else not.
         purity : bool, default=True
-            Whether the purity of the leaves is computed, too; without, its entries are NaN, and the rest
+            Whether to compute the purity of the leaves, too; if not, its entries are NaN, and the rest
             takes half of the time.
 
         Returns
@@ -1099,7 +1099,7 @@ class Explanation:
 
     @property
     def rows_right(self) -> Any:
-        """Rows, or their weight, whose leaf stands for their own cluster; None where clusters are not known.
+        """Rows, or their weight, whose leaf stands for their own cluster; None if there are no clusters.
 
         Examples
         --------
@@ -1160,14 +1160,14 @@ def _check_columns(columns: tuple[str | int, ...], n_features: int) -> None:
 
 
 def majority_codes(counts: Array) -> Ints:
-    """Return the commonest cluster of every node, ties to the lowest; -1 where it has no clustered row."""
+    """Return the commonest cluster of every node, of equal ones the lowest; -1 if it has no clustered row."""
     if not counts.shape[1]:
         return np.full(len(counts), NOISE)
     return np.where(counts.any(axis=1), counts.argmax(axis=1), NOISE)
 
 
 def noise_of(totals: Array, counts: Array) -> Array:
-    """Return the rows of no cluster in every node, from its total and its rows of each cluster."""
+    """Return the rows without a cluster in every node, from its total and its rows of each cluster."""
     noise: Array = totals - counts.sum(axis=1)
     if noise.dtype.kind == "f":  # sums of fractions are rounded
         noise = np.where(noise > 1e-12 * totals[0], noise, 0.0)
@@ -1210,7 +1210,7 @@ def _whole(sums: Array) -> Array:
 def _row_totals(reference: Reference | None, weights: Floats | None) -> Floats | None:
     """Return what every row adds to the total of its leaf; None where every row counts once.
 
-    What clusters do not have of a row of memberships is noise, if they have less than all of it.
+    If the memberships of a row add up to less than 1, the rest is noise.
     """
     if reference is None or reference.memberships is None:
         return weights
@@ -1219,7 +1219,7 @@ def _row_totals(reference: Reference | None, weights: Floats | None) -> Floats |
 
 
 def _weighted_margins(table: Table, in_leaf: Any, amounts: Floats) -> Margins:
-    """Return what `Table.margins` does, for rows of which each cluster has some amount.
+    """Return the same as `Table.margins`, for rows shared between clusters by `amounts`.
 
     Shapes: in_leaf (n_rows, n_leaves), sparse, with a one for the leaf of a row; amounts (n_rows, k).
     """
@@ -1252,10 +1252,10 @@ def _counts_and_costs(
     else:
         amounts = reference.amounts(weights)
         in_leaf = _in_leaf(labels, shape[0])
-        if table.engine == "dask":  # a price would take another pass over all partitions
+        if table.engine == "dask":  # costs would take another pass over all partitions
             return _whole(np.asarray(in_leaf.T @ amounts)), None, None
         counts, of_leaves, of_clusters, origin = _weighted_margins(table, in_leaf, amounts)
-    with np.errstate(over="ignore", invalid="ignore"):  # huge values have no price
+    with np.errstate(over="ignore", invalid="ignore"):  # huge values have no finite cost
         if reference.centers is None:
             means = of_clusters.sums / of_clusters.counts[:, None]
         else:
@@ -1264,7 +1264,7 @@ def _counts_and_costs(
     def costs(group: GroupSums) -> Floats:
         """Squared distances of every group of rows to every centre."""
         with np.errstate(over="ignore", invalid="ignore"):
-            # Not a matrix product, whose threads take longer to start and to stop than so little work does.
+            # Not a matrix product: its threads take longer to start and stop than this little work.
             total: Floats = 2 * np.einsum("ij,kj->ik", group.sums, means)
             lengths = np.sum(means**2, axis=1)
             for start in range(0, len(total), _ROWS):  # in place: leaves times clusters may be many

@@ -1,4 +1,4 @@
-"""Everything that can be asked of a fitted model, whether it was fitted here or read from JSON."""
+"""All methods of a fitted model, whether it was fitted here or read from JSON."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ _NO_DATE: dict[str, dict[str, Any]] = {
 }
 _MOST_SEGMENTS = 200_000  # clusters × nodes up to which a summary has a record of every cluster
 _MOST_TOLD = 50_000_000  # entries of a table up to which JSON holds the most telling columns
-_SMALL = 1_000_000  # entries of a table up to which everything is computed without being asked for
+_SMALL = 1_000_000  # entries of a table up to which everything is computed by default
 
 
 class FittedModel(ABC):
     """The methods of a model that holds an `Explanation`.
 
-    Those that describe rows take the training table as `X`. An estimator remembers the table that it
-    was fitted to, so `X` is needed only after loading it from a pickle or from JSON, which leave the
+    Methods that describe rows take the training table as `X`. An estimator remembers the table that it
+    was fitted to, so `X` is needed only for models loaded from a pickle or from JSON, which leave the
     table out.
     """
 
@@ -81,7 +81,7 @@ class FittedModel(ABC):
     labels_: Ints
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let Python's own errors name the class that was called, not the one a method is written in."""
+        """Make Python's own errors name the class that was called instead of the one that defines the method."""
         super().__init_subclass__(**options)
         for base in cls.__mro__[1:]:
             methods = vars(base) if issubclass(base, FittedModel) else {}
@@ -91,7 +91,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
-        """Return rows as a table with the model's columns; refuse others in one sentence."""
+        """Return rows as a table with the model's columns; refuse other tables in one sentence."""
 
     def _set_explanation(self, explanation: Explanation) -> None:
         """Set the fitted attributes."""
@@ -110,7 +110,7 @@ class FittedModel(ABC):
             self.leaf_reference_ = explanation.leaf_reference
 
     def _fitted(self, feature_names: Sequence[str] | None = None) -> Explanation:
-        """Return the explanation, under other names of the columns if they are given."""
+        """Return the explanation, with other names of the columns if they are given."""
         found: Explanation | None = vars(self).get("explanation_")
         if found is None:
             from sklearn.exceptions import NotFittedError
@@ -134,7 +134,7 @@ class FittedModel(ABC):
 
     @property
     def path_(self) -> list[PathStep]:
-        """The trees of 1, 2, ... leaves that growth passed; after a refinement, the refined tree is the last.
+        """The trees of 1, 2, ... leaves on the way to the final tree; after a refinement, the refined tree is the last.
 
         Examples
         --------
@@ -181,10 +181,10 @@ class FittedModel(ABC):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Share of each feature in what the tests achieve: the drop of impurity of the reference.
+        """Importance of each feature: its share in the total drop of impurity of the reference.
 
-        Without a reference, of the leaves themselves. Never negative; the sum is 1, or 0 if no test
-        achieves anything.
+        Without a reference, the impurity is that of the leaves themselves. Never negative; the sum is 1, or 0
+        if no test lowers the impurity.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class FittedModel(ABC):
         Returns
         -------
         model : same type
-            Fitted; its labels are texts.
+            A fitted copy, whose labels are texts.
 
         Examples
         --------
@@ -245,7 +245,7 @@ class FittedModel(ABC):
         Returns
         -------
         model : same type
-            Fitted; its tree is the grown one, before any refinement, unless it has all its leaves.
+            A fitted copy. With fewer leaves its tree is the one before any refinement.
 
         Examples
         --------
@@ -270,7 +270,7 @@ class FittedModel(ABC):
         Returns
         -------
         model : same type
-            Fitted, with the labels, rules, reports and exports of that explanation.
+            A fitted copy with the labels, rules, reports and exports of that explanation.
 
         Examples
         --------
@@ -286,15 +286,15 @@ class FittedModel(ABC):
         return changed
 
     def studio(self) -> Any:
-        """Show the studio in a notebook: the tree is shaped by hand, with exact figures behind every click.
+        """Show the studio in a notebook, for shaping the tree by hand with exact figures for every change.
 
-        Needs the extra ``studio``. What is edited there is `edited_` at once; and what is assigned to
-        `edited_` is shown there.
+        Needs the extra ``studio``. Edits in the studio appear in `edited_` at once, and a model assigned to
+        `edited_` appears in the studio.
 
         Returns
         -------
         widget : anywidget.AnyWidget
-            For the last line of a cell.
+            The widget; put it on the last line of a cell to show it.
 
         Examples
         --------
@@ -311,15 +311,15 @@ class FittedModel(ABC):
         if explanation.training is None or explanation.training.table is None:
             kind = "estimator" if hasattr(self, "fit") else "model"
             raise ValueError(
-                f"This {kind} does not remember its rows, which the studio counts; give it some by with_rows(X, y)."
+                f"This {kind} does not remember its rows, which the studio counts; call with_rows(X, y) first."
             )
         return widget_of(session_of(self))
 
     @property
     def edited_(self) -> Self:
-        """The model as it was edited in its `studio`, and itself where it was not.
+        """The model as edited in its `studio`, or the model itself without edits.
 
-        Another model of the same table, or an `Explanation`, may be assigned: open studios show it.
+        Another model of the same table, or an `Explanation`, can be assigned; open studios then show it.
 
         Examples
         --------
@@ -352,12 +352,12 @@ class FittedModel(ABC):
         session_of(self).adopt(edited)
 
     def with_rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Return a copy of the model that remembers rows, which edits are counted on.
+        """Return a copy of the model that remembers rows, on which the figures of edits are counted.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            The training rows, or others that the figures should be about.
+            The training rows, or other rows for which figures are wanted.
         y : array of shape (n_rows,), optional
             Their clusters.
         sample_weight : array of shape (n_rows,), optional
@@ -415,7 +415,7 @@ class FittedModel(ABC):
         return self._leaves_of(X)
 
     def _check_caller(self) -> None:
-        """Refuse to predict for those who take leaf ids for labels."""
+        """Refuse to predict for scorers that compare leaf ids with labels."""
         return
 
     def _leaves_of(self, X: Any) -> Ints:
@@ -559,17 +559,17 @@ class FittedModel(ABC):
     ) -> Check:
         """Return how new rows differ from those that the model was fitted to.
 
-        Looked at are columns that are gone, renamed or of another kind, values out of the range that was
-        seen, units that changed, new categories, missing values, the distributions of the tested columns
-        (population stability index), and the shares of the segments. A difference is an alarm if it is
-        larger than chance explains for these numbers of rows, and large enough to matter.
+        Checks for columns that are missing, renamed or of another kind, values outside the range seen in
+        training, changed units, new categories, missing values, drift of the tested columns (population
+        stability index) and changed shares of the segments. A difference is an alarm if it is larger than
+        chance explains for these numbers of rows, and large enough to matter.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            The rows: NumPy, any data frame, sparse, or a Dask collection, of which only counts travel.
+            The rows: NumPy, any data frame, sparse, or a Dask collection, from which only counts are transferred.
         y : array of shape (n_rows,), optional
-            Labels of the rows, to see whether the segments are still right.
+            Labels of the rows, to check whether the segments still fit them.
         max_psi : float, default=0.2
             Population stability index above which a column, or the segments, have drifted.
         fail_on : str or list of str, default="alarm"
@@ -579,7 +579,7 @@ class FittedModel(ABC):
         Returns
         -------
         check : Check
-            Its `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
+            The result, with `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
 
         Examples
         --------
@@ -600,8 +600,8 @@ class FittedModel(ABC):
     ) -> Any:
         """Return one record per leaf: its rule in words, rows, share, reference label, purity and recall.
 
-        Recall is the share of that label's rows that are in the leaf. Where rows have weights, also the leaf's
-        weight; the shares are then those of the weight.
+        Recall is the share of that label's rows that are in the leaf. If rows have weights, the record also holds the
+        leaf's weight, and shares are shares of weight.
 
         Parameters
         ----------
@@ -635,11 +635,11 @@ class FittedModel(ABC):
         X: Any = None,
         y: Any = None,
     ) -> Any:
-        """Return one record per cluster: its leaves as one rule, how well that fits, what its rows are like.
+        """Return one record per cluster: one rule for all its leaves, how well it fits, and what its rows are like.
 
-        Rows and share are those of the cluster; precision is the share of the rows that the rule selects which
-        belong to the cluster, recall the share of the cluster that it selects. A cluster that no leaf stands
-        for has no rule. Without a reference, every leaf is a cluster.
+        Rows and share describe the cluster. Precision is the share of the rows selected by the rule that belong to the
+        cluster, recall the share of the cluster that the rule selects. A cluster without a leaf has no rule. Without a
+        reference, every leaf is a cluster.
 
         Parameters
         ----------
@@ -647,7 +647,7 @@ class FittedModel(ABC):
             Names of the columns; by default those of the training table, or x0, x1, ...
         output : {"frame", "records", "pandas", "polars"}, default="frame"
             A data frame with one row per cluster, of pandas if it is installed, else of polars; or a list of
-            dicts that hold everything there is to say, see `spexplain.facts.schema.SegmentFacts`.
+            dicts with all details, see `spexplain.facts.schema.SegmentFacts`.
         X, y : optional
             The training rows and their labels, if the model does not remember them: telling columns and
             typical rows need both.
@@ -715,9 +715,9 @@ class FittedModel(ABC):
     def contrast(
         self, a: Any, b: Any, *, feature_names: Sequence[str] | None = None
     ) -> ContrastFacts:
-        """Return what tells two clusters apart, in at most three conditions, and how well.
+        """Return at most three conditions that separate two clusters, and how well they do it.
 
-        An estimator searches among the rows of both clusters; a model without them takes the tests of its tree.
+        An estimator searches the rows of both clusters; a model without rows takes the tests of its tree.
 
         Parameters
         ----------
@@ -751,7 +751,7 @@ class FittedModel(ABC):
         if found is None:
             if by_tree is None:
                 raise ValueError(
-                    "What tells two clusters apart needs the rows of each in every leaf, which this model does not "
+                    "A contrast of two clusters needs the rows of each in every leaf, which this model does not "
                     "hold; ask the fitted estimator."
                 )
             return by_tree
@@ -767,25 +767,25 @@ class FittedModel(ABC):
         return by_tree if gain > 0.01 or (gain >= 0 and is_shorter) else searched
 
     def _parted(self, a: int, b: int, *, quick: bool = False) -> tuple[Tree, Floats] | None:
-        """Return a small tree that parts the rows of two clusters, and their shares in its leaves."""
+        """Return a small tree that separates the rows of two clusters, and their shares in its leaves."""
         return None
 
     def validate(
         self, X: Any = None, y: Any = None, cv: Any = 5, *, random_state: Any = 0
     ) -> ValidationFacts:
-        """Fit the method again without some rows, which only an estimator can do."""
+        """Refuse cross-validation, which only an estimator can do."""
         raise ValueError(_REFITS.format("validate"))
 
     def stability(self, n: int = 50, *, random_state: Any = 0) -> StabilityFacts:
-        """Fit the method to rows drawn from its own, which only an estimator can do."""
+        """Refuse refits to samples of the rows, which only an estimator can do."""
         raise ValueError(_REFITS.format("stability"))
 
     @property
     def verdict_(self) -> Verdict:
-        """Whether the explanation is any good: a level and sentences in plain words.
+        """How good the explanation is: a level, and sentences in plain words.
 
-        Against always guessing the largest cluster, on held-out rows after `validate`, the weakest cluster, clusters
-        that are lost or not told apart, and the next step with its figure.
+        It compares with always guessing the largest cluster (on held-out rows after `validate`), names the weakest
+        cluster and clusters that are lost or not separated, and suggests the next step with its expected gain.
 
         Examples
         --------
@@ -800,7 +800,7 @@ class FittedModel(ABC):
         return self._verdict()
 
     def _verdict(self, *, quick: bool = False) -> Verdict:
-        """Return the verdict; a quick one, for notebooks, does not look for what to do next."""
+        """Return the verdict; a quick one, for notebooks, does not search for the next step."""
         from spexplain.facts.segments import Clusters
         from spexplain.facts.verdict import GOOD_ENOUGH, verdict_of
 
@@ -829,7 +829,7 @@ class FittedModel(ABC):
         return verdict
 
     def _mixed(self, clusters: Clusters, columns: Sequence[Column]) -> list[Mixed]:
-        """Return clusters that the tree mixes up, and what would tell them apart."""
+        """Return clusters that the tree mixes up, and conditions that would separate them."""
         from spexplain.facts.segments import contrast_facts, contrast_in_tree
         from spexplain.facts.verdict import Mixed, mixed_pairs, told_apart
 
@@ -848,7 +848,7 @@ class FittedModel(ABC):
         return found
 
     def _larger_trees(self) -> list[Alternative]:
-        """Return larger trees of the same method, where they are known."""
+        """Return larger trees of the same method, if they are known."""
         from spexplain.facts.verdict import Alternative
 
         n_leaves = self._fitted().tree.n_leaves
@@ -884,13 +884,13 @@ class FittedModel(ABC):
         return self._rows(X)
 
     def _telling_columns(self, explanation: Explanation) -> Ints | None:
-        """Return the columns that may be called telling: not those that number the rows or copy the labels."""
+        """Return the columns that may count as telling: all but those that number the rows or copy the labels."""
         training = explanation.training
         if training is None or training.columns is None:
             return None
         if training.table is None or explanation.parameters.get("features") is None:
             return training.columns
-        # Columns that the tree was told not to test still tell what clusters are like.
+        # Columns that the tree may not test can still describe the clusters.
         reference = training.reference
         suspects = suspicious_columns(
             training.table, None if reference is None else reference.codes
@@ -963,11 +963,11 @@ class FittedModel(ABC):
         return f"{lost_text(lost, self._leaves_for_all())}\n{drawing}" if lost else drawing
 
     def _leaves_for_all(self) -> int | None:
-        """Return with how many leaves every cluster has one, where some have none and that is known."""
+        """Return the number of leaves with which every cluster has one, if some have none and this is known."""
         return self._fitted().needed_leaves
 
     def _told(self, feature_names: Sequence[str] | None = None) -> Explanation:
-        """Return the explanation with all that can be told without rows."""
+        """Return the explanation with all facts that need no rows."""
         explanation, n_leaves = self._fitted(feature_names), self._leaves_for_all()
         if n_leaves == explanation.leaves_for_all:
             return explanation
@@ -990,18 +990,18 @@ class FittedModel(ABC):
         X : array or data frame of shape (n_samples, n_features), optional
             The training rows, if the model does not remember them; or other rows, with their labels.
         y : array of shape (n_samples,), optional
-            Labels of other rows than those of training: the facts are then about these rows.
+            Labels of rows other than the training rows; the facts then describe those rows.
         feature_names : list of str, optional
             Names of the columns; by default those of the training table, or x0, x1, ...
         runner_up : bool, optional
-            Also find the best cut of every node on another feature, which takes a second search; by
-            default for tables of up to a million entries, all of them numbers.
-        certificate : bool, optional
-            Also compute what is proved about the tree; by default likewise, but numbers may be missing.
-            A model that was read from JSON does not know the graph it was grown for, and leaves both
-            out.
+            Whether to find the best cut of every node on another feature, too, which takes a second search; by
+            default for tables of up to a million entries that are all numbers.
+            certificate : bool, optional
+                Whether to compute what is proved about the tree, too; same default, but values may be missing.
+                A model that was read from JSON does not know the graph it was grown for, so both are
+                left out.
         row_ids : array of shape (n_samples,), optional
-            What rows are called; by default their names in a pandas frame, if it has any.
+            Names of the rows; by default those of a pandas frame, if it has any.
 
         Returns
         -------
@@ -1048,7 +1048,7 @@ class FittedModel(ABC):
         Returns
         -------
         summary : dict
-            With the same entries as `summary`, those about rows None or empty.
+            The same entries as in `summary`; those about rows are None or empty.
 
         Examples
         --------
@@ -1064,7 +1064,7 @@ class FittedModel(ABC):
     def _summarized(
         self, explanation: Explanation, table: Matrix | None, *, verdict: Verdict, **more: Any
     ) -> Summary:
-        """Return all facts, those about clusters as a whole among them."""
+        """Return all facts, including those about whole clusters."""
         from spexplain.facts.segments import segment_facts
 
         segments: list[SegmentFacts] = []
@@ -1102,8 +1102,8 @@ class FittedModel(ABC):
         Returns
         -------
         explanation : dict
-            The path with the margin at each threshold, and changes of one and of two features that
-            reach another leaf and another label; `spexplain.facts.counterfactual.row_text` puts it into
+            The path with the margin at each threshold, and the smallest changes of one or two features that
+            lead to another leaf or another label; `spexplain.facts.counterfactual.row_text` puts it into
             words.
 
         Examples
@@ -1137,7 +1137,7 @@ class FittedModel(ABC):
     def certificate(
         self, X: Any = None, *, feature_names: Sequence[str] | None = None
     ) -> Certificate:
-        """Return what is proved about the tree on the graph it was grown for.
+        """Return what is proved about the tree, on the graph it was grown for.
 
         Parameters
         ----------
@@ -1187,7 +1187,7 @@ class FittedModel(ABC):
         searched = explanation.tree if training.searched is None else training.searched
         homes = () if graph.extra is None else searched.apply(graph.extra)
         points = _whole(table, "A certificate")
-        if not explanation.is_plain:  # missing values are the means of the others
+        if not explanation.is_plain:  # missing values are replaced by the column mean
             points = coordinates_of(points, explanation.fields).matrix
         return certify(
             graph,
@@ -1199,12 +1199,12 @@ class FittedModel(ABC):
         )
 
     def _search_objective(self, table: Matrix) -> Objective | None:
-        """Return what was minimised, for a second search; None where nobody knows."""
+        """Return the objective that was minimised, for a second search; None if it is not known."""
         training = self._fitted().training
         return None if training is None else training.objective
 
     def _runner_ups(self, explanation: Explanation, table: Matrix) -> Any:
-        """Return the best cut of every node on another feature, where the objective is known."""
+        """Return the best cut of every node on another feature, if the objective is known."""
         from spexplain.facts import runner_ups
 
         objective, training = self._search_objective(table), explanation.training
@@ -1306,7 +1306,7 @@ class FittedModel(ABC):
         return plot_path(self.outline(), ax)
 
     def plot_curve(self, ax: Any = None) -> Any:
-        """Draw what the best trees of several sizes come to, of ``BestTree(n_leaves="auto")``; returns the Axes.
+        """Draw the value of the best tree of every size, for ``BestTree(n_leaves="auto")``; returns the Axes.
 
         Parameters
         ----------
@@ -1354,7 +1354,7 @@ class FittedModel(ABC):
         return plot_profiles(_summarized(explanation.with_rows(table), table), ax, **options)
 
     def plot_segments(self, X: Any = None, *, title: str | None = None) -> Any:
-        """Draw the segments side by side, as large as a slide (extra ``plot``); returns the Figure.
+        """Draw the segments side by side, in the size of a slide (extra ``plot``); returns the Figure.
 
         Parameters
         ----------
@@ -1384,8 +1384,8 @@ class FittedModel(ABC):
         Parameters
         ----------
         path : str or path
-            The file; its ending says what it is: .png, .svg or .pdf (extra ``plot``), or .pptx (extra
-            ``office``), a slide whose shapes and texts can be edited.
+            The file; its ending sets the format: .png, .svg or .pdf (extra ``plot``), or .pptx (extra
+            ``office``), a slide with editable shapes and texts.
         X : array or data frame of shape (n_samples, n_features), optional
             The training rows, if the model does not remember them.
         title : str, optional
@@ -1421,14 +1421,14 @@ class FittedModel(ABC):
 
         figure = self.plot_segments(X, title=title)
         file = BytesIO()
-        # Dates and random names of clips would make every file another one.
+        # Dates and random names of clips would make every file differ.
         with pyplot().rc_context({"svg.hashsalt": "spexplain"}):
             figure.savefig(file, format=ending, dpi=150, metadata=_NO_DATE[ending])
         pyplot().close(figure)
         return file.getvalue()
 
     def _card_facts(self, X: Any) -> Summary:
-        """Return the facts that cards are made of."""
+        """Return the facts that the cards show."""
         from spexplain.facts.segments import segment_facts
 
         self._verdict()
@@ -1466,10 +1466,10 @@ class FittedModel(ABC):
         path : str or path
             The file; it is replaced if it exists, and never left half-written.
         X : array or data frame of shape (n_samples, n_features), optional
-            The training rows, if the model does not remember them; without rows, the report says of
-            values what the model remembers. Or other rows, with their labels.
+            The training rows, if the model does not remember them; without rows, the report only shows the
+            statistics of values that the model holds. Or other rows, with their labels.
         y : array of shape (n_samples,), optional
-            Labels of other rows than those of training: the report is then about these rows.
+            Labels of rows other than the training rows; the report then describes those rows.
         title : str, optional
             Heading of the report.
         feature_names : list of str, optional
@@ -1479,11 +1479,11 @@ class FittedModel(ABC):
         segment_names : mapping, optional
             Names of the clusters by label, as for `renamed`.
         row_ids : array of shape (n_samples,), optional
-            What rows are called, for example numbers of customers; by default their names in a pandas frame,
-            or their numbers from 0.
+            Names of the rows, for example customer numbers; by default those of a pandas frame, or the row numbers
+            from 0.
         texts : sequence of str, optional
-            A text for every row, such as the document whose words are its columns: three of every cluster are
-            shown, words of its rule and telling ones marked.
+            A text for every row, such as the document that its word columns come from: the report shows three for every
+            cluster, with words of the rule and telling words marked.
 
         Returns
         -------
@@ -1517,7 +1517,7 @@ class FittedModel(ABC):
                 row_ids=row_ids,
                 texts=texts,
             )
-        self._verdict()  # with what to do next
+        self._verdict()  # includes the next step
         training = self._fitted().training
         if X is None and (training is None or training.table is None):
             facts = self.outline(feature_names)
@@ -1535,7 +1535,7 @@ class FittedModel(ABC):
             texts = list(texts)
             if not facts["has_rows"]:
                 raise ValueError(
-                    "texts belong to training rows, which this model does not hold; pass these as X, too."
+                    "texts belong to training rows, which this model does not hold; pass those rows as X, too."
                 )
             check_texts(texts, facts["n_rows"])
         return write(path, render(facts, title=title, texts=texts))
@@ -1560,7 +1560,7 @@ class FittedModel(ABC):
         dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
             The database.
         table : str or sequence of str, optional
-            The table to label (dots separate its schema); given, a complete query is returned.
+            The table to label (dots separate its schema); if it is given, a complete query is returned.
         label : {"leaf", "reference"}
             Leaf ids, or the reference label that each leaf stands for.
         name : str
@@ -1568,7 +1568,7 @@ class FittedModel(ABC):
         view : str or sequence of str, optional
             Name of a view over `table` to create.
         booleans : bool, default=False
-            Also give one column per label that says whether a row has it, such as ``cluster_vip``.
+            Whether to add a boolean column per label that tells whether a row has it, such as ``cluster_vip``.
         feature_names : list of str, optional
             Names of the columns in the database; by default those of the training table.
 
@@ -1622,7 +1622,7 @@ class FittedModel(ABC):
         table : str
             The dbt model to label, or ``source.table``, which must be declared in the project as a source.
         model : str, optional
-            Name of the new model; by default that of the table with ``_clusters`` behind it.
+            Name of the new model; by default the name of the table followed by ``_clusters``.
         dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
             The database.
         label : {"leaf", "reference"}
@@ -1630,7 +1630,7 @@ class FittedModel(ABC):
         name : str
             Name of the new column.
         booleans : bool, default=True
-            Whether there is one more column per label that says whether a row has it.
+            Whether to add a boolean column per label that tells whether a row has it.
         force : bool, default=False
             Whether existing files are replaced.
 
@@ -1742,11 +1742,11 @@ class FittedModel(ABC):
         Parameters
         ----------
         profile : {"tested", "all", "rows", "none"}, default="tested"
-            Columns of which the model remembers what the training rows had, for `check`: range,
-            quantiles, share of missing values, categories with their counts. Unless it is "none", also the
-            most telling columns of every cluster, for `segments`. Only "rows" stores the rows
-            themselves, too, with labels and weights: then the model that is read again knows all that this one
-            says about rows, and edits are counted.
+            Columns for which the model stores statistics of the training rows, for `check`: range, quantiles,
+            share of missing values, categories with their counts. Unless it is "none", the model also stores the
+            most telling columns of every cluster, for `segments`. Only "rows" stores the rows themselves, with
+            labels and weights, so that the model read again can do all that this one can with rows, and edits
+            have exact figures.
 
         Returns
         -------
@@ -1769,7 +1769,7 @@ class FittedModel(ABC):
         return to_json(explanation, profile=profile)
 
     def _with_telling(self, explanation: Explanation, *, most: int = _MOST_TOLD) -> Explanation:
-        """Return the explanation with the most telling columns of its clusters, where its rows are at hand."""
+        """Return the explanation with the most telling columns of its clusters, if its rows are available."""
         from spexplain.facts.segments import told_of_rows
 
         try:
@@ -1798,7 +1798,7 @@ class FittedModel(ABC):
         label : {"leaf", "reference"}
             What the function returns.
         feature_names : list of str, optional
-            Keys of a row that is a mapping; by default the names of the training table.
+            Keys, for rows that are mappings; by default the names of the training table.
 
         Returns
         -------
@@ -1819,12 +1819,12 @@ class FittedModel(ABC):
         return to_python(self._fitted(feature_names), label=label)
 
     def to_sklearn(self, X: Any = None, *, label: LabelKind = "leaf") -> Any:
-        """Return the tree as a fitted scikit-learn classifier, for plots and explainers made for it.
+        """Return the tree as a fitted scikit-learn classifier, for plots and explainers made for scikit-learn.
 
-        Its nodes hold the classes of the training rows, so `predict_proba` gives their shares.
-        scikit-learn rounds rows to float32. With `X`, thresholds are adapted to those rows, and a
-        warning tells how many still get another label. The classifier reads numbers: its attribute
-        ``encoding_`` tells how categories, booleans, dates and durations are given.
+        Its nodes hold the class shares of the training rows, which `predict_proba` returns.
+        scikit-learn rounds rows to float32; with `X`, thresholds are adapted to those rows, and a warning
+        tells how many rows still get another label. The classifier reads numbers: its attribute
+        ``encoding_`` describes how to pass categories, booleans, dates and durations.
 
         Parameters
         ----------
@@ -1856,14 +1856,14 @@ class FittedModel(ABC):
     ) -> Any:
         """Return the tree as an ONNX model; thresholds stay float64. Needs the extra ``onnx``.
 
-        The model reads numbers: its property ``encoding`` tells how categories, booleans, dates and
-        durations are given; NaN is a missing value.
+        The model reads numbers: its property ``encoding`` describes how to pass categories, booleans, dates
+        and durations; NaN is a missing value.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features), optional
-            Rows, usually those of the training, of which a warning says how many get another label once they
-            are rounded to float32; without effect for float64, which rounds nothing.
+            Rows, usually the training rows; a warning tells how many of them get another label when rounded to
+            float32. No effect for float64, which rounds nothing.
         label : {"leaf", "reference"}
             The output, which also carries this name.
         input_type : {"float64", "float32"}
@@ -1888,7 +1888,7 @@ class FittedModel(ABC):
 
 
 def _rows_of_all_columns(X: Any, rows: Matrix, explanation: Explanation) -> HostTable:
-    """Return rows as a table in which columns that no test reads are known too: as they are in X."""
+    """Return rows as a table that also holds the columns that no test uses, as they are in X."""
     values, fields = np.array(rows, dtype=np.float64), list(explanation.fields)
     if is_frame(X) and explanation.columns is not None:
         found, described = encoded(X)
@@ -1910,7 +1910,7 @@ def _is_text(labels: Array) -> bool:
 
 
 def _whole(table: Any, what: str) -> Matrix:
-    """Return a table with its zeros written out, if it is sparse."""
+    """Return the table, made dense if it is sparse."""
     if not is_sparse(table):
         return table  # type: ignore[no-any-return]
     return densified(table, what, "leave it out")
@@ -1932,7 +1932,7 @@ def _summarized(explanation: Explanation, table: Matrix | None, **more: Any) -> 
 
 
 def summary_of_rows(model: FittedModel, explanation: Explanation, table: Matrix) -> Summary:
-    """Return all facts about what a model does to other rows than those of training."""
+    """Return all facts about a model on rows other than the training rows."""
     other = copy(model)
     other._set_explanation(explanation)
     return other._summarized(explanation, table, verdict=other._verdict(quick=True))

@@ -1,4 +1,4 @@
-"""A model that was read, not fitted."""
+"""Models that were read from JSON instead of fitted."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,11 +21,11 @@ from spexplain.table.read import read_rows
 from spexplain.table.reference import Reference, labels_of_codes
 from spexplain.table.sparse import leaves_of
 
-_HEAD = 200  # characters in which a text says what it is
+_HEAD = 200  # characters at the beginning of a text that identify its format
 
 
 class LoadedModel(FittedModel):
-    """A fitted model without its training rows: it answers what needs none, as the estimator does.
+    """A fitted model without its training rows; methods that need no rows work as in the estimator.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ class LoadedModel(FittedModel):
     Attributes
     ----------
     explanation_ : Explanation
-        The record that all methods read.
+        The result of the fit; all methods of the model read it.
     tree_ : Tree
         The tree.
     n_leaves_, n_features_in_ : int
-        Its number of leaves, and of the columns that rows must have.
+        Number of leaves, and number of columns that rows must have.
     objective_ : float
         What the tree minimised: the sum of the values of its leaves.
     kind_, version_ : str
-        The estimator that was fitted, and the version of spexplain that did it.
+        The estimator that was fitted, and the version of spexplain that fitted it.
     feature_names_in_ : array of str, shape (n_features,)
-        Only if the training table had names.
+        Names of the columns; only if the training table had names.
     leaf_reference_ : array of shape (n_leaves,)
         The label each leaf stands for; only if the estimator knew reference labels.
     leaf_purity_ : array of float, shape (n_leaves,)
@@ -106,9 +106,9 @@ class LoadedModel(FittedModel):
 
 
 def from_json(text: str | bytes) -> LoadedModel | LoadedRules:
-    """Return the model, or the rules, that `to_json` wrote; anything else is refused in one sentence.
+    """Return the model, or the rules, that `to_json` wrote; anything else raises an error.
 
-    Nothing in the text is executed, and scikit-learn fits nothing.
+    Nothing in the text is executed.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def from_json(text: str | bytes) -> LoadedModel | LoadedRules:
 
 
 def holds_rules(text: str | bytes) -> bool:
-    """Whether a text says that it holds rules per cluster; whether it does is seen when it is read."""
+    """Whether a text claims to hold rules per cluster; this is verified when it is read."""
     mark = f'"format": "{RULES_FORMAT}"'
     if isinstance(text, str):
         return mark in text[:_HEAD]
@@ -179,7 +179,7 @@ def _with_stored_rows(
     weights: Floats | None,
     ids: Array | None,
 ) -> Explanation:
-    """Return a record that remembers its training rows, as the estimator did."""
+    """Return a record that holds its training rows, as that of the estimator did."""
     labels = leaves_of(model.tree, values)
     sizes = np.bincount(labels, minlength=model.tree.n_leaves)
     if not np.array_equal(sizes, model.tree.size[model.tree.leaves]):

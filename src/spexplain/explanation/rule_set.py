@@ -1,4 +1,4 @@
-"""Rules per cluster: the record, and every method that answers from it."""
+"""Rules per cluster: the record, and all methods that answer from it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 
 class ClusterRule(NamedTuple):
-    """The rule of one cluster, or a short list of rules one of which must hold; and how well it does.
+    """The rule of one cluster, or a few rules of which one must hold, and how well they fit.
 
-    Weights are numbers of rows where rows have none. Rows of no cluster do not count.
+    Without weights, every row counts as 1. Rows of no cluster do not count.
     """
 
-    rules: tuple[Rule, ...]  # empty: no rule tells the cluster apart
+    rules: tuple[Rule, ...]  # empty: no rule separates the cluster
     covered: float  # weight of the rows that it holds for
     hits: float  # of those, the rows of the cluster
     total: float  # weight of the cluster
-    is_optimal: bool = False  # whether no rule of so many conditions is better
+    is_optimal: bool = False  # whether no rule with as many conditions is better
     alternatives: tuple["ClusterRule", ...] = ()  # on other columns, best first
 
     @property
     def precision(self) -> float:
-        """Share of the rows it holds for that are of the cluster."""
+        """Share of the rows that it holds for which belong to the cluster."""
         return self.hits / self.covered if self.covered else 0.0
 
     @property
@@ -63,7 +63,7 @@ class ClusterRule(NamedTuple):
 
     @property
     def used(self) -> list[int]:
-        """The columns that are asked, in increasing order."""
+        """The columns that it uses, in increasing order."""
         return sorted({column for rule in self.rules for column in rule.used})
 
     def text(self, columns: Sequence[Column | str]) -> str:
@@ -77,7 +77,7 @@ class ClusterRule(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The rules as one function of rows: the number of the cluster that is decided on, of which the last is none.
+    """The rules as one function of rows: it gives the number of the cluster, of which the last means none.
 
     Trees send rows to leaves in the same way.
     """
@@ -88,7 +88,7 @@ class Decision(NamedTuple):
     n_leaves: int
 
     def over(self, columns: Sequence[int]) -> "Decision":
-        """Return the same for rows of which only some columns are there, those that are asked among them."""
+        """Return the same for rows with only some of the columns, including those that are used."""
         return self._replace(
             rules=tuple((code, tree.over(columns), meets) for code, tree, meets in self.rules)
         )
@@ -110,7 +110,7 @@ class RuleSet:
     fields : sequence of Column
         All columns of the table, under the names that rules say.
     columns : tuple of str or int, optional
-        What the columns are called in the table; None: they have no names.
+        Names of the columns in the table; None if they have none.
     classes : array of shape (k,)
         The labels of the clusters.
     clusters : tuple of ClusterRule
@@ -118,13 +118,13 @@ class RuleSet:
     order : tuple of int
         The clusters by precedence: where rules of several hold, the first decides.
     overlap : array of float, shape (k, k)
-        Weight of the rows that two clusters' rules hold for.
+        Weight of the rows that the rules of both clusters hold for.
     total, uncovered, shared : float
         Weight of all clustered rows, of those that no rule holds for, and of those that several do.
     macro_f1 : float
-        Mean over the clusters of the F1 of what is predicted for the training rows.
+        Mean over the clusters of the F1 of the predictions for the training rows.
     measure : str
-        What was maximised.
+        The measure that was maximised.
     parameters : mapping
         The settings of the estimator.
     is_weighted : bool
@@ -132,17 +132,17 @@ class RuleSet:
     version : str
         The version of spexplain that found them.
     n_rows : int, optional
-        Number of training rows, where these are known.
+        Number of training rows, if they are known.
     examples : tuple of tuple of int
-        Typical training rows of every cluster, where these are known.
+        Typical training rows of every cluster, if the rows are known.
     example_names : tuple of tuple of str
-        What these rows are called in the user's table.
+        Names of these rows in the user's table.
     profile : Profile, optional
-        What the training rows had in the columns that the rules ask.
+        Statistics of the columns that the rules use, over the training rows.
     decided : tuple of int
-        Numbers of training rows that the rules put into every cluster, and, last, into none.
+        Number of training rows that the rules put into every cluster; the last entry is for none.
     right : tuple of int
-        Numbers of those in every cluster that belong to it.
+        Number of those rows that belong to their cluster.
     """
 
     fields: Sequence[Column]
@@ -169,13 +169,13 @@ class RuleSet:
 
     @cached_property
     def used(self) -> list[int]:
-        """The columns that some rule asks, alternatives among them, in increasing order."""
+        """The columns that the rules use, including alternatives, in increasing order."""
         every = (rule for each in self.clusters for rule in (each, *each.alternatives))
         return sorted({column for rule in every for column in rule.used})
 
     @property
     def tested(self) -> list[int]:
-        """The same under the name that trees have for it."""
+        """The same, under its name in explanations by trees."""
         return self.used
 
     @property
@@ -185,7 +185,7 @@ class RuleSet:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name of every column, for people."""
+        """The name of every column for output."""
         return tuple(each.name for each in self.fields)
 
     @property
@@ -195,11 +195,11 @@ class RuleSet:
 
     @property
     def has_objects(self) -> bool:
-        """Whether some rule asks about categories, dates or durations, which are not given as numbers."""
+        """Whether some rule uses categories, dates or durations rather than numbers."""
         return any(self.fields[each].kind in ("category", "date", "duration") for each in self.used)
 
     def named(self, feature_names: Sequence[str] | None) -> Self:
-        """Return the record under other names of the columns, if any are given."""
+        """Return the record with other names of the columns, if any are given."""
         if feature_names is None:
             return self
         names = [str(name) for name in feature_names]
@@ -215,7 +215,7 @@ class RuleSet:
         return list(self.classes.tolist())
 
     def code(self, cluster: Any) -> int:
-        """Return the number of a cluster; refuse a label that none has."""
+        """Return the number of a cluster; refuse an unknown label."""
         for code, label in enumerate(self.labels):
             if label == cluster or str(label) == str(cluster):
                 return code
@@ -239,7 +239,7 @@ class RuleSet:
 
     @property
     def decision(self) -> Decision:
-        """The rules as one function of rows, alternatives left out."""
+        """The rules as one function of rows, without alternatives."""
         rules = [
             (code, *rule.tree(self.fields))
             for code in reversed(self.order)  # the first decides, so it comes last
@@ -253,7 +253,7 @@ class RuleSet:
         return sorted({column for each in self.clusters for column in each.used})
 
     def decided_codes(self, masks: Sequence[Any]) -> Any:
-        """Return the cluster of every row, -1 for none: of rules that hold, the first in order decides."""
+        """Return the cluster of every row, -1 for none; of the rules that hold, the first in order decides."""
         codes: Any = masks[0] * 0 - 1
         for code in reversed(self.order):
             codes = np.where(masks[code], code, codes)
@@ -302,7 +302,7 @@ class RuleSet:
         return "\n".join([*parts, "", self.closing_text()])
 
     def closing_text(self) -> str:
-        """Return in one line what the rules leave open."""
+        """Return in one line how many rows meet no rule or several."""
         if self.is_weighted:
             nothing, several = (
                 f"{_plain(each):,} of the weight" for each in (self.uncovered, self.shared)
@@ -314,7 +314,7 @@ class RuleSet:
 
 
 def one_line_each(lines: list[str]) -> Iterator[str]:
-    """Give lines without characters that could break or hide them."""
+    """Yield lines without characters that could break or hide them."""
     for line in lines:
         indent = line[: len(line) - len(line.lstrip())]
         yield indent + one_line(line)
@@ -339,7 +339,7 @@ class RulesModel(ABC):
 
     @abstractmethod
     def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
-        """Return rows as a table with the model's columns; refuse others in one sentence."""
+        """Return rows as a table with the model's columns; refuse other tables in one sentence."""
 
     def _fitted(self, feature_names: Sequence[str] | None = None) -> RuleSet:
         found: RuleSet | None = vars(self).get("explanation_")
@@ -358,14 +358,14 @@ class RulesModel(ABC):
         alternatives: bool = False,
         output: FrameKind = "auto",
     ) -> Any:
-        """Return one record per cluster: its rule in words, and how well it does.
+        """Return one record per cluster: its rule in words, and how well it fits.
 
         Parameters
         ----------
         feature_names : list of str, optional
             Names of the columns; by default those of the training table, or x0, x1, ...
         alternatives : bool, default=False
-            Also the rules on other columns, numbered 1, 2, ... in the entry "alternative".
+            Whether to include the rules on other columns, numbered 1, 2, ... in the entry "alternative".
         output : {"auto", "pandas", "polars", "records"}, default="auto"
             A data frame, or a list of dicts; "auto" takes pandas if it is installed, else polars, else
             a list.
@@ -374,7 +374,7 @@ class RulesModel(ABC):
         -------
         rules : DataFrame or list of dict
             With the entries cluster, rule, rows (that it holds for), share, precision, recall, f1, lift, and
-            proved: whether no rule of so many conditions is better.
+            proved: whether no rule with as many conditions is better.
 
         Examples
         --------
@@ -393,8 +393,8 @@ class RulesModel(ABC):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_rows, n_features)
-            Rows with the columns of the training table; those that no rule asks may be absent from a data
+        Rows with the columns of the training table; columns that no rule uses may be absent from a data
+        frame.
             frame.
 
         Returns
@@ -443,7 +443,7 @@ class RulesModel(ABC):
         return look_up(labels, codes + 1)
 
     def to_text(self, feature_names: Sequence[str] | None = None) -> str:
-        """Return the rules in words, with precision, recall and F1, and what they leave open.
+        """Return the rules in words, with precision, recall, F1, and the numbers of rows that meet no rule or several.
 
         Parameters
         ----------
@@ -485,20 +485,20 @@ class RulesModel(ABC):
     ) -> str:
         """Return the rules as SQL: a boolean column for every cluster, and one with the cluster.
 
-        Missing values (NULL, or NaN) and categories never seen in training meet a condition only if it
-        says so. Rows that meet no rule have the cluster NULL.
+        Missing values (NULL, or NaN) and categories never seen in training meet a condition only if the
+        condition includes them. Rows that meet no rule have the cluster NULL.
 
         Parameters
         ----------
         dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
             The database.
         table : str or sequence of str, optional
-            The table to label (dots separate its schema); given, a complete query is returned, else the
-            columns for a query of your own.
+            The table to label (dots separate its schema); if it is given, a complete query is returned, else
+            the columns for a query of your own.
         name : str, default="cluster"
             Name of the column with the cluster.
         prefix : str, default="is_"
-            What the names of the boolean columns begin with; the label follows.
+            Prefix for the names of the boolean columns; the label follows.
         view : str or sequence of str, optional
             Name of a view over `table` to create.
         feature_names : list of str, optional
@@ -550,7 +550,7 @@ class RulesModel(ABC):
         title : str, optional
             Heading of the report.
         texts : sequence of str, optional
-            The documents, one per training row: the report shows three of every cluster, rules' words marked.
+            The documents, one per training row: the report shows three for every cluster and marks words of the rules.
         feature_names : list of str, optional
             Names of the columns; by default those of the training table, or x0, x1, ...
 
@@ -590,8 +590,8 @@ class RulesModel(ABC):
         Parameters
         ----------
         profile : {"tested", "none"}, default="tested"
-            What of the training rows is remembered, for `check` to compare new ones with: counts and quantiles of
-            the columns that the rules ask, or nothing.
+            What is stored about the training rows, for `check` to compare new rows with: counts and quantiles of the
+            columns that the rules use, or nothing.
 
         Returns
         -------
@@ -617,18 +617,18 @@ class RulesModel(ABC):
         max_psi: float = MAX_PSI,
         fail_on: str | Sequence[str] = "alarm",
     ) -> "Check":
-        """Return how new rows differ from those that the rules were found from.
+        """Return how new rows differ from those that the rules were fitted to.
 
-        The same is looked at as for trees: columns that are gone, renamed or of another kind, values out of range,
-        units, new categories, missing values, drift of the columns that rules ask, and the shares of the rows that
+        Checks the same as for trees: columns that are missing, renamed or of another kind, values out of range,
+        units, new categories, missing values, drift of the columns that rules use, and the shares of the rows that
         the rules put into every cluster, and into none.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
-            The rows: NumPy, any data frame, sparse, or a Dask collection, of which only counts travel.
+            The rows: NumPy, any data frame, sparse, or a Dask collection, from which only counts are transferred.
         y : array of shape (n_rows,), optional
-            Labels of the rows, to see whether the rules are still right.
+            Labels of the rows, to check whether the rules still fit them.
         max_psi : float, default=0.2
             Population stability index above which a column, or the segments, have drifted.
         fail_on : str or list of str, default="alarm"
@@ -637,7 +637,7 @@ class RulesModel(ABC):
         Returns
         -------
         check : Check
-            Its `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
+            The result, with `passed`, `findings`, `to_text()`, `to_json()` and `report(path)`.
 
         Examples
         --------
@@ -654,7 +654,7 @@ class RulesModel(ABC):
         return check_rows(self._fitted(), X, y, max_psi=max_psi, fail_on=fail_on)
 
     def overlaps(self, *, output: FrameKind = "auto") -> Any:
-        """Return how many rows the rules of every two clusters hold for, or their weight.
+        """Return how many rows the rules of any two clusters both hold for, or their weight.
 
         Parameters
         ----------
@@ -684,7 +684,7 @@ class RulesModel(ABC):
 
 
 class LoadedRules(RulesModel):
-    """Rules that were read, not fitted: they answer what needs no training rows.
+    """Rules that were read from JSON instead of fitted; all methods work that need no training rows.
 
     Parameters
     ----------
@@ -694,15 +694,15 @@ class LoadedRules(RulesModel):
     Attributes
     ----------
     explanation_ : RuleSet
-        The record that all methods read.
+        The result of the fit; all methods of the model read it.
     classes_ : array of shape (k,)
         The labels of the clusters.
     order_ : list
-        These by precedence.
+        The labels by precedence.
     n_features_in_ : int
-        Number of the columns that rows must have.
+        Number of columns that rows must have.
     feature_names_in_ : array of str, shape (n_features,)
-        Only if the training table had names.
+        Names of the columns; only if the training table had names.
     """
 
     def __init__(self, rule_set: RuleSet) -> None:

@@ -1,4 +1,4 @@
-"""The tree as a dbt model: a query over another model or source, what its columns mean, and tests."""
+"""The tree as a dbt model: a query over another model or source, a description of its columns, and tests."""
 
 import json
 import re
@@ -28,17 +28,17 @@ def dbt_files(
 ) -> dict[str, str]:
     """Return the files of a dbt model that labels the rows of another model, or of a source.
 
-    The model has the columns of that table, the label, and one boolean per label. Its tests ask whether
-    every row has one of the known labels, and whether it has as many rows as the table.
+    The model has the columns of that table, the label, and one boolean per label. Its tests check that
+    every row has one of the known labels, and that it has as many rows as the table.
 
     Parameters
     ----------
     explanation : Explanation
-        What is exported.
+        The explanation to export.
     table : str
         The dbt model to label, or ``source.table``, which must be declared in the project as a source.
     model : str, optional
-        Name of the new model; by default that of the table with ``_clusters`` behind it.
+        Name of the new model; by default the name of the table followed by ``_clusters``.
     dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
         The database.
     label : {"leaf", "reference"}
@@ -46,12 +46,12 @@ def dbt_files(
     name : str
         Name of the new column.
     booleans : bool, default=True
-        Whether there is one more column per label that says whether a row has it.
+        Whether to add a boolean column per label that tells whether a row has it.
 
     Returns
     -------
     files : dict of str to str
-        The content of every file, by its place in a dbt project.
+        The content of every file, by its path in a dbt project.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def dbt_places(table: str, model: str | None = None) -> tuple[str, str, str, str
 
 
 def _checked_table(table: Any) -> list[str]:
-    """Return the parts of a table's name as dbt knows them."""
+    """Return the parts of a table's name in dbt."""
     parts = table.split(".") if isinstance(table, str) else []
     if not 1 <= len(parts) <= 2 or not all(map(_NAME.fullmatch, parts)):
         raise ValueError(
@@ -124,7 +124,7 @@ def _checked_table(table: Any) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return a text that dbt, which fills in templates, leaves as it is."""
+    """Return a text escaped for dbt's templates."""
     return text.replace("{", "{{ '{' }}")
 
 
@@ -136,7 +136,7 @@ def _schema(
     name: str,
     booleans: bool,
 ) -> str:
-    """Return what the columns mean and what must hold of them, as YAML, of which JSON is a part."""
+    """Return the description of the columns and their tests as YAML (JSON, which is valid YAML)."""
     labels = explanation.leaf_labels(label)
     rules: dict[Any, list[str]] = {}
     for each, rule in zip(labels, leaf_rules(explanation.tree, explanation.fields), strict=True):

@@ -30,7 +30,7 @@ class Dialect:
     double: Callable[[float], str]  # of type double, whatever its value
     text: Callable[[str], str]
     quote: str = '"'
-    nan: Callable[[str], tuple[str, str]] | None = None  # that x is NaN, and that it is none
+    nan: Callable[[str], tuple[str, str]] | None = None  # conditions: x is NaN, x is not NaN
     nan_is_largest: bool = False  # or not comparable at all
     timestamp: str = "TIMESTAMP"  # without time zone
     zoned: Callable[[str], str] | None = None  # a moment in a time zone
@@ -40,14 +40,14 @@ class Dialect:
     has_booleans: bool = True
     has_dates: bool = True
     has_empty_names: bool = False
-    has_dots: bool = True  # where not, a dot parts a quoted name, too
+    has_dots: bool = True  # if not, a dot splits quoted names, too
     exact_text: Callable[[str], str] = str  # a column of texts, for comparisons by the letter
     as_number: Callable[[str], str] = str  # a column of numbers, as what `predict` reads there
     as_truth: Callable[[str], str] = str  # a column of booleans, likewise
     as_date: Callable[[str], str] = str  # a column of dates, likewise
 
     def identifier(self, name: str, argument: str) -> str:
-        """Return a quoted name; refuse one that the database cannot have."""
+        """Return a quoted name; refuse one that the database does not allow."""
         check_characters(name, argument, self.title)
         if not name and not self.has_empty_names:
             raise ValueError(f"{argument} holds an empty name, which {self.title} cannot have.")
@@ -112,7 +112,7 @@ class Dialect:
 
 
 def check_characters(text: str, argument: str, title: str) -> None:
-    """Refuse what no database stores: NUL characters, and halves of surrogate pairs."""
+    """Refuse what no database can store: NUL characters, and halves of surrogate pairs."""
     if "\0" in text:
         raise ValueError(
             f"{argument} holds {quoted(text)}, but {title} allows no NUL character in a name or text."
@@ -143,7 +143,7 @@ def _bigquery_text(text: str) -> str:
 
 
 def _is_binary(x: float) -> bool:
-    """Whether the decimal that is printed is the very number, in any type a column may have."""
+    """Whether the printed decimal is exactly this number, in any type that a column may have."""
     text = number(x)
     return "e" not in text and Decimal(text) == Decimal(x) and float(np.float32(x)) == x
 
@@ -221,7 +221,7 @@ def _sqlite_fraction(x: float) -> str:
 
 
 def _sqlite_column(x: str) -> str:
-    # Any column may hold texts, as after .import; those that are no numbers are missing values.
+    # Any column may hold texts, as after .import; texts that are not numbers are missing values.
     # Whole numbers beyond those of a double are compared as the doubles that a tree tests.
     return f"CASE WHEN {x} = CAST({x} AS NUMERIC) THEN CAST({x} AS REAL) END"
 
@@ -262,8 +262,8 @@ DIALECTS: dict[str, Dialect] = {
         interval=_interval,
         folds_case=False,
     ),
-    # A name in double quotes that is no column is read as a text by SQLite, without an error; one
-    # in backticks never is.
+    # SQLite reads an unknown name in double quotes as a text, without an error; it never does this
+    # with backticks.
     "sqlite": Dialect(
         "SQLite",
         _sqlite_number,
@@ -306,7 +306,7 @@ DIALECTS: dict[str, Dialect] = {
         _mysql_double,
         _backslashed,
         quote="`",
-        # Most collations take A for a, and a text for the same text with a space behind it.
+        # Most collations take A for a, and ignore spaces at the end of a text.
         exact_text=lambda x: f"CAST({x} AS BINARY)",
     ),
 }

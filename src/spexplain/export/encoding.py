@@ -1,4 +1,4 @@
-"""How values of the table are written as numbers, for forms of the tree that know numbers only."""
+"""How values of the table are encoded as numbers, for exports that handle numbers only."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def encodings(explanation: "Explanation") -> dict[str | int, Any]:
     """Return, for every tested column that holds no numbers, how its values become numbers.
 
-    A list of values stands for their codes 0, 1, ...; a text says it in words. Missing values, and
+    A list gives the values with the codes 0, 1, ...; a text describes the encoding. Missing values, and
     values that are not in the list, are NaN.
 
     Examples

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Language(Protocol):
-    """How a library of data frames says the few things that tests need."""
+    """The operations of a data frame library that tests need."""
 
     def number(self, column: Column, key: str) -> Any:
         """Return a column as numbers that compare with `bound`; missing where there is none."""
@@ -48,9 +48,9 @@ def to_polars(
     Parameters
     ----------
     explanation : Explanation
-        What is exported.
+        The explanation to export.
     label : {"leaf", "reference"}
-        Leaf ids, or the reference label that each leaf stands for (text, if it is no string, integer,
+        Leaf ids, or the reference label that each leaf stands for (as text unless it is a string, integer,
         float or boolean).
     name : str
         Name of the new column.
@@ -87,15 +87,15 @@ def to_pyspark(
     """Return the tree as a column of PySpark, for `DataFrame.withColumn` and `select`.
 
     It gives the labels that `predict` gives; missing values (null or NaN) and categories never seen in
-    training go where the tree sends them. Dates without a time zone are compared as the clock of the
-    session shows them. A Spark session must be active.
+    training go where the tree sends them. Dates without a time zone are compared as local times of the
+    session. A Spark session must be active.
 
     Parameters
     ----------
     explanation : Explanation
-        What is exported.
+        The explanation to export.
     label : {"leaf", "reference"}
-        Leaf ids, or the reference label that each leaf stands for (text, if it is no string, integer,
+        Leaf ids, or the reference label that each leaf stands for (as text unless it is a string, integer,
         float or boolean).
     name : str
         Name of the new column.
@@ -139,7 +139,7 @@ def _condition(language: Language, region: Region, column: Column, key: str) -> 
     if column.kind == "category":
         kind = _type_of(column)
         inside = region.codes(len(column.categories))
-        if region.missing:  # what was never seen counts as missing
+        if region.missing:  # unseen categories count as missing
             outside = [c for code, c in enumerate(column.categories) if code not in inside]
             found = language.listed(list(map(_plain, outside)), kind, key)
             return ~language.filled(found, False)
@@ -157,7 +157,7 @@ def _condition(language: Language, region: Region, column: Column, key: str) -> 
 
 
 def _intervals(region: Region, column: Column) -> list[tuple[float, float]]:
-    """Return the intervals; those of columns of 0 and 1 by what they hold of the two."""
+    """Return the intervals; for columns of 0 and 1, those that depend only on which of the two they hold."""
     if column.kind not in ("boolean", "flag"):
         return list(region.intervals)
     return list(Region.of_codes(region.codes(2)).intervals)

@@ -1,4 +1,4 @@
-"""Labels as plain Python values: what other languages can be told about a cluster's name."""
+"""Labels as plain Python values, which other languages can represent."""
 
 from math import isfinite
 from typing import Any, Literal, TypeAlias
@@ -22,7 +22,7 @@ _INT64 = np.iinfo(np.int64)
 
 
 def check_label(label: str) -> None:
-    """Refuse what is not the name of a kind of label."""
+    """Refuse anything but the name of a kind of label."""
     check_choice("label", label, ("leaf", "reference"))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 InputType: TypeAlias = Literal["float64", "float32"]
 
-# The oldest that have what is used here, so that runtimes of some age still read the model.
+# The oldest versions that are sufficient, so that older runtimes can read the model.
 _OPSET, _ML_OPSET, _IR_VERSION = 18, 5, 9
 _AT_MOST, _SUM = 0, 1  # ONNX's codes of the test x <= threshold, and of adding up a row's leaves
 
@@ -33,14 +33,14 @@ def to_onnx(
 
     The input is a matrix of numbers. Categories are given by their place in the list of categories,
     dates as microseconds since 1970, booleans as 0 and 1; NaN is a missing value or a category never
-    seen in training. ``encoding`` in the model's properties says so for every such column.
+    seen in training. ``encoding`` in the model's properties describes every such column.
 
     Parameters
     ----------
     explanation : Explanation
-        What is exported.
+        The explanation to export.
     X : array of shape (n_rows, n_features), optional
-        Rows as numbers, of which a warning says how many get another label once they are float32.
+        Rows as numbers; a warning tells how many of them get another label when rounded to float32.
     label : {"leaf", "reference"}
         The output, shape (n_rows,): leaf ids (int64), or the reference label that each leaf stands
         for (string, int64, double or bool; other labels as text).
@@ -105,7 +105,7 @@ def to_onnx(
 
 
 def _warn_of_rounded_rows(explanation: "Explanation", X: Matrix, label: LabelKind) -> None:
-    """Say how many rows get another label because they are rounded to float32."""
+    """Warn how many rows get another label because they are rounded to float32."""
     labels = np.array(explanation.leaf_labels(label), dtype=object)
     with np.errstate(over="ignore"):
         rounded = np.asarray(X, dtype=np.float32)
@@ -155,8 +155,8 @@ def _tree_nodes(explanation: "Explanation") -> tuple[list[Any], list[Any]]:
     constants = {"flat": np.array([-1])}
     others = _other_tests(tree)
     if len(others):
-        # ONNX has no tests of intervals and sets; written as several tests, they would repeat what
-        # follows. So the tree is given one more column for each, which holds 1 where it is passed.
+        # ONNX has no tests of intervals and sets; written as several tests, they would repeat the subtrees
+        # below. So every such test gets an extra column, which holds 1 for rows that pass it.
         pieces = [tree.test(node).region() for node in others.tolist()]
         owner = [each for each, region in enumerate(pieces) for _ in region.intervals]
         bounds = [interval for region in pieces for interval in region.intervals]

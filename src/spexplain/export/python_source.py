@@ -1,4 +1,4 @@
-"""The tree as Python: the source of a function that needs nothing but the language."""
+"""The tree as Python: the source of a function that needs no packages."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from spexplain.tree.boxes import leaf_boxes
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
 
-# Python refuses 100 levels of indentation; long before, one line a leaf is easier to read.
+# Python refuses 100 levels of indentation, and long before that, one line per leaf is easier to read.
 _NESTED_DEPTH = 12
 _HEADER = '''"""The tree of a fitted {kind}, written by spexplain {version}; needs nothing but Python."""
 {imports}
@@ -94,16 +94,16 @@ def to_python(explanation: "Explanation", *, label: LabelKind = "leaf") -> str:
 
     The function takes a sequence with the values of all columns, or a mapping (a dict, a pandas
     Series) by column name, of which only the tested columns are read. Values are those of the table:
-    numbers, booleans, categories, dates and durations; None and NaN are missing, infinity is refused, and
-    so are missing values by a model with ``missing="error"``.
+    numbers, booleans, categories, dates and durations; None and NaN are missing values. Infinity is refused,
+    and so are missing values if the model has ``missing="error"``.
 
     Parameters
     ----------
     explanation : Explanation
-        What is exported.
+        The explanation to export.
     label : {"leaf", "reference"}
         What the function returns: leaf ids, or the reference label that each leaf stands for
-        (text, if it is no string, integer, float or boolean).
+        (as text unless it is a string, integer, float or boolean).
 
     Returns
     -------
@@ -147,7 +147,7 @@ def to_python(explanation: "Explanation", *, label: LabelKind = "leaf") -> str:
 
 
 def _literal(value: object) -> str:
-    """Return a value as Python source, in ASCII: any text is safe in any file."""
+    """Return a value as Python source in ASCII, which is safe in any file."""
     return ascii(value)
 
 
@@ -181,7 +181,7 @@ def _flat(explanation: "Explanation", labels: list[str]) -> Iterator[str]:
 
 
 def _condition(feature: int, region: Region, column: Column) -> str:
-    """Return an expression that is true of the values in a region."""
+    """Return an expression that is true for the values in a region."""
     x = f"x{feature}"
     if column.kind == "category":
         return _category_condition(x, region, column)
@@ -199,7 +199,7 @@ def _condition(feature: int, region: Region, column: Column) -> str:
 
 
 def _category_condition(x: str, region: Region, column: Column) -> str:
-    """Return an expression that is true of some categories; what was never seen counts as missing."""
+    """Return an expression that is true for some categories; unseen categories count as missing."""
     n_values = len(column.categories)
     inside = region.codes(n_values)
     listed = [code for code in range(n_values) if (code in inside) != region.missing]

@@ -1,4 +1,4 @@
-"""Rules per cluster out of Python: as SQL, and as JSON that is read without trust."""
+"""Exports of rules per cluster: as SQL, and as JSON, which is fully checked when it is read."""
 
 from collections.abc import Sequence
 from math import inf
@@ -73,13 +73,13 @@ def rules_to_sql(
     Parameters
     ----------
     rule_set : RuleSet
-        What is exported.
+        The rules to export.
     dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
         The database.
     table : str or sequence of str, optional
-        The table to label; given, a complete query is returned.
+        The table to label; if it is given, a complete query is returned.
     name, prefix : str
-        Name of the column with the cluster, and how those begin that say whether a rule holds.
+        Name of the column with the cluster, and prefix of the boolean columns of the rules.
     view : str or sequence of str, optional
         Name of a view over `table` to create.
     """
@@ -151,9 +151,9 @@ def rules_to_json(rule_set: "RuleSet", *, with_profile: bool = True) -> str:
     Parameters
     ----------
     rule_set : RuleSet
-        What is exported. Labels must be strings, integers (int64), finite floats or booleans.
+        The rules to export. Labels must be strings, integers (int64), finite floats or booleans.
     with_profile : bool
-        Whether it is told what the training rows had in the columns that rules ask.
+        Whether to include statistics of the training rows in the columns that rules use.
     """
     seen = rule_set.profile if with_profile else None
     labels = plain_labels(rule_set.classes)

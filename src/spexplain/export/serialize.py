@@ -1,4 +1,4 @@
-"""An explanation as JSON: versioned, exact to the last bit, and read without trust."""
+"""An explanation as JSON: versioned, exact to the last bit, and fully checked when it is read."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ FORMAT = "spexplain.model"
 VERSION = 3
 # Entries that models of older versions lack, which are still read: what columns hold, what was seen.
 _ADDED: dict[int, tuple[str, ...]] = {1: ("columns", "seen"), 2: ("seen",)}
-# Far beyond any tree that explains something; what is larger is a mistake or an attack.
+# Far beyond any useful tree; anything larger is a mistake or an attack.
 MAX_CHARACTERS = 64_000_000
 MAX_COLUMNS = 1_000_000
 MAX_LEAVES = 100_000
@@ -44,9 +44,9 @@ MAX_DEPTH = 20_000
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
-_FEWEST_ROWS = 5  # that have a value of a column that no test reads, for it to be named
+_FEWEST_ROWS = 5  # with a value in an untested column, for that value to be stored
 MAX_EDITS = 200  # that a file can undo
-# Settings that decide how long a fit takes, never what comes out: the same model is the same file.
+# Settings that affect the speed only; without them, the same model gives the same file.
 _NOT_STORED = ("engine", "n_jobs", "verbose")
 # Commas and brackets outside of strings: a million names and what these columns hold, or 100,000 leaves
 # and all that is known about them. Each is a value that takes memory once it is parsed.
@@ -95,12 +95,12 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
     Parameters
     ----------
     explanation : Explanation
-        What is exported. Reference labels must be strings, integers (int64), finite floats or
+        The explanation to export. Reference labels must be strings, integers (int64), finite floats or
         booleans.
     profile : {"tested", "all", "rows", "none"}, default="tested"
-        Columns of which the model remembers what the training rows had: range, quantiles, share of
-        missing values, categories with their counts. Only "rows" stores the rows themselves, with their
-        labels and weights, beside all that.
+        Columns for which the model stores statistics of the training rows: range, quantiles, share of
+        missing values, categories with their counts. Only "rows" also stores the rows themselves, with
+        their labels and weights.
 
     Returns
     -------
@@ -187,10 +187,10 @@ def _dumped(value: Any) -> str:
 
 
 def _profile(explanation: "Explanation", name: ProfileName) -> Profile | None:
-    """Return what is stored of the training rows."""
+    """Return the stored statistics of the training rows."""
     if name == "none":
         return None
-    if name == "tested":  # a model that was read keeps what it has
+    if name == "tested":  # a model that was read keeps its statistics
         return explanation.seen if explanation.profile is None else explanation.profile
     few = {
         each
@@ -201,7 +201,7 @@ def _profile(explanation: "Explanation", name: ProfileName) -> Profile | None:
 
 
 def _rows(explanation: "Explanation") -> dict[str, Any]:
-    """Return the training rows as JSON has them: every column, labels and weights."""
+    """Return the training rows as stored in JSON: every column, labels and weights."""
     training = explanation.training
     table = None if training is None else training.table
     if training is None or table is None:
@@ -212,7 +212,7 @@ def _rows(explanation: "Explanation") -> dict[str, Any]:
     if n_rows * n_columns > _MAX_VALUES // 2:
         raise ValueError(
             f'profile="rows" would store {n_rows:,} rows of {n_columns:,} columns, which is too large for JSON; '
-            "keep them in a file of their own, and pass them to `report` and `with_rows`."
+            "keep them in a separate file, and pass them to `report` and `with_rows`."
         )
     reference, weights = training.reference, training.weights
     if reference is not None and reference.memberships is not None:
@@ -231,7 +231,7 @@ def _rows(explanation: "Explanation") -> dict[str, Any]:
 
 
 def _typed_list(values: Array | None) -> dict[str, Any] | None:
-    """Return labels or names with their type; None where JSON cannot hold them."""
+    """Return labels or names with their type; None if JSON cannot hold them."""
     found = None if values is None else plain_labels(values)
     return None if found is None else {"type": found[0], "labels": found[1]}
 
@@ -239,9 +239,9 @@ def _typed_list(values: Array | None) -> dict[str, Any] | None:
 def _told(
     explanation: "Explanation", told: tuple[tuple[Telling, ...], ...]
 ) -> list[list[list[Any]]]:
-    """Return the most telling columns of every cluster as JSON has them.
+    """Return the most telling columns of every cluster as stored in JSON.
 
-    Values that few rows have are left out: they could name somebody.
+    Values that few rows have are left out, as they could identify a person.
     """
     tested, sizes = set(explanation.tested), explanation.node_totals[0]
     found = []
@@ -303,7 +303,7 @@ def _read_told(data: Any, n_features: int) -> dict[str, Any]:
 
 
 def seen_entries(profile: Profile) -> dict[str, Any]:
-    """Return what was seen as JSON has it."""
+    """Return the statistics of the training rows as stored in JSON."""
     columns = {
         str(number): {
             "rows": each.n_rows,
@@ -322,8 +322,8 @@ def described_columns(
 ) -> list[dict[str, Any]] | None:
     """Return what the columns hold; None where all hold numbers.
 
-    Of columns that no test reads, and of which nothing is remembered, the values are left out: they may
-    be many, or nobody else's business.
+    Values of columns that no test uses and without stored statistics are left out: they may be many, or
+    confidential.
     """
     if explanation.described is None:
         return None
@@ -340,7 +340,7 @@ def described_columns(
 
 
 def _category(value: Any, column: Column) -> Any:
-    """Return a category as JSON has it."""
+    """Return a category as stored in JSON."""
     value = value.item() if isinstance(value, np.generic) else value
     is_plain = type_of_plain(type(value).__name__) is not None
     is_known = isinstance(value, str) or (
@@ -369,7 +369,7 @@ def _reference(explanation: "Explanation") -> dict[str, Any] | None:
 
 
 def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
-    """Return what is known from the training rows; None for what is not known, or too large."""
+    """Return what is known from the training rows; None for anything unknown or too large."""
     classes, grown = explanation.classes, explanation.grown
     clusters = None if classes is None else plain_labels(classes)
     has_nodes = clusters is not None and _has_nodes(explanation)
@@ -390,7 +390,7 @@ def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
         }
         or None,
         "path": _steps(explanation.path) if is_known and whole.tree.n_leaves <= MAX_STEPS else None,
-        # Those of a tree that was not refined stand in its path.
+        # For a tree that was not refined, these are in its path.
         "trees": _steps(explanation.trees)
         if is_known and explanation.is_refined and explanation.tree.n_leaves <= MAX_STEPS
         else None,
@@ -405,7 +405,7 @@ def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
 
 
 def _search(explanation: "Explanation") -> dict[str, Any]:
-    """Return what the tree was searched for, and the leaves that clusters without one need; where known."""
+    """Return the goal of the search, and the leaves that clusters without one need, if known."""
     found: dict[str, Any] = {}
     if explanation.goal is not None:
         goal = explanation.goal
@@ -441,19 +441,19 @@ def _nodes(explanation: "Explanation") -> dict[str, Any]:
 
 
 def _number(x: float) -> Any:
-    """Return a number as JSON has it: None for NaN, a text for infinity."""
+    """Return a number as stored in JSON: None for NaN, a text for infinity."""
     if isnan(x):
         return None
     return x if isfinite(x) else "inf"
 
 
 def stored_model(text: str | bytes) -> dict[str, Any]:
-    """Return the parts of the record that `to_json` wrote; anything else is refused in one sentence."""
+    """Return the parts of the record that `to_json` wrote; anything else raises an error of one sentence."""
     return _stored(parsed(text))
 
 
 def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
-    """Return the parts of a record from its document; states of a journal have no journal of their own."""
+    """Return the parts of a record from its document; states within a journal do not have a journal."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise refusal(f'an object with "format": "{FORMAT}" is expected')
     version = data.get("version")
@@ -493,7 +493,7 @@ def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
 def _read_rows(
     data: Any, described: tuple[Column, ...] | None, tree: Tree
 ) -> dict[str, Any] | None:
-    """Return the stored training rows; refuse what no table can hold."""
+    """Return the stored training rows; refuse impossible ones."""
     if data is None:
         return None
     _check_keys(data, _ROWS_KEYS, "rows")
@@ -591,7 +591,7 @@ def _read_journal(data: Any, tree: Tree) -> dict[str, Any] | None:
 
 
 def refusal(reason: str) -> ValueError:
-    """Return the error for a text that is no model."""
+    """Return the error for a text that is not a model."""
     return ValueError(f"text is not a spexplain model: {reason}.")
 
 
@@ -621,7 +621,7 @@ def _described(data: Any, tree: Tree) -> tuple[Column, ...] | None:
 
 
 def read_columns(data: Any, names: Sequence[str]) -> tuple[Column, ...]:
-    """Return what the columns hold; where nothing is said, numbers."""
+    """Return what the columns hold; by default numbers."""
     if data is None:
         return as_columns(names)
     if not isinstance(data, list) or len(data) != len(names):
@@ -656,7 +656,7 @@ def _column(name: str, entries: Any) -> Column:
 
 
 def read_seen(data: Any, described: tuple[Column, ...] | None, n_features: int) -> Profile | None:
-    """Return what the training rows had in the columns; refuse what no table can have had."""
+    """Return the statistics of the columns over the training rows; refuse impossible ones."""
     if data is None:
         return None
     _check_keys(data, {"rows", "columns"}, "seen")
@@ -744,7 +744,7 @@ def _read_training(data: Any, tree: Tree) -> dict[str, Any]:
 
 
 def _read_search(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what the tree was searched for, as `_search` wrote it."""
+    """Return the goal of the search for the tree, as `_search` wrote it."""
     found: dict[str, Any] = {}
     if "leaves_for_all" in data:
         found["leaves_for_all"] = data["leaves_for_all"]
@@ -887,7 +887,7 @@ def check_size(n_features: int, n_leaves: int) -> None:
 
 
 def check_depth(tree: Tree) -> None:
-    """Refuse what is too deep for JSON."""
+    """Refuse a tree that is too deep for JSON."""
     if tree.depth > MAX_DEPTH:
         raise ValueError(
             f"A tree of {tree.depth:,} levels is too deep for JSON (at most {MAX_DEPTH:,}); grow it with max_depth."
@@ -895,7 +895,7 @@ def check_depth(tree: Tree) -> None:
 
 
 def parsed(text: Any) -> Any:
-    """Return the JSON value of a text; strict where Python's parser is lenient."""
+    """Return the JSON value of a text; stricter than Python's parser."""
     if not isinstance(text, str | bytes):
         raise TypeError(f"text must be a string of JSON, got {type(text).__name__}.")
     if len(text) > MAX_CHARACTERS:
@@ -921,7 +921,7 @@ def _n_values(text: str) -> int:
     """Return how many values a text separates or opens, outside of strings: each takes memory once parsed."""
     if len(text) < _FEW:
         return 0
-    # Pairs of backslashes first: what then stands before a quote hides it.
+    # Pairs of backslashes first: a backslash left before a quote then escapes it.
     bare = text.replace("\\\\", "").replace('\\"', "")
     count, is_inside = 0, False
     for start in range(0, len(bare), _BLOCK):

@@ -1,4 +1,4 @@
-"""A decision tree of scikit-learn whose leaves may stand for another class than their commonest."""
+"""A decision tree of scikit-learn whose leaves can predict another class than their commonest one."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from spexplain.aliases import Array
 class LabelledTreeClassifier(DecisionTreeClassifier):
     """A decision tree that predicts the class each leaf stands for, and the shares of all classes.
 
-    Methods that part centres let a leaf stand for the cluster of its centre, even if more of its rows
+    Methods that separate centres let a leaf stand for the cluster of its centre, even if more of its rows
     are of another cluster.
 
     Attributes

@@ -1,4 +1,4 @@
-"""The tree as a fitted scikit-learn classifier, for the plots and explainers made for those."""
+"""The tree as a fitted scikit-learn classifier, for plots and explainers made for scikit-learn."""
 
 import warnings
 from collections.abc import Sequence
@@ -37,31 +37,31 @@ class _Nodes(NamedTuple):
 def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = "leaf") -> Any:
     """Return the tree as a fitted `sklearn.tree.DecisionTreeClassifier`.
 
-    Every node holds the classes of its training rows, so that `predict_proba`, `plot_tree` and SHAP
-    speak of shares that are true; a model that knows no counts lets every leaf be pure. Where a leaf
-    stands for another class than its commonest, the classifier still predicts the former.
+    Every node holds the class shares of its training rows, so that `predict_proba`, `plot_tree` and SHAP
+    show them correctly; without counts in the model, every leaf counts as pure. If a leaf stands for
+    another class than its commonest one, the classifier predicts the class it stands for.
 
     scikit-learn rounds rows to float32 before it compares them with a (float64) threshold. Float32
     rows therefore get exactly the labels of `predict`. Among float64 rows, those that round to the
     same float32 as a threshold may not; with `X`, each threshold is moved within this gap to where
     the fewest rows of `X` go the wrong way, and a warning tells how many rows still do.
 
-    An interval test becomes two tests, and a test of several categories as many as it needs; what
-    follows them is repeated.
+    An interval test becomes two tests, and a test of several categories as many as it needs; the
+    subtrees below are repeated.
 
     The classifier reads numbers: categories as their place in the list of categories, dates as
     microseconds since 1970, booleans as 0 and 1, missing values and categories never seen in training
-    as NaN. Its attribute ``encoding_`` says so for every such column.
+    as NaN. Its attribute ``encoding_`` describes every such column.
 
     Parameters
     ----------
     explanation : Explanation
-        What is exported.
+        The explanation to export.
     X : array or sparse matrix of shape (n_rows, n_features), optional
         Rows on which the two must agree, usually the training rows; as numbers, like those that the
         classifier reads.
     label : {"leaf", "reference"}
-        The classes: leaf ids, or the labels of the reference; rows of no cluster are a class -1.
+        The classes: leaf ids, or the labels of the reference, with the class -1 for rows of no cluster.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def to_sklearn(explanation: "Explanation", X: Any = None, *, label: LabelKind = 
         tree = _moved(tree, rows)
     nodes = _plain_nodes(tree, explanation.fields)
     classifier = _classifier(explanation, classes, _state(tree, nodes, codes, counts))
-    node_codes = codes[np.array(nodes.leaf)]  # nothing reads those of inner nodes
+    node_codes = codes[np.array(nodes.leaf)]  # the entries of inner nodes are not used
     is_leaf = np.array(nodes.leaf) != LEAF
     if np.any(classifier.tree_.value[is_leaf, 0].argmax(axis=1) != node_codes[is_leaf]):
         from spexplain.export.sklearn_classifier import LabelledTreeClassifier
@@ -132,7 +132,7 @@ def _classes(explanation: "Explanation", label: LabelKind) -> tuple[Array, Ints,
 
 
 def _classifier(explanation: "Explanation", classes: Array, state: dict[str, Any]) -> Any:
-    """Return a classifier with the given nodes in the format of the scikit-learn that runs."""
+    """Return a classifier with the given nodes in the format of the installed scikit-learn."""
     from sklearn.tree import DecisionTreeClassifier
 
     n_features = explanation.tree.n_features
@@ -188,7 +188,7 @@ def _plain_nodes(tree: Tree, columns: Sequence[Column]) -> _Nodes:
         nodes.missing.append(missing)
         passed = Region(((-inf, threshold),), missing)
         for side, waiting in ((passed.rest(), nodes.right), (passed, nodes.left)):
-            # The test is asked again on each side, where it may be decided by now.
+            # The test is repeated on each side, where it may be decided by now.
             below = known | {test.feature: known[test.feature].common(side)}
             stack.append((node, below, (waiting, own)))
     return nodes
@@ -201,7 +201,7 @@ def _possible(column: Column) -> Region:
 
 
 def _settled(tree: Tree, node: int, known: dict[int, Region]) -> int:
-    """Return where a row goes as long as the tests above already decide it."""
+    """Return the node that rows reach by tests whose outcome the tests above already decide."""
     while tree.feature[node] != LEAF:
         test = tree.test(node)
         inside, outside = (
@@ -214,7 +214,7 @@ def _settled(tree: Tree, node: int, known: dict[int, Region]) -> int:
 
 
 def _plain_test(known: Region, region: Region) -> tuple[float, bool]:
-    """Return the first threshold that parts a region from the rest of what is known, and whether missing goes left."""
+    """Return the first threshold between a region and the other possible values, and whether missing goes left."""
     inside, outside = known.common(region), known.common(region.rest())
     pieces = sorted(
         [(low, high, True) for low, high in inside.intervals]
@@ -284,7 +284,7 @@ def _moved_threshold(x: Floats, threshold: float) -> float:
     """Return the threshold, or its neighbour on the other side of the float32 it rounds to."""
     with np.errstate(over="ignore"):
         shared = float(np.float32(threshold))
-        torn = x[x.astype(np.float32) == shared]  # scikit-learn cannot tell these from each other
+        torn = x[x.astype(np.float32) == shared]  # scikit-learn cannot distinguish these
     n_left = int(np.sum(torn <= threshold))
     n_right = len(torn) - n_left
     if n_left > n_right:
@@ -304,6 +304,6 @@ def _warn_of_differences(
     if n_different:
         warnings.warn(
             f"{n_different} of {len(rows)} rows of X get another label from scikit-learn, which "
-            "rounds them to float32; predict is the truth.",
+            "rounds them to float32; predict gives the correct labels.",
             stacklevel=3,
         )

@@ -33,21 +33,21 @@ def to_sql(
     """Return the tree as a CASE expression, a query or a view.
 
     It reads the columns as they are and gives the labels that `predict` gives: thresholds are read
-    back as the same float64 beside columns of any number type; missing values (NULL, and NaN where
-    there is one) and categories never seen in training go where the tree sends them. Columns of 0
-    and 1 are asked ``= 1``; booleans ``= TRUE``, in SQLite ``= 1``. SQLite has no dates: it compares
+    back as the same float64 next to columns of any number type; missing values (NULL, and NaN if
+    the database has it) and categories never seen in training go where the tree sends them. Columns of 0
+    and 1 are compared with ``= 1``, booleans with ``= TRUE`` (in SQLite ``= 1``). SQLite has no dates: it compares
     texts such as 1997-05-26 or 1997-05-26 12:30:00. A model that refuses missing values
     (``missing="error"``) gives NULL where a test needs one.
 
     Parameters
     ----------
     explanation : Explanation
-        What is exported.
+        The explanation to export.
     dialect : {"duckdb", "postgresql", "sqlite", "bigquery", "snowflake", "mysql"}
         The database.
     table : str or sequence of str, optional
-        The table to label; given, a complete query is returned. Dots separate a schema from its
-        table; a name that itself holds a dot is passed as a sequence of its parts.
+        The table to label; if it is given, a complete query is returned. Dots separate a schema from its
+        table; pass a name that contains a dot itself as a sequence of parts.
     label : {"leaf", "reference"}
         Leaf ids, or the reference label that each leaf stands for.
     name : str
@@ -55,8 +55,8 @@ def to_sql(
     view : str or sequence of str, optional
         Name of a view over `table` to create.
     booleans : bool, default=False
-        Also give one column per label that says whether a row has it, such as ``cluster_vip``; needs a
-        `table`.
+        Whether to add a boolean column per label that tells whether a row has it, such as ``cluster_vip``;
+        needs a `table`.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def query_of(
     name: str,
     booleans: bool,
 ) -> str:
-    """Return a query that labels the rows of `source`, which is written as the database reads it."""
+    """Return a query that labels the rows of `source`, which is already quoted for the database."""
     check_new_column(explanation, dialect, name)
     lines = ["  " + line for line in _case(explanation, dialect, label)]
     new = dialect.identifier(name, "name")
@@ -121,7 +121,7 @@ def query_of(
 def boolean_columns(
     explanation: "Explanation", dialect: Dialect, label: LabelKind, name: str
 ) -> dict[str, str]:
-    """Return the columns that say of every label whether a row has it, and the label as the database writes it."""
+    """Return, for every label, the name of its boolean column and the label as a literal of the database."""
     found: dict[str, str] = {}
     for each in dict.fromkeys(explanation.leaf_labels(label)):
         column = f"{name}_{each}"
@@ -159,7 +159,7 @@ def quoted_columns(explanation: Any, dialect: Dialect) -> dict[int, str]:
 
 
 def _names(explanation: Any) -> list[str]:
-    """Return what the columns are called in the database: numbers stay themselves."""
+    """Return the names of the columns in the database; numbers stay numbers."""
     return [str(each) for each in explanation.keys]
 
 
@@ -196,7 +196,7 @@ def _n_cases(tree: Tree) -> int:
 def _nested(
     explanation: "Explanation", dialect: Dialect, columns: dict[int, str], labels: list[str]
 ) -> list[str]:
-    """Return the tree in its own shape: what follows a no is the next WHEN, what follows a yes a CASE inside."""
+    """Return the tree in its own shape: the no branch is the next WHEN, the yes branch a nested CASE."""
     tree, lines = explanation.tree, []
 
     def label(node: int) -> str:
@@ -246,12 +246,12 @@ def _flat(
 
 
 def _refuses_missing(explanation: "Explanation") -> bool:
-    """Whether rows get no label where a test lacks a value, since `predict` refuses them."""
+    """Whether rows get no label if a test needs a missing value, since `predict` refuses them."""
     return explanation.parameters.get("missing") == "error"
 
 
 def condition_sql(dialect: Dialect, x: str, region: Region, column: Column) -> tuple[str, bool]:
-    """Return a condition that is true in a region and nowhere else, and whether it is joined by OR."""
+    """Return a condition that is true exactly in a region, and whether it is joined by OR."""
     if region.is_all:
         return _ALWAYS, False
     if not region.intervals and not region.missing:
@@ -267,7 +267,7 @@ def condition_sql(dialect: Dialect, x: str, region: Region, column: Column) -> t
 
 
 def _read(dialect: Dialect, x: str, column: Column) -> str:
-    """Return a column as `predict` reads it, where the database may hold its values in other types."""
+    """Return a column as `predict` reads it, since the database may store its values in other types."""
     if column.kind == "category":
         types = {type(each) for each in column.categories}
         if types == {bool}:
@@ -280,7 +280,7 @@ def _read(dialect: Dialect, x: str, column: Column) -> str:
 
 
 def _categories(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
-    """Return the conditions, one of which holds, of categories; what was never seen counts as missing."""
+    """Return the conditions, one of which holds, of categories; unseen categories count as missing."""
     argument = f"Column {column.name!r}"
     values = [
         value.item() if isinstance(value, np.generic) else value for value in column.categories
@@ -324,7 +324,7 @@ def _yes_or_no(dialect: Dialect, x: str, region: Region, column: Column) -> list
 
 
 def _missing(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
-    """Return the conditions that hold for missing values, if these lie in the region."""
+    """Return the conditions that hold for missing values, if the region includes them."""
     if not region.missing:
         return []
     is_nan = [] if dialect.nan is None or column.kind in _WITHOUT_NAN else [dialect.nan(x)[0]]

@@ -1,4 +1,4 @@
-"""How good an explanation is: agreement, cuts of a graph, price and shape; import all measures from here."""
+"""Measures of how good an explanation is: agreement, cuts of a graph, price and shape. Import them from here."""
 
 from spexplain.metrics.agreement import Agreement, agreement, agreement_of_counts
 from spexplain.metrics.cuts import conductance, multiway_cut, sparsity

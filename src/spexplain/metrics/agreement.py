@@ -18,7 +18,7 @@ _TAIL = 40.0  # outcomes less likely than exp(-40) together add less than roundi
 
 
 class Agreement(NamedTuple):
-    """Likeness of two clusterings of the same rows; 1 is best."""
+    """Agreement of two clusterings of the same rows; 1 is best."""
 
     ari: float  # adjusted Rand index (Hubert and Arabie)
     ami: float  # adjusted mutual information, arithmetic mean
@@ -72,18 +72,18 @@ def agreement(labels: Array, reference: Array, *, sample_weight: Any = None) -> 
 
 
 def agreement_of_counts(counts: Any) -> Agreement:
-    """Compare two clusterings of which the contingency table is known.
+    """Compare two clusterings, given their contingency table.
 
     Parameters
     ----------
     counts : array or sparse array of shape (n_clusters, n_reference_clusters)
-        Number of rows in every cluster, by reference cluster, or their weight: fractions are taken for
-        as many tiny rows. Empty clusters do not matter.
+        Number of rows in every cluster, by reference cluster, or their weight: fractions count as
+        many tiny rows. Empty clusters do not matter.
 
     Returns
     -------
     Agreement
-        The numbers of scikit-learn's ``adjusted_rand_score`` and ``adjusted_mutual_info_score``. Its
+        The same values as scikit-learn's ``adjusted_rand_score`` and ``adjusted_mutual_info_score``. The
         cost depends on the number of clusters, hardly on the number of rows.
 
     Examples
@@ -137,7 +137,7 @@ def whole_counts(counts: Array) -> Ints:
 
 
 def _codes(name: str, labels: Any) -> tuple[Ints, int]:
-    """Return whole numbers from 0 on that stand for the labels, and a bound on them."""
+    """Return whole numbers from 0 on as codes of the labels, and an upper bound on them."""
     given = np.asarray(labels)
     if given.ndim != 1 or not len(given):
         raise ValueError(f"{name} must hold one label per row, got shape {given.shape}.")
@@ -191,7 +191,7 @@ def _adjusted_information(cells: Ints, means: Floats, clusters: Ints, references
         -float(p @ np.log(p))
         for p in (sizes[sizes > 0] / n_rows for sizes in (clusters, references))
     ]
-    # Only equal clusterings bring this to zero, and rounding may only come near it.
+    # Only equal clusterings make this zero, though rounding may leave it just above.
     return (information - expected) / max(
         sum(entropies) / 2 - expected, float(np.finfo(np.float64).eps)
     )
@@ -283,7 +283,7 @@ class RandIndex:
     def of(cls, codes: Ints, amounts: Ints | None = None) -> Self:
         """Return the index for reference clusters 0..k-1; rows of no cluster (-1) do not count.
 
-        With `amounts`, a row counts for that many.
+        With `amounts`, a row counts as that many rows.
         """
         return cls.of_sizes(leaf_table(np.zeros_like(codes), codes, 1, amounts)[0])
 
@@ -299,10 +299,10 @@ class RandIndex:
         return 2 * pairs, -2 * together, pairs * together, pairs - 2 * together
 
     def rounded(self, same: Any, both: Any) -> Any:
-        """Return the index as a float, by the expression that the kernels use, too."""
+        """Return the index as a float, by the same expression as the kernels."""
         with np.errstate(invalid="ignore", divide="ignore"):
             index = index_of(self.ratio, np.asarray(same), np.asarray(both))
-        # No number, or none that is finite, only for two equal clusterings: one cluster, or singletons.
+        # NaN or infinite only for two equal clusterings: one cluster, or singletons.
         return np.where(np.isfinite(index), index, 1.0)
 
     def exact(self, same: int, both: int) -> Fraction:
@@ -330,7 +330,7 @@ def pair_sums(table: Ints) -> tuple[int, int]:
 def leaf_table(labels: Array, codes: Ints, n_leaves: int, amounts: Ints | None = None) -> Ints:
     """Return the table of leaves × clusters; rows of no cluster (-1) are left out.
 
-    With `amounts`, a row counts for that many.
+    With `amounts`, a row counts as that many rows.
     """
     n_clusters = int(codes.max(initial=-1)) + 1
     known = codes >= 0
@@ -340,5 +340,5 @@ def leaf_table(labels: Array, codes: Ints, n_leaves: int, amounts: Ints | None =
 
 
 def counted(cells: Ints, amounts: Ints | None, n_cells: int) -> Ints:
-    """Return how many rows each cell has, or what its rows count for; their sum is below 2**53."""
+    """Return the number of rows in each cell, or the sum of their amounts; their sum is below 2**53."""
     return np.bincount(cells, amounts, minlength=n_cells).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Tables and labels as a user hands them over, checked and ready to compute with."""
+"""Checks of the user's tables and labels before computing."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def table_of(X: Any) -> Matrix:
 
 
 def partition_of(name: str, labels: Any, n_samples: int) -> tuple[Array, Ints]:
-    """Return the distinct labels in sorted order, and the place among them of every row's label."""
+    """Return the distinct labels in sorted order, and the position of every row's label among them."""
     given = np.asarray(labels)
     if given.shape != (n_samples,):
         raise ValueError(

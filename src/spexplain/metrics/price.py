@@ -1,4 +1,4 @@
-"""What an explanation costs: the clustering of a tree beside the clustering that it explains."""
+"""The cost of a tree's clustering, compared with the clustering that it explains."""
 
 from collections.abc import Callable, Mapping
 from math import fsum, inf
@@ -17,7 +17,7 @@ Convention: TypeAlias = Literal["reference", "own", "reoptimized"]
 KernelChoice: TypeAlias = str | Callable[..., Any]
 
 _BLOCK = 1 << 20  # entries of one block of the kernel matrix: 8 MB
-# Feature-space distances are differences of kernel sums: below this relative size they are noise.
+# Feature-space distances are differences of kernel sums: below this relative size they are rounding errors.
 _ROUNDING = 1e-12
 _EPSILON = float(np.finfo(np.float64).eps)
 _VANISHING = 40.0  # from this exponent on, exp(-x) is less than the rounding of 1
@@ -48,8 +48,8 @@ def clustering_cost(
     X : array or data frame of shape (n_samples, n_features)
         The rows; with ``kernel="precomputed"`` the matrix of their kernel values.
     labels : array of shape (n_samples,)
-        Cluster labels of any type. A noise label is a label like any other: leave such rows out
-        first if they are not to count.
+        Cluster labels of any type. A noise label counts as any other label, so leave such rows out
+        first if they should not count.
     cost : {"kmeans", "kmedians", "kernel_kmeans"}, default="kmeans"
         Squared Euclidean distance, ℓ1 distance, or squared distance in the kernel's feature space.
     centers : array of shape (n_centers, n_features), optional
@@ -129,17 +129,17 @@ def price_of_explainability(
     cost : {"kmeans", "kmedians", "kernel_kmeans"}, default="kmeans"
         Squared Euclidean distance, ℓ1 distance, or squared distance in the kernel's feature space.
     convention : {"reference", "own", "reoptimized"}, default="reference"
-        Who serves a cluster of the tree:
+        Which centre serves a cluster of the tree:
 
-        - "reference": as a whole, the reference centre with the least summed cost (several clusters
-          may share one); clusters of the reference are priced by the same rule.
-        - "own": the centre that the leaf stands for, `leaf_centers`, which is the price that the
+        - "reference": one reference centre for the whole cluster, the one with the least summed cost
+          (several clusters may share one); clusters of the reference are priced by the same rule.
+        - "own": the centre that the leaf stands for, `leaf_centers`. This is the price that the
           theorems on IMM and random cuts bound; clusters of the reference have their own centres.
-          Never below "reference" when the reference's own centres are its cheapest.
+          Never below "reference" if the reference's own centres are its cheapest.
         - "reoptimized": the cluster's own mean or median, on both sides. Never above "reference"
-          when `centers` is left out; may be below 1 if the tree has more clusters than the
-          reference, or the reference is not optimal. Leaves that stand for one cluster should have
-          one label here. `centers` and `leaf_centers` play no part.
+          if `centers` is left out; may be below 1 if the tree has more clusters than the
+          reference, or the reference is not optimal. Leaves that stand for the same cluster should
+          have the same label here. `centers` and `leaf_centers` are ignored.
     centers : array of shape (n_centers, n_features), optional
         The reference's centres, by default the means (coordinate-wise medians for k-medians) of its
         clusters. Row i belongs to the i-th reference label in sorted order; if there are more
@@ -421,7 +421,7 @@ def _kernel_rows(
 
 
 def _checked_kernel(values: Any, block: slice, n_samples: int) -> Floats:
-    """Return what a user's kernel answered; refuse what is no matrix of values."""
+    """Return the values of a user's kernel; refuse anything but a matrix of finite values."""
     matrix = np.asarray(values, dtype=np.float64)
     wanted = block.stop - block.start, n_samples
     if matrix.shape != wanted or not np.isfinite(matrix).all():
@@ -435,9 +435,9 @@ def _checked_kernel(values: Any, block: slice, n_samples: int) -> Floats:
 def gaussian_kernel(rows: Floats, others: Floats, gamma: float | None) -> Floats:
     """Return exp(-gamma ‖x - y‖²), accurate for close rows however long they are.
 
-    Matrix products give ‖x‖² - 2⟨x, y⟩ + ‖y‖², whose rounding grows with the rows and not with
-    their distance. Where it shows, and the kernel is not 0 anyway, the distance is computed from
-    the differences, so that equal rows have the kernel value 1.
+    Matrix products give ‖x‖² - 2⟨x, y⟩ + ‖y‖², whose rounding error grows with the length of the rows
+    instead of their distance. If it matters, and the kernel is not 0 anyway, the distance is computed
+    from the differences, so that equal rows have the kernel value 1.
     """
     from sklearn.metrics.pairwise import euclidean_distances
 
@@ -446,7 +446,7 @@ def gaussian_kernel(rows: Floats, others: Floats, gamma: float | None) -> Floats
     noises = [_EPSILON * scale * np.sum(table**2, axis=1) for table in (rows, others)]
     if not noises[0].max() + noises[1].max() <= _ROUNDING:
         noise = np.add.outer(*noises)
-        # Written with "not", so that what overflowed and is no number is computed anew too.
+        # Written with "not", so that values that overflowed to NaN are recomputed, too.
         uncertain = np.argwhere(~(noise <= _ROUNDING) & ~(exponents > _VANISHING + 8 * noise))
         height = max(1, _BLOCK // rows.shape[1])
         for start in range(0, len(uncertain), height):

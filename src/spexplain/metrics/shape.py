@@ -1,4 +1,4 @@
-"""How much a tree asks of its readers: tests on the way to a leaf, and conditions in its rule."""
+"""How complex a tree is to read: tests on the path to a leaf, and conditions in its rule."""
 
 from math import isfinite
 from typing import Any
@@ -49,9 +49,9 @@ def weighted_average_explanation_size(
 ) -> float:
     """Return the mean number of conditions in the rule that explains a row's cluster.
 
-    Several tests of one feature in the same direction leave one condition, the tightest. An interval
-    test compares with two thresholds and counts as two conditions, or as those of them that still
-    matter beside the other tests of its feature.
+    Several tests of one feature in the same direction count as one condition, the tightest. An interval
+    test has two thresholds and counts as two conditions, less those that other tests of the feature make
+    redundant.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def weighted_average_explanation_size(
 def _leaf_weights(tree: Tree, X: Any, sizes: Any, sample_weight: Any) -> Floats:
     """Return the weight of every leaf, from left to right."""
     if X is None and sample_weight is not None:
-        raise ValueError("sample_weight needs the rows that it is about: give X, too.")
+        raise ValueError("sample_weight holds weights of rows; give X, too.")
     if X is not None and sizes is not None:
         raise ValueError("Give either X or sizes, not both.")
     if X is not None:
@@ -110,6 +110,6 @@ def _leaf_weights(tree: Tree, X: Any, sizes: Any, sample_weight: Any) -> Floats:
 
 
 def count_thresholds(box: Box) -> int:
-    """Return the number of ends, infinity apart, of the intervals that the features may lie in."""
+    """Return the number of finite ends of the intervals that the features may lie in."""
     ends = (end for region in box.values() for interval in region.intervals for end in interval)
     return sum(isfinite(end) for end in ends)

@@ -1,4 +1,4 @@
-"""Reference clusterings: those that scikit-learn lacks, and all of them by name.
+"""Reference clusterings: estimators that scikit-learn lacks, and access to all clusterings by name.
 
 Import the estimators from here, and `cluster`, which takes a name, from `spexplain.references.named`.
 """

@@ -33,7 +33,7 @@ _KERNELS = ("rbf", "laplacian", "polynomial", "linear", "precomputed")
 
 
 class KernelKMeans(ClusterMixin, BaseEstimator):
-    """Kernel k-means: least sum of squared distances to cluster means in feature space.
+    """Kernel k-means: minimises the sum of squared distances to cluster means in feature space.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     max_iter : int, default=300
         Largest number of iterations of one start.
     init : {"k-means++", "random"} or array of shape (n_samples,), default="k-means++"
-        Where a start begins. "k-means++" draws rows one after the other with probability
+        How a start is initialised. "k-means++" draws rows one after the other with probability
         proportional to their squared feature-space distance from the nearest row drawn
         before, "random" draws every row's label. An array holds labels from 0 to
         n_clusters - 1 and makes a single start.
     cache_size : float, default=512
-        The kernel matrix is kept when it needs at most so many megabytes (about 8,000 rows);
-        otherwise its blocks are computed anew in every iteration, once for all starts.
+        The kernel matrix is kept if it needs at most this many megabytes (512 is enough for about 8,000 rows);
+        otherwise its blocks are recomputed in every iteration, once for all starts.
     random_state : int, RandomState instance or None, default=None
         Makes the starts reproducible.
     verbose : int, default=0
@@ -90,7 +90,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    An even polynomial cannot tell x from -x, so the two outer groups are one cluster:
+    An even polynomial gives x and -x the same values, so the two outer groups are one cluster:
 
     >>> import numpy as np
     >>> from spexplain.references.kernel_kmeans import KernelKMeans
@@ -177,7 +177,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         self._kernel = Kernel.over(X, self.kernel, params)
         self._weights = check_weights(sample_weight, X.shape[0])
         if self._weights is not None:
-            # So little that it never counts beside others, but a start of such rows alone has a mean.
+            # So small that it never matters next to others, but a start from such rows alone has a mean.
             self._weights = np.maximum(self._weights, 1e-200 * self._weights.max())
         problem = _Means(
             self._kernel, n_clusters, cache_bytes=cache_size * 2**20, weights=self._weights
@@ -295,7 +295,7 @@ class Kernel:
             if not all(np.allclose(X[block], X[:, block].T) for block in kernel.cuts(X)):
                 raise ValueError("A precomputed kernel must be a symmetric matrix.")
         elif metric in ("rbf", "linear"):
-            # Distances are blind to translation, but their sums of products cancel far from 0.
+            # Distances do not change by translation, but their sums of products lose digits far from 0.
             shift = (X / X.shape[0]).sum(axis=0) if np.abs(X).max() > 1e300 else X.mean(axis=0)
             return cls(X - shift, metric, params, shift)
         return kernel
@@ -314,9 +314,9 @@ class Kernel:
     def cuts(self, rows: Floats) -> Iterator[slice]:
         """Cut rows into blocks whose kernel columns fit `_BLOCK_ENTRIES`.
 
-        The cut depends on the number of training rows only. Results of matrix products may
-        depend on the shapes in the last bit, so this is what lets `predict` repeat the labels
-        of `fit`, and a cached kernel give what a recomputed one gives.
+        The cut depends on the number of training rows only. The last bit of a matrix product may depend
+        on the shapes, so this is why `predict` repeats the labels of `fit`, and why a cached kernel
+        gives the same result as a recomputed one.
         """
         height = max(1, _BLOCK_ENTRIES // self.X.shape[0])
         return (slice(i, i + height) for i in range(0, rows.shape[0], height))
@@ -325,7 +325,7 @@ class Kernel:
         """Return the kernel between X and prepared rows, (n_train, n_rows)."""
         if self.metric == "precomputed":
             return np.ascontiguousarray(rows.T)
-        # A copy: NumPy multiplies an array with its own transpose by another routine.
+        # A copy, as NumPy uses another routine to multiply an array by its own transpose.
         return self._evaluate(self.X, rows.copy())
 
     def diagonal(self) -> Floats:
@@ -358,7 +358,7 @@ class Clusters:
     """Rows whose mean is the centre of each cluster, and the squared norms of these means."""
 
     members: list[Ints]
-    # Known only after a pass over the kernel; every assignment fills it in.
+    # Known only after a pass over the kernel; every assignment sets it.
     within: Floats = field(default_factory=lambda: np.empty(0))
 
 

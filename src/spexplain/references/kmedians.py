@@ -35,7 +35,7 @@ _BLOCK_ENTRIES = 2**20
 
 
 class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """k-medians clustering: least sum of ℓ1 distances to coordinate-wise medians.
+    """k-medians clustering: minimises the sum of ℓ1 distances to coordinate-wise medians.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     max_iter : int, default=300
         Largest number of iterations of one start.
     init : {"k-medians++", "random"} or array of shape (n_clusters, n_features), default="k-medians++"
-        Where a start begins. "k-medians++" draws rows one after the other with probability
+        How a start is initialised. "k-medians++" draws rows one after the other with probability
         proportional to their ℓ1 distance from the nearest row drawn before, "random" draws
         rows uniformly without replacement. An array holds the centres themselves and makes a
         single start.

@@ -1,4 +1,4 @@
-"""Lloyd's alternation from several starts, which k-medians and kernel k-means share."""
+"""Lloyd's algorithm from several starts, shared by k-medians and kernel k-means."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spexplain.aliases import Floats, Ints
 
 Centers = TypeVar("Centers")
 
-# Relative size below which differences of costs and distances are noise. Ignoring it makes ties
+# Relative size below which differences of costs and distances are rounding errors. Ignoring it makes ties
 # (which rows to move, when to stop, which start to keep) come out alike on every machine.
 ROUNDING = 1e-12
 
@@ -28,19 +28,19 @@ class Assignment(NamedTuple):
 
 
 class Problem(Protocol[Centers]):
-    """What a clustering must tell Lloyd's alternation about its centres."""
+    """The operations on centres that Lloyd's algorithm needs."""
 
     n_clusters: int
     weights: Floats | None  # of the rows; None: all one
 
     def assign(self, starts: Sequence[Centers]) -> list[Assignment]:
-        """Give every row its nearest centre, for all starts in one pass over the data."""
+        """Assign every row to its nearest centre, for all starts in one pass over the data."""
 
     def update(self, labels: Ints, centers: Centers) -> Centers:
         """Return the best centres for these labels; an empty cluster keeps its centre."""
 
     def place(self, centers: Centers, clusters: Ints, rows: Ints) -> Centers:
-        """Return centres in which these clusters sit on these rows."""
+        """Return the centres with these clusters moved to these rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,14 @@ def _next_state(old: LloydRun[Centers], new: LloydRun[Centers]) -> LloydRun[Cent
 def _assign_without_empty(
     problem: Problem[Centers], starts: list[Centers], n_iter: int
 ) -> list[LloydRun[Centers]]:
-    """Assign, moving the centre of each empty cluster onto the row furthest from its centre.
+    """Assign rows, and move the centre of each empty cluster to the row furthest from its centre.
 
     A moved centre keeps at least its own row, since all other centres are further from it, so
     each pass settles at least one cluster for good and a start needs at most `n_clusters`
     passes. Clusters stay empty only when every row coincides with its centre, that is, when
-    there are fewer distinct rows than clusters. Distances that contradict themselves (those of
-    a function that is no kernel, or drowned in rounding) may leave clusters empty as well: the
-    number of passes is bounded for them.
+    there are fewer distinct rows than clusters. Inconsistent distances (from
+    a function that is not a kernel, or lost in rounding errors) may leave clusters empty as well; the
+    number of passes is bounded because of them.
     """
     centers = list(starts)
     found = problem.assign(centers)
@@ -153,7 +153,7 @@ def members_of(labels: Ints, n_clusters: int) -> list[Ints]:
 
 
 def spawn_generators(random_state: Any, n_starts: int) -> list[np.random.RandomState]:
-    """Return one generator per start, so that more starts leave the earlier ones as they are."""
+    """Return one generator per start, so that more starts do not change the earlier ones."""
     parent = check_random_state(random_state)
     return [check_random_state(parent.randint(np.iinfo(np.int32).max)) for _ in range(n_starts)]
 
@@ -202,7 +202,7 @@ def _draw(weights: Floats, rng: np.random.RandomState) -> int:
     total = cumulative[-1]
     if total <= 0:
         return int(rng.randint(weights.size))
-    # The bound guards against a product rounded up to the total, which lies past the end.
+    # The bound guards against a product that is rounded up to the total.
     last = np.searchsorted(cumulative, total, side="left")
     return int(min(np.searchsorted(cumulative, rng.uniform() * total, side="right"), last))
 
@@ -214,7 +214,7 @@ def check_enough_samples(n_samples: int, n_clusters: int) -> None:
 
 
 def check_magnitude(X: Floats) -> None:
-    """Raise when sums of distances between the rows of X are beyond the range of numbers."""
+    """Raise when sums of distances between the rows of X overflow."""
     with np.errstate(over="ignore"):
         longest = np.sum(X.max(axis=0) - X.min(axis=0))
         is_finite = np.isfinite(X.shape[0] * longest)

@@ -1,4 +1,4 @@
-"""Reference clusterings by name: how a table is clustered when the caller brings no labels."""
+"""Reference clusterings by name: how a table is clustered without given labels."""
 
 from inspect import signature
 from typing import Any
@@ -30,11 +30,11 @@ def cluster(
     X : array of shape (n_samples, n_features)
         The table.
     n_clusters : int
-        Clusters for a named reference; a given clusterer brings its own number.
+        Clusters for a named reference; a given clusterer has its own number.
     random_state : int, RandomState or None
         Seed for a named reference.
     sample_weight : array of shape (n_samples,), optional
-        Weights of the rows, for clusterers that take them; it is said if one does not.
+        Weights of the rows, for clusterers that accept them; others get a warning.
     """
     if isinstance(reference, str):
         clusterer = _named(reference, X, n_clusters, random_state)
@@ -61,12 +61,12 @@ def cluster(
         with fork_safe():
             return np.asarray(clusterer.fit_predict(X, **given))
 
-    # A clusterer of the caller's may look at what belongs to his thread, as scikit-learn's settings.
+    # A given clusterer may depend on thread-local state such as scikit-learn's settings.
     return beside(find, breaks=True) if isinstance(reference, str) else find()
 
 
 def takes_entries(reference: Any) -> bool:
-    """Whether a named or given clusterer takes sparse tables as they are."""
+    """Whether a named or given clusterer accepts sparse tables."""
     if isinstance(reference, str):
         return reference == "kmeans"
     tags = getattr(reference, "__sklearn_tags__", None)
@@ -75,7 +75,7 @@ def takes_entries(reference: Any) -> bool:
 
 def _takes_weights(clusterer: Any) -> bool:
     known = signature(clusterer.fit_predict).parameters
-    if any(each.kind is each.VAR_KEYWORD for each in known.values()):  # handed on to fit
+    if any(each.kind is each.VAR_KEYWORD for each in known.values()):  # passed on to fit
         known = signature(clusterer.fit).parameters
     return "sample_weight" in known
 

@@ -23,9 +23,9 @@ class SpectralReference:
     n_clusters : int
         Number of clusters.
     n_neighbors : int, default=20
-        Neighbours of a row in the affinity, the row itself counted, as scikit-learn counts them.
+        Neighbours of a row in the affinity, including the row itself, as in scikit-learn.
     neighbors : Neighbors, optional
-        Neighbours that are known already, for example those of `SpexKNN`.
+        Neighbours found before, for example those of `SpexKNN`.
     eigen_solver : {"arpack", "amg", "lobpcg"}, optional
         By default Lanczos (ARPACK), or multigrid for large tables if pyamg is installed (extra
         ``spectral``).
@@ -67,7 +67,7 @@ class SpectralReference:
             random_state=self.random_state,
         )
         with warnings.catch_warnings():
-            # Separate components are no trouble here: a cut between them costs nothing.
+            # Separate components are fine here: a cut between them costs nothing.
             warnings.filterwarnings("ignore", message="Graph is not fully connected")
             return np.asarray(clustering.fit_predict(self._affinity(X)))
 

@@ -1,6 +1,6 @@
-"""What users bring: tables and labels, checked once, wherever their values lie.
+"""Tables and labels as users pass them, checked once, wherever their values are stored.
 
-`read.read_table` and `read.read_rows` are the way in; everything else asks the `base.Table` they return.
-`reference.Reference` holds the labels. Nothing outside this folder asks where values lie, but engines
-and graphs that work on a device or in partitions: `places.engine_of`.
+Everything enters through `read.read_table` and `read.read_rows`; all other code works with the `base.Table`
+that they return. `reference.Reference` holds the labels. Only engines and graphs for a device or partitions
+ask where values are stored, with `places.engine_of`.
 """

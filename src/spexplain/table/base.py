@@ -1,4 +1,4 @@
-"""What a table answers, wherever its values lie: `Rows` for predictions, `Table` for fits."""
+"""The interface of tables, wherever their values are stored: `Rows` for predictions, `Table` for fits."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ class Margins(NamedTuple):
 
     @classmethod
     def of_pairs(cls, found: GroupSums, shape: tuple[int, int], origin: Floats) -> Self:
-        """Return the sums by leaf and by cluster, from those by pairs of both."""
+        """Return the sums by leaf and by cluster, computed from the sums by pair of leaf and cluster."""
         counts, squares = found.counts.reshape(shape), found.squares.reshape(shape)
         sums = found.sums.reshape(*shape, found.sums.shape[1])
         by_leaf, by_cluster = (
@@ -83,7 +83,7 @@ class NodeValues(NamedTuple):
 
 
 class Rows(ABC):
-    """Rows with the columns of a training table: what predictions ask."""
+    """Rows with the columns of a training table, as predictions need them."""
 
     @property
     @abstractmethod
@@ -98,7 +98,7 @@ class Rows(ABC):
     def to_host(self, what: str = "This", instead: str = _FOR_TRAINING_ROWS) -> Matrix:
         """Return the values as a NumPy matrix.
 
-        A table that does not fit there says that `what` needs it, and what to do `instead`.
+        If the table does not fit into memory, the error says that `what` needs it and what to do `instead`.
         """
 
 
@@ -108,9 +108,9 @@ class Table(Rows):
     # The engine that works where the values lie; None: any engine of the host.
     engine: ClassVar[EngineName | None] = None
     values: Any  # what engines and graphs take: a matrix, a device array, or the partitions
-    names: tuple[str, ...] | None  # of the columns, if the user gave any
+    names: tuple[str, ...] | None  # names of the columns, if the user gave any
     kinds: Kind | tuple[Kind, ...]  # of all columns, or one by one
-    described: tuple[Column, ...] | None = None  # what the columns hold, where kinds do not say it
+    described: tuple[Column, ...] | None = None  # what the columns hold, if kinds do not tell
 
     @abstractmethod
     def select(self, columns: Sequence[int]) -> Self:
@@ -122,11 +122,11 @@ class Table(Rows):
 
     @cached_property
     def known(self) -> ColumnCache:
-        """What was computed about single columns."""
+        """Cache of what was computed about single columns."""
         return ColumnCache()
 
     def column(self, number: int) -> Floats:
-        """Return the values of one column as float64, NaN where one is missing; not to be written to."""
+        """Return the values of one column as float64, NaN for missing values; read-only."""
         return self.known.get(("values", number), lambda: self._column(number))
 
     def _column(self, number: int) -> Floats:
@@ -150,12 +150,12 @@ class Table(Rows):
         """
 
     def shared_sums(self, shares: Any) -> GroupSums:
-        """Return what `sums` does for groups that have some share of every row.
+        """Return the same as `sums`, for groups that each have a share of every row.
 
         Parameters
         ----------
         shares : sparse array of shape (n_rows, n_groups)
-            How much of each row a group has.
+            How much of each row belongs to each group.
         """
         n_rows, n_columns = self.shape
         sizes = np.asarray(shares.sum(axis=0)).ravel()
@@ -177,7 +177,7 @@ class Table(Rows):
     @property
     @abstractmethod
     def origin(self) -> Floats:
-        """A point near the rows: squares that are measured from it lose few digits."""
+        """A point near the rows; squared distances from it lose few digits."""
 
     @abstractmethod
     def scales(self, features: Ints) -> Floats:
@@ -232,9 +232,9 @@ class Table(Rows):
         return not any(each.kind == "category" or each.has_missing for each in self.columns)
 
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
-        """Return the table under names that the caller gave; of words, if a text vectorizer did.
+        """Return the table with names given by the caller; columns are words if a text vectorizer gave the names.
 
-        One that lies elsewhere stays as it is: explanations know the names.
+        Tables outside the host stay as they are, as explanations hold the names.
         """
         return self
 
@@ -252,11 +252,11 @@ class Table(Rows):
         return Coordinates.plain(self.shape[1])
 
     def search_columns(self, columns: Ints, *, one_by_one: bool, codes: Any) -> Any:
-        """Return matrix, views and categories of `SearchColumns`; None where they are made of `values`."""
+        """Return matrix, views and categories of `SearchColumns`; None if they are made from `values`."""
         return None
 
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
-        """Return what the columns hold, for those that are used as their values tell."""
+        """Return what the columns hold; for columns in use, this is derived from their values."""
         return self.columns
 
     @abstractmethod
@@ -275,25 +275,25 @@ class Table(Rows):
     def ask_columns(
         self, columns: Sequence[int], function: Callable[..., Any], of_rows: Sequence[Any] = ()
     ) -> list[Any]:
-        """Return what a function says of the values of some columns, once for every part of the table, in order.
+        """Return the results of a function of some columns' values, one for every part of the table, in order.
 
-        Arrays of what every row has follow the values as further arguments.
+        Arrays with one entry per row are passed to it after the values.
         """
         values: Any = self.training_rows()[:, list(columns)]
         return [function(values.toarray() if is_sparse(values) else values, *of_rows)]
 
     def column_numbers(self, features: Any) -> Ints:
-        """Return the numbers of columns that are given by number or name; of all for None."""
+        """Return the numbers of columns given by number or name; all columns for None."""
         return column_numbers(features, self.names, self.shape[1])
 
     def holds(self, n_pairs: int) -> bool:
-        """Whether sums over so many pairs of leaf and cluster take little memory beside the table."""
+        """Whether sums over so many pairs of leaf and cluster take little memory compared with the table."""
         return n_pairs * self.shape[1] < self.size / 16
 
     def margins(self, leaves: Any, codes: Any, shape: tuple[int, int]) -> Margins:
         """Return the sums by leaf and by cluster of the rows that have a cluster.
 
-        In one pass by both, or in two where there are so many pairs that their sums would take memory.
+        In one pass by pairs, or in two passes if the sums by pair would take too much memory.
 
         Parameters
         ----------

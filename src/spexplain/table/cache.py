@@ -10,7 +10,7 @@ _Found = TypeVar("_Found")
 
 
 class ColumnCache:
-    """Answers about columns by key; those that were not asked for longest make room for others.
+    """Results about columns by key; the least recently used ones make room for others.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class ColumnCache:
         self._n_bytes = 0
 
     def get(self, key: Hashable, compute: Callable[[], _Found]) -> _Found:
-        """Return what is known by a key; compute it if it is not known."""
+        """Return the result for a key; compute it if it is not in the cache."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)

@@ -1,4 +1,4 @@
-"""What is checked of the values of every table, each in one place: finite, not all equal, not changed since."""
+"""Checks of the values of every table: finite, not all equal, not changed since the fit."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from spexplain.kernels.readiness import compiled_pays
 from spexplain.threads import Threads, blocks_of, count_threads
 
 _BLOCK = 1 << 18  # values that are read at a time: they stay in the cache for a second look
-_WORDS = 256  # of 8 bytes, whose order a checksum does not tell
+_WORDS = 256  # of 8 bytes; a checksum does not depend on their order
 _PRIME = (1 << 61) - 1
 _ROWS_AT_ONCE = 1024
 _COLUMNS_AT_ONCE = 8  # of those that lie one after the other
@@ -36,7 +36,7 @@ def check_finite(
     first_row : int or None
         Number of the first row, for the message; None if it is not known.
     watched : bool, default=False
-        Whether a checksum is wanted, which is cheap on the way; of tables on the host only.
+        Whether to compute a checksum in the same pass; for tables on the host only.
     allow_missing : bool, default=False
         Whether NaN may stand for a missing value.
     n_jobs : int, optional
@@ -56,7 +56,7 @@ def check_finite(
     suspects: list[bool] = []
 
     def look(block: Matrix) -> int:
-        # One number tells for nearly every block; a finite sum has only finite terms.
+        # One number is enough for nearly every block: a finite sum has only finite terms.
         with np.errstate(over="ignore", invalid="ignore"):
             if not suspects and not np.isfinite(block.sum()):
                 suspects.append(True)
@@ -77,7 +77,7 @@ def check_finite(
 
 
 class KnownValues(NamedTuple):
-    """What the columns of a table hold apart from missing values, each of shape (n_columns,)."""
+    """What the columns of a table hold besides missing values, each of shape (n_columns,)."""
 
     n_known: Ints
     sums: Floats
@@ -92,9 +92,9 @@ class KnownValues(NamedTuple):
 
 
 def known_values(X: Matrix, threads: Threads | None = None) -> KnownValues:
-    """Return what the columns of a table on the host hold apart from missing values. O(n_rows n_columns).
+    """Return what the columns of a table on the host hold besides missing values. O(n_rows n_columns).
 
-    Threads may share it, in parts that do not depend on how many they are.
+    Threads may share the work, in parts that do not depend on the number of threads.
     """
     n_rows, n_columns = X.shape
     survey = _survey if compiled_pays(X.size, "groups.survey_columns") else _known_values
@@ -114,7 +114,7 @@ def known_values(X: Matrix, threads: Threads | None = None) -> KnownValues:
 
 
 def _survey(X: Matrix) -> KnownValues:
-    """Do the work of `known_values` compiled, but for the last rows."""
+    """Do the work of `known_values` in compiled code, except for the last rows."""
     from spexplain.kernels.groups import survey_columns
 
     n_columns, n_last = X.shape[1], len(X) % 4
@@ -144,7 +144,7 @@ def _known_values(X: Matrix) -> KnownValues:
 
 
 class Checked(NamedTuple):
-    """What was seen of a table on the way."""
+    """What was found in the pass over a table."""
 
     checksum: tuple[int, ...]  # changes with nearly every change of the table; empty unless watched
     has_missing: bool
@@ -157,7 +157,7 @@ def checksum(X: Matrix) -> tuple[int, ...]:
 
 
 def _blocks(X: Matrix) -> Iterator[Matrix]:
-    """Give the table piece by piece, in the order in which it lies in memory."""
+    """Yield the table piece by piece, in its order in memory."""
     if abs(X.strides[0]) < abs(X.strides[1]):
         X = X.T
     width = max(1, min(X.shape[1], _BLOCK))  # a tree without tests reads no column
@@ -168,7 +168,7 @@ def _blocks(X: Matrix) -> Iterator[Matrix]:
 
 
 def _checksum(block: Matrix) -> int:
-    """Return a sum of the bits of a block, read as whole numbers; a few at a time count by their place."""
+    """Return a sum of the bits of a block, read as whole numbers; groups of a few are weighted by their position."""
     flat = np.ascontiguousarray(block).reshape(-1).view(np.uint8)
     whole = len(flat) // (8 * _WORDS) * (8 * _WORDS)
     sums = flat[:whole].view(np.uint64).reshape(-1, _WORDS).sum(axis=1)
@@ -189,7 +189,7 @@ def refuse_flaw(
     *,
     allow_missing: bool = False,
 ) -> None:
-    """Say where a table holds a missing or infinite value; None is no flaw."""
+    """Raise an error that says where a table holds a missing or infinite value; None means that there is none."""
     if flaw is None:
         return
     row, column = flaw
@@ -209,13 +209,13 @@ def check_tells_apart(differs: bool) -> None:
 
 def rows_differ(X: Array) -> bool:
     """Whether some column is not constant; nearly always the first rows already say so."""
-    is_known = ~np.isnan(X[0])  # two missing values do not differ
+    is_known = ~np.isnan(X[0])  # missing values count as equal
     blocks = (X[start : start + _ROWS_AT_ONCE] for start in range(0, len(X), _ROWS_AT_ONCE))
     return any(bool(np.any((rows != X[0]) & (is_known | ~np.isnan(rows)))) for rows in blocks)
 
 
 def check_shape(X: Any, *, least_rows: int) -> None:
-    """Refuse what is no table of real numbers with enough rows, where scikit-learn does not look."""
+    """Refuse anything but a table of real numbers with enough rows, where scikit-learn does not check it."""
     if X.ndim != 2:
         raise ValueError(f"X must be a table of two dimensions, got {X.ndim}.")
     dtype = getattr(X, "dtype", np.dtype(np.float64))  # data frames have several
@@ -225,7 +225,7 @@ def check_shape(X: Any, *, least_rows: int) -> None:
 
 
 def check_length(n_rows: Any, n_columns: int, least_rows: int) -> None:
-    """Refuse a table with too few rows or without columns; numbers that are not known yet pass."""
+    """Refuse a table with too few rows or without columns; unknown numbers are accepted."""
     too_short = isinstance(n_rows, int) and n_rows < least_rows
     if too_short or not n_columns:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Every feature once in bins: up to 255 codes that never decrease with the value, and one kept for missing values.
+"""Codes every feature in bins, once: up to 255 codes that increase with the value, and one for missing values.
 
-Which borders the bins have decides about speed only, never about the tree. They are quantiles of a
-sample; most features find their bin by a look into a table over a regular grid.
+The borders of the bins affect the speed only, never the tree. They are quantiles of a sample; most
+features look up the bin of a value in a table over a regular grid.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from spexplain.threads import Threads, blocks_of
 N_CODES = 256  # what a byte holds
 MAX_BINS = N_CODES - 1  # codes for numbers
 _N_SAMPLE = 4096  # rows whose quantiles are taken
-_N_EDGES = 255  # what eight halvings tell apart; at most 254 are used
+_N_EDGES = 255  # what eight bisections can distinguish; at most 254 are used
 _N_CELLS = 2048  # of the grid; its table stays in the first-level cache
 _BLOCK = 64  # features that a thread codes at a time
 _LARGEST = np.finfo(np.float64).max
@@ -27,11 +27,11 @@ _FEWEST_CODES = 8 * APART  # where that is not too many
 
 
 class Codes(NamedTuple):
-    """The bins of all values of a table, and those bins that hold a single value and need no closer look.
+    """The bins of all values of a table, and a mark for bins that hold a single value and need no closer look.
 
     A feature may be the twin of the one before it: the same column with missing values above all others
-    rather than below. Both have these values in a bin of their own, apart from the others, the first or
-    the last, and all other values in the same bins.
+    rather than below. In both, missing values have a bin to themselves, the first or the last, and all
+    other values are in the same bins.
     """
 
     codes: Array  # uint8, shape (>= n_features, n_vertices)
@@ -133,7 +133,7 @@ def _sample(n_samples: int) -> Array:
 def _choose_bins(
     sample: Matrix, filling: Floats, n_bins: int, n_apart: int
 ) -> tuple[Floats, _Grid, Bools]:
-    """Return the edges and grids of features from a sample of their columns, and which look discrete.
+    """Return the edges and grids of features from a sample of their columns, and say which features look discrete.
 
     A missing value counts as the filling or, if codes are to be kept apart, gets the code 0.
     """
@@ -166,7 +166,7 @@ def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
         if is_discrete[feature]:
             upper = values[:-1]
         else:
-            # A value that fills bins of its own gets an edge below it too: nothing else joins it.
+            # A value that fills whole bins gets an edge below it, too, so that no other value shares its bin.
             common = np.flatnonzero(counts * n_bins > len(row))
             upper = np.union1d(chosen[feature], values[np.maximum(common - 1, 0)])[: n_bins - 1]
         edges[feature] = np.inf
@@ -175,7 +175,7 @@ def choose_edges(sample: Matrix, n_bins: int, edges: Floats) -> Bools:
 
 
 def grid_over(edges: Floats) -> _Grid:
-    """Return the regular grids between the outermost edges of every feature, where they tell most bins apart."""
+    """Return the regular grids between the outermost edges of every feature, where these separate most bins."""
     n_edges = np.sum(edges < np.inf, axis=1)
     low = edges[:, 0]
     high = np.take_along_axis(edges, np.maximum(n_edges - 1, 0)[:, None], axis=1)[:, 0]
@@ -212,7 +212,7 @@ def _code_extra(extra: Floats, edges: Floats, grid: _Grid) -> Array:
 
 
 class Binning(NamedTuple):
-    """How values become bins, for rows that lie in partitions; see `spexplain.kernels.coding.code_features`."""
+    """How values are put into bins, for rows in partitions; see `spexplain.kernels.coding.code_features`."""
 
     edges: Floats  # shape (n_features, 255)
     origin: Floats
@@ -239,10 +239,10 @@ def code(X: Matrix, binning: Binning) -> Array:
 
 
 def limits_of(binning: Binning) -> tuple[Floats, Floats]:
-    """Return the least and the greatest number that each bin takes, shape (n_features, 256).
+    """Return the least and the greatest number that falls into each bin, shape (n_features, 256).
 
-    Found by bisection over the floats themselves: bins that are looked up in a grid end where rounding
-    has it, not at their edges.
+    Found by bisection over the floats themselves: bins looked up in a grid end where rounding puts the
+    limit, not at their edges.
     """
     n_features = len(binning.edges)
     wanted = np.arange(N_CODES - 1)[:, None]

@@ -1,4 +1,4 @@
-"""Columns of a table: names, kinds of values, those that a tree may use; data frames of any library."""
+"""Columns of a table: names, kinds of values, columns that a tree may use; data frames of any library."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -18,10 +18,10 @@ from spexplain.messages import one_line
 from spexplain.tree import Column, Kind
 
 FrameKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
-_SETTLED = ("number", "whole", "boolean")  # kinds that values can tell more about
+_SETTLED = ("number", "whole", "boolean")  # kinds that depend on the values, too
 _KINDS: dict[str, Kind] = {"b": "boolean", "i": "whole", "u": "whole", "M": "date", "m": "duration"}
 Series: TypeAlias = Any  # of narwhals, or an array of one dimension
-# Types whose values are looked at one by one.
+# Types whose values are inspected one by one.
 _OBJECT_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown, np.dtype(object))
 
 
@@ -31,7 +31,7 @@ def kind_of_dtype(dtype: Any) -> Kind:
 
 
 def default_names(n_columns: int) -> tuple[str, ...]:
-    """Return the names of columns without names.
+    """Return default names for columns without names.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def default_names(n_columns: int) -> tuple[str, ...]:
 
 
 def names_of(feature_names: Any, n_columns: int) -> tuple[str, ...] | None:
-    """Return the names that a caller gave for the columns, as a list or by a vectorizer; None without.
+    """Return the names that a caller gave for the columns, as a list or by a vectorizer; None if there are none.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def names_of(feature_names: Any, n_columns: int) -> tuple[str, ...] | None:
     given = feature_names
     if hasattr(given, "transform"):
         if not hasattr(given, "get_feature_names_out"):
-            return None  # what hashes words cannot say which
+            return None  # a hashing vectorizer cannot tell the words
         given = given.get_feature_names_out()
     if isinstance(given, str) or np.ndim(given) != 1:
         raise ValueError(
@@ -72,7 +72,7 @@ def names_of(feature_names: Any, n_columns: int) -> tuple[str, ...] | None:
 
 
 def is_text_vectorizer(vectorizer: Any) -> bool:
-    """Whether a vectorizer, or a step of a pipeline, makes columns of the words of texts."""
+    """Whether a vectorizer, or a step of a pipeline, makes columns from the words of texts."""
     steps = [step for _, step in getattr(vectorizer, "steps", ())]
     return any(
         hasattr(each, "vocabulary_") and hasattr(each, "build_analyzer")
@@ -115,12 +115,12 @@ def _column_number(feature: Any, places: dict[str, int], n_columns: int) -> int:
 
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame of any library, in memory."""
-    # Of an array it is known without asking for the names of methods, which takes longer than a small table.
+    # Arrays are recognised first: looking for the methods of a frame takes longer than a small fit.
     return not isinstance(X, np.ndarray) and bool(nw.dependencies.is_into_dataframe(X))
 
 
 def column_names(X: Any) -> list[Any]:
-    """Return the names of the columns of a data frame, which need be neither texts nor different.
+    """Return the names of the columns of a data frame, which need not be texts, nor unique.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def holds_numbers(X: Any) -> bool:
 
 
 def large_numbers(X: Any) -> list[tuple[int, str, Array]]:
-    """Return the columns, with their places and names, that hold whole numbers beyond 2**53, which floats round.
+    """Return the columns, with their places and names, that hold whole numbers beyond 2**53, inexact as floats.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def large_numbers(X: Any) -> list[tuple[int, str, Array]]:
         if not is_whole or X.dtype.itemsize < 8 or not X.size or not _is_large(X):
             return []
         return [(place, f"x{place}", x) for place, x in enumerate(X.T) if _is_large(x)]
-    # Looked for in the types of all columns at once: a column as a series of its own takes long.
+    # Checks the types of all columns at once, as extracting every column as a series is slow.
     if nw.dependencies.is_pandas_dataframe(X):
         types = [str(dtype).lower() for dtype in X.dtypes]
         places = [i for i, dtype in enumerate(types) if dtype.startswith(("int64", "uint64"))]
@@ -215,12 +215,12 @@ def _is_large(x: Array) -> bool:
 
 
 def encoded(X: Any) -> tuple[Matrix, tuple[Column, ...]]:
-    """Return a data frame, or an array of objects, as numbers, and what its columns hold.
+    """Return a data frame, or an array of objects, as numbers, with a description of its columns.
 
     Parameters
     ----------
     X : data frame, or array of shape (n_rows, n_columns)
-        Numbers, texts, categories, booleans, dates, durations; missing values of any spelling.
+        Numbers, texts, categories, booleans, dates, durations; missing values of any form.
 
     Returns
     -------
@@ -247,16 +247,16 @@ def encoded(X: Any) -> tuple[Matrix, tuple[Column, ...]]:
 
 
 def encode_rows(X: Any, columns: Sequence[tuple[int, Column]], *, by_name: bool) -> Matrix:
-    """Return some columns of new rows as the training table had them; what was never seen there is NaN.
+    """Return some columns of new rows, coded as in the training table; categories never seen there are NaN.
 
     Parameters
     ----------
     X : data frame, or array of shape (n_rows, n_columns)
         The rows.
     columns : sequence of (int, Column)
-        Place and meaning of the columns that are wanted.
+        Position and description of the columns that are wanted.
     by_name : bool
-        Whether columns are found by name, else by place.
+        Whether columns are found by name; otherwise by position.
     """
     series = _series_of(X, [column.name for _, column in columns] if by_name else None)
     n_rows = len(series[0][1]) if series else len(X)
@@ -269,7 +269,7 @@ def encode_rows(X: Any, columns: Sequence[tuple[int, Column]], *, by_name: bool)
 
 
 class Cells(NamedTuple):
-    """A column of new rows, read as training had it; nothing is refused."""
+    """A column of new rows, read as in training; nothing is refused."""
 
     values: (
         Floats  # NaN where there is no value, or none that could be read, or a category never seen
@@ -280,7 +280,7 @@ class Cells(NamedTuple):
 
 
 def cells_of(X: Any, place: int | str, column: Column) -> Cells:
-    """Return a column of new rows as training had it, and what could not be read.
+    """Return a column of new rows, read as in training, and the values that could not be read.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def cells_of(X: Any, place: int | str, column: Column) -> Cells:
     place : int or str
         The column of X: its number, or its name in a data frame.
     column : Column
-        What training had.
+        The column in training.
 
     Examples
     --------
@@ -316,7 +316,7 @@ def cells_of(X: Any, place: int | str, column: Column) -> Cells:
             odd = {} if not is_infinite.any() else {"inf": int(is_infinite.sum())}
             is_missing_ = np.isnan(values)
             return Cells(np.where(is_infinite, np.nan, values), is_missing_, odd, kind)
-        except ValueError:  # dates where there were numbers, and the like
+        except ValueError:  # for example dates where there were numbers
             pass
     if not is_array and is_typed:
         series = np.array([None if is_missing(each) else each for each in series.to_list()], object)
@@ -337,7 +337,7 @@ def cells_of(X: Any, place: int | str, column: Column) -> Cells:
 
 
 def _number_of(value: Any, column: Column) -> float:
-    """Return a single value as a column of this kind has it, NaN if it has no such value."""
+    """Return the code of a single value in a column of this kind, NaN if there is none."""
     if column.kind == "category":
         return column.code(_plain(value))
     is_time = isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64)
@@ -373,7 +373,7 @@ def _series_of(X: Any, chosen: Sequence[str | int] | None = None) -> list[tuple[
     if nw.dependencies.is_pandas_dataframe(X):  # names need not be texts, nor differ
         return [(str(names[i]), nw.from_native(X.iloc[:, i], series_only=True)) for i in places]
     frame = nw.from_native(X, eager_only=True)
-    # Without their names: methods of polars look for patterns such as ^a.*$ in them.
+    # Not by name: polars treats names such as ^a.*$ as patterns.
     return [(names[i], frame[names[i]].alias("")) for i in places]
 
 
@@ -395,9 +395,9 @@ def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
 
 
 def _settled(column: Column, values: Floats) -> Column:
-    """Return a column whose kind and missing values its values have told."""
+    """Return a column whose kind and missing values are derived from its values."""
     n_known, kind = int(np.count_nonzero(~np.isnan(values))), column.kind
-    # Missing values equal nothing, and are not copied away.
+    # Missing values are equal to nothing, so they need not be copied away.
     if kind == "number" and n_known and np.count_nonzero(values == np.floor(values)) == n_known:
         kind = "whole"
     if kind == "whole" and n_known and np.count_nonzero((values == 0) | (values == 1)) == n_known:
@@ -408,7 +408,7 @@ def _settled(column: Column, values: Floats) -> Column:
 def settled_columns(
     columns: Sequence[Column], values: Matrix, used: Iterable[int]
 ) -> tuple[Column, ...]:
-    """Return the columns, those that are used with what their values tell."""
+    """Return the columns; the kinds of those in use are derived from their values."""
     found = list(columns)
     for each in used:
         if found[each].kind in _SETTLED:
@@ -417,17 +417,17 @@ def settled_columns(
 
 
 def settled_column(column: Column, values: Floats) -> Column:
-    """Return a column with what its values tell."""
+    """Return a column with the kind that its values have."""
     if column.kind not in _SETTLED:
         return column
-    # Floats may be whole numbers by chance; but where values are missing, libraries know no others.
+    # Floats may be whole by chance; but libraries store whole numbers with missing values as floats.
     if column.kind == "number" and not np.isnan(values).any():
         return replace(column, has_missing=False)
     return _settled(column, values)
 
 
 def _encoded_as(series: Series, column: Column) -> Floats:
-    """Return the values of a series as a column of this kind has them."""
+    """Return the values of a series as numbers for a column of this kind."""
     dtype = series.dtype
     if column.kind == "category":
         return _codes(series, column)
@@ -474,7 +474,7 @@ def _floats(series: Series) -> Floats:
         return series.astype(np.float64)
     if series.dtype in _OBJECT_TYPES:
         return _each(series, float)
-    if series.dtype in (nw.Int64, nw.UInt64):  # Arrow casts none beyond 2**53
+    if series.dtype in (nw.Int64, nw.UInt64):  # Arrow refuses to cast numbers beyond 2**53
         is_missing_ = series.is_null().to_numpy()
         whole = (series.fill_null(0) if is_missing_.any() else series).to_numpy()
         return np.where(is_missing_, np.nan, whole.astype(np.float64))
@@ -538,22 +538,22 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)  # noqa: PLR0124
-    except TypeError:  # NA does not say
+    except TypeError:  # pandas' NA has no truth value
         return True
     except ValueError:  # arrays
         return False
 
 
 def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
-    """Return texts, categories or mixed objects as codes; objects of one other type as what they are."""
+    """Return texts, categories or mixed objects as codes; objects of one other type keep their kind."""
     different, places = _different(series)
     only_texts = _are_texts(different)
     known = different if only_texts else [each for each in different if not is_missing(each)]
     kind = _kind_of_objects(known)
-    # The type `object` of arrays is equal to any class.
+    # NumPy's `object` type compares equal to any class.
     is_named = not isinstance(series, np.ndarray) and series.dtype in (nw.Categorical, nw.Enum)
     if kind == "number" and is_named:
-        kind = "category"  # numbers that are names, as the user has said
+        kind = "category"  # the user declared these numbers to be names
     if kind != "category":
         zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}
         if len(zones) == 2:
@@ -561,7 +561,7 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
         column = Column(name, kind, zone="UTC" if zones == {True} else None)
         return (values := _encoded_as(series, column)), _settled(column, values)
     column = Column(name, "category", _categories(series, known))
-    if only_texts:  # a name for every row, perhaps
+    if only_texts:  # perhaps every row has a different name
         code = {text: float(at) for at, text in enumerate(column.categories)}
         numbers = np.array([*map(code.__getitem__, different), np.nan])
         codes: Floats = numbers[places]
@@ -571,9 +571,9 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
 
 
 def mixed_zones(name: str) -> ValueError:
-    """Return the refusal of dates that cannot be compared."""
+    """Return the error for dates that cannot be compared."""
     return ValueError(
-        f"X holds dates with and without a time zone in column {name!r}; give all of them one."
+        f"X holds dates with and without a time zone in column {name!r}; give all of them a time zone or none."
     )
 
 
@@ -582,7 +582,7 @@ def _are_texts(values: list[Any]) -> bool:
 
 
 def _kind_of_objects(known: list[Any]) -> Kind:
-    """Return what Python objects are: booleans, numbers, dates, durations, or categories."""
+    """Return the kind of Python objects: booleans, numbers, dates, durations, or categories."""
     if not known:
         return "number"
     for kind, types in _OBJECTS.items():
@@ -600,7 +600,7 @@ _OBJECTS: dict[Kind, Any] = {
 
 
 def _categories(series: Series, known: list[Any]) -> tuple[Any, ...]:
-    """Return the values of a category: in their own order if they have one, else sorted."""
+    """Return the values of a categorical column: in its own order if it has one, else sorted."""
     is_listed = not isinstance(series, np.ndarray) and series.dtype == nw.Enum
     if _are_texts(known) and not is_listed:
         return tuple(sorted(known))
@@ -608,7 +608,7 @@ def _categories(series: Series, known: list[Any]) -> tuple[Any, ...]:
 
 
 def ordered_categories(values: Iterable[Any], listed: Iterable[Any] = ()) -> tuple[Any, ...]:
-    """Return the different ones of values: in the order in which they are listed, or sorted if they are not."""
+    """Return the distinct values: in the order of the given list, or sorted without one."""
     present = {(isinstance(value, bool), value): value for value in values}  # True is not 1
     order = tuple(map(_plain, listed))
     if order:
@@ -618,7 +618,7 @@ def ordered_categories(values: Iterable[Any], listed: Iterable[Any] = ()) -> tup
 
 
 def _plain(value: Any) -> Any:
-    """Return a category as a value of Python: text, number or boolean; anything else as its text."""
+    """Return a category as a Python value: text, number or boolean; anything else as its text."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bytes):
         return value.decode(errors="replace")
@@ -626,12 +626,12 @@ def _plain(value: Any) -> Any:
 
 
 def _codes(series: Series, column: Column) -> Floats:
-    """Return the codes of categories, NaN for what is missing or was never seen."""
+    """Return the codes of categories, NaN for missing values and those never seen."""
     return _each(series, lambda value: column.code(_plain(value)))
 
 
 def _each(series: Series, number: Callable[[Any], float]) -> Floats:
-    """Return a number for every value of a series, asked for once for equal ones; NaN for missing ones."""
+    """Return a number for every value of a series, computed once for equal values; NaN for missing ones."""
     return _looked_up(*_different(series), number)
 
 
@@ -642,10 +642,10 @@ def _looked_up(different: list[Any], places: Ints, number: Callable[[Any], float
 
 
 def _different(series: Series) -> tuple[list[Any], Ints]:
-    """Return the different values of texts, categories or objects, and the place of every row's value.
+    """Return the distinct texts, categories or objects, and the position of every row's value among them.
 
-    Missing values stand among the others, or their rows have the place -1. The libraries of data
-    frames know which texts are equal much faster than Python does.
+    Missing values are among the distinct values, or their rows have the position -1. Data frame libraries
+    find equal texts much faster than Python does.
     """
     if isinstance(series, np.ndarray):
         return _different_objects(list(series))
@@ -668,14 +668,14 @@ def _different_in_polars(series: Series) -> tuple[list[Any], Ints]:
     values = series.drop_nulls().unique()
     numbers = values.to_native().to_physical().to_numpy().astype(np.int64)
     n_numbers = int(numbers.max(initial=-1)) + 1
-    place = np.full(n_numbers + 1, -1)  # the last is what missing values find
+    place = np.full(n_numbers + 1, -1)  # missing values find the last one
     place[numbers] = np.arange(len(numbers))
     physical = series.to_native().to_physical().cast(int).fill_null(n_numbers)
     return values.cast(nw.String()).to_list(), place[physical.to_numpy()]
 
 
 def _holds_texts(native: Any) -> bool:
-    """Whether a series of pandas holds categories or nothing but texts: then equal values are one value."""
+    """Whether a series of pandas holds categories or only texts, so that values that compare equal are the same."""
     if native.dtype != object:
         return True
     kind: str = import_module("pandas").api.types.infer_dtype(native, skipna=True)
@@ -683,7 +683,7 @@ def _holds_texts(native: Any) -> bool:
 
 
 def _different_objects(given: list[Any]) -> tuple[list[Any], Ints]:
-    """Return the different ones of Python objects; True, 1 and 1.0 are three."""
+    """Return the distinct Python objects; True, 1 and 1.0 are three."""
     places: dict[Any, int] = {}
     try:
         found = [places.setdefault((type(value), value), len(places)) for value in given]
@@ -693,7 +693,7 @@ def _different_objects(given: list[Any]) -> tuple[list[Any], Ints]:
 
 
 def row_names(X: Any) -> Any:
-    """Return what the rows of a data frame are called; None where they are only counted from 0.
+    """Return the names of the rows of a data frame; None if they are just numbered from 0.
 
     Examples
     --------
@@ -712,25 +712,25 @@ def row_names(X: Any) -> Any:
 
 
 def is_short(X: Any) -> bool:
-    """Whether X is a data frame of nothing but floats of 32 bits."""
+    """Whether X is a data frame that holds only 32-bit floats."""
     if not is_frame(X) or nw.dependencies.is_pandas_dataframe(X):
         return False
     return all(dtype == nw.Float32 for dtype in nw.from_native(X, eager_only=True).schema.values())
 
 
 def readable(X: Any) -> Any:
-    """Return X, or a view of it whose column names this scikit-learn finds."""
+    """Return X, or a wrapper whose column names the installed scikit-learn can find."""
     if not nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_pandas_dataframe(X):
         return X
     from sklearn import __version__
 
-    # Until 1.8, it asks all but pandas for names by a protocol that polars dropped in 2.0.
+    # Up to 1.8, it gets the names of all but pandas frames by a protocol that polars dropped in 2.0.
     asks_by_protocol = tuple(int(part) for part in __version__.split(".")[:2]) < (1, 9)
     return _Named(X) if asks_by_protocol else X
 
 
 class _Named:
-    """The values of a table, and its names by the old protocol."""
+    """The values of a table, with its names in the old protocol."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame

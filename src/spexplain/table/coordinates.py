@@ -1,4 +1,4 @@
-"""A table of every kind of column as points: what distances, centres and costs are computed from."""
+"""Tables with columns of any kind as points, from which distances, centres and costs are computed."""
 
 from typing import Any, NamedTuple
 
@@ -12,13 +12,13 @@ from spexplain.tree import Column
 class Coordinates(NamedTuple):
     """The points of a table, and where their coordinates come from.
 
-    Missing numbers are the means of the others. Where a table has categories, dates or durations,
-    every number is divided by its standard deviation, and every category is a coordinate of its own:
-    one for rows that have it, else zero.
+    Missing numbers are replaced by the mean of the others. If a table has categories, dates or durations,
+    every number is divided by its standard deviation, and every category becomes a coordinate: one for
+    rows that have it, else zero.
     """
 
     matrix: Matrix  # shape (n_rows, n_coordinates)
-    column: Ints  # that a coordinate comes from
+    column: Ints  # the column that each coordinate comes from
     code: Ints  # of the category, -1 for numbers
     scale: Floats  # value of the column for a coordinate of one
 
@@ -35,7 +35,7 @@ class Coordinates(NamedTuple):
 
 
 def mean_of(x: Floats) -> float:
-    """Return the mean of some numbers, whose sum may be too large for a float; 0 of none.
+    """Return the mean of some numbers, whose sum may be too large for a float; 0 if there are none.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _is_mixed(columns: tuple[Column, ...]) -> bool:
 
 
 def _scaled(x: Floats, *, is_mixed: bool) -> tuple[Floats, float]:
-    """Return numbers without gaps, in a mixed table divided by their deviation; and by what."""
+    """Return numbers without gaps, divided by their standard deviation in a mixed table; and the divisors."""
     missing = np.isnan(x)
     if missing.any():
         x[missing] = mean_of(x[~missing])

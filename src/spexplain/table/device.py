@@ -1,4 +1,4 @@
-"""Tables on a GPU, in CuPy arrays. CuPy is never loaded for a table that lies elsewhere."""
+"""Tables on a GPU, in CuPy arrays. CuPy is never loaded for other tables."""
 
 import logging
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _COPIED = 1 << 23  # bytes up to which the caller's table is copied, rather than
 
 @dataclass(frozen=True, eq=False)
 class DeviceTable(Table):
-    """A CuPy matrix, checked; rows are routed and added up where they are.
+    """A CuPy matrix, checked; rows are routed and summed on the device.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class DeviceTable(Table):
     kinds : str
         Kind of all columns.
     seen : tuple of int, optional
-        Checksum of values that lie in the caller's memory, by which later changes are noticed.
+        Checksum of values in the caller's memory, to detect later changes.
     described : tuple of Column, optional
         What the columns hold, for tables with missing values.
     """
@@ -52,7 +52,7 @@ class DeviceTable(Table):
         return n_rows, n_columns
 
     def kept(self) -> Self:
-        """Return the table safe from later edits of the caller's array; see `HostTable.kept`."""
+        """Return the table, protected from later edits of the caller's array; see `HostTable.kept`."""
         if self.values.nbytes <= _COPIED:
             return replace(self, values=self.values.copy(order="K"))
         return replace(self, seen=_checksum(self.values))
@@ -76,17 +76,17 @@ class DeviceTable(Table):
         return _kernels_for(self.values).route_rows(self.values, tree, _leaf_ids(tree))
 
     def fetch(self, leaves: Any) -> Ints:
-        """Return leaf ids on the host; where they lie on the device is remembered."""
+        """Return leaf ids on the host, and remember their copy on the device."""
         if not is_on_device(leaves) or not len(leaves):
             return np.asarray(on_host(leaves))
-        short = leaves.astype(np.min_scalar_type(int(leaves.max()) + 1))  # few bytes travel
-        # Half the memory of 64 bits, which the host writes to for the first time.
+        short = leaves.astype(np.min_scalar_type(int(leaves.max()) + 1))  # fewer bytes to transfer
+        # Half the memory of 64-bit integers, which would be slow to write for the first time.
         fetched: Ints = short.get().astype(np.int32)
         remember_copy(fetched, short)
         return fetched
 
     def leaf_sizes(self, leaves: Any, n_leaves: int) -> Ints:
-        """Return the number of rows of every leaf, counted where they lie."""
+        """Return the number of rows of every leaf, counted on the device."""
         return super().leaf_sizes(known_copy(leaves), n_leaves)
 
     def reference(self, y: Any, noise: NoisePolicy = "ignore") -> Reference:
@@ -139,7 +139,7 @@ class DeviceTable(Table):
         """Return what the columns hold, for those that are used as their values tell."""
         found = list(self.columns)
         for each in used:
-            # Of floats without gaps nothing more is told.
+            # The values of floats without gaps tell nothing more.
             if found[each].kind != "number" or found[each].has_missing:
                 column = on_host(self.values[:, [each]])
                 found[each] = settled_columns([found[each]], column, [0])[0]
@@ -151,7 +151,7 @@ class DeviceTable(Table):
 
     @cached_property
     def _points(self) -> "DeviceTable":
-        """The table with means for missing values, which are computed on the host, to be the same there."""
+        """The table with means for missing values; the means are computed on the host, to be the same as there."""
         places = [place for place, column in enumerate(self.columns) if column.has_missing]
         gaps = self.select(places)
         means = HostTable(on_host(gaps.values), described=gaps.columns).means
@@ -216,7 +216,7 @@ class DeviceTable(Table):
         return HostTable(self.to_host(), None, self.kinds)
 
     def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:
-        """Return the centre of every cluster: of a copy on the host, so that it is the same there."""
+        """Return the centre of every cluster: computed from a copy on the host, to be the same as there."""
         return self._on_host().centers(codes, n_clusters, cost)
 
     def nearest(self, centers: Floats, cost: CostName) -> Ints:
@@ -225,7 +225,7 @@ class DeviceTable(Table):
 
 
 def _kernels_for(X: Any) -> Any:
-    """Return the kernels for a table; tests put twins in their place."""
+    """Return the kernels for a table; tests replace them."""
     from spexplain.kernels.cuda.kernels import CudaKernels
 
     return CudaKernels(X.dtype)
@@ -233,12 +233,12 @@ def _kernels_for(X: Any) -> Any:
 
 def _leaf_ids(tree: Tree) -> Ints:
     """Return the leaf id of every node that is a leaf."""
-    assert not tree.values  # whoever reads the rows has refused sets of categories
+    assert not tree.values  # sets of categories were refused when the rows were read
     leaf_id = np.full(tree.n_nodes, LEAF, dtype=np.int64)
     leaf_id[tree.leaves] = np.arange(tree.n_leaves)
     return leaf_id
 
 
 def _checksum(X: Any) -> tuple[int, ...]:
-    """Return a sum of the bits of all values, each times a number of its place."""
+    """Return a sum of the bits of all values, each multiplied by a number for its position."""
     return (_kernels_for(X).sum_bits(X),)

@@ -15,7 +15,7 @@ CostName: TypeAlias = Literal["kmeans", "kmedians"]
 def service_costs(X: Matrix, centers: Matrix, cost: CostName) -> Floats:
     """Return ‖x − c‖² ("kmeans") or ‖x − c‖₁ ("kmedians") for every row and centre.
 
-    Summed difference by difference: no digits are lost to cancelling squares.
+    Sums the differences one by one, so that no digits are lost by cancellation.
     """
     from scipy.spatial.distance import cdist
 
@@ -40,7 +40,7 @@ def check_costs(n_samples: int, n_centers: int) -> None:
     check_memory(
         3 * 8 * n_samples * n_centers,
         f"Costs of serving {n_samples:,} rows from {n_centers:,} centres",
-        "take fewer rows or clusters, or a method without such costs, as SpexClique, CART and IMM are",
+        "take fewer rows or clusters, or a method without such costs, such as SpexClique, CART or IMM",
     )
 
 

@@ -21,7 +21,7 @@ from spexplain.tree import LEAF, Column, Kind, Tree
 from spexplain.tree.column import renamed
 
 _AT_A_TIME = 1 << 16  # values that are added up at a time: they stay in the cache
-_COPIED = 8_000_000  # bytes up to which the caller's table is copied, rather than watched
+_COPIED = 8_000_000  # bytes up to which the caller's table is copied, instead of watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,11 @@ class HostTable(Table):
     kinds : str or tuple of str
         Kind of all columns, or of each.
     seen : tuple of int, optional
-        Checksum of values that lie in the caller's memory, by which later changes are noticed.
+        Checksum of values in the caller's memory, to detect later changes.
     described : tuple of Column, optional
         What the columns hold, for tables with categories, dates or missing values.
     surveyed : KnownValues, optional
-        What the columns hold apart from missing values, where that was looked at before.
+        What the columns hold besides missing values, if that is known already.
 
     Examples
     --------
@@ -67,13 +67,13 @@ class HostTable(Table):
 
     @property
     def is_small(self) -> bool:
-        """Whether a copy takes next to no time and memory."""
+        """Whether a copy takes hardly any time and memory."""
         return self.values.nbytes <= _COPIED
 
     def kept(self, seen: tuple[int, ...]) -> Self:
-        """Return the table safe from later edits of the caller's array, which it shares.
+        """Return the table, protected from later edits of the caller's array, which it shares.
 
-        A small one is copied. A large one is watched: `training_rows` refuses it once it has changed.
+        A small table is copied. A large one is watched: `training_rows` refuses it if it has changed.
         """
         if self.is_small:
             return replace(self, values=self.values.copy(order="K"))
@@ -108,7 +108,7 @@ class HostTable(Table):
         return replace(self, values=self.values[:, chosen], seen=None, surveyed=None, **about)
 
     def named(self, names: tuple[str, ...], *, are_words: bool = False) -> Self:
-        """Return the table under names that the caller gave; of words, if a text vectorizer did."""
+        """Return the table with names given by the caller; columns are words if a text vectorizer gave the names."""
         if are_words:
             return replace(self, names=names, kinds="word", described=None)
         described = None if self.described is None else renamed(self.described, names)
@@ -155,7 +155,7 @@ class HostTable(Table):
         return tuple(found)
 
     def _told(self, number: int) -> tuple[Column, float]:
-        """Return a column as its values tell, and their standard deviation, from one read of them."""
+        """Return a column described by its values, and their standard deviation, in one pass."""
 
         def look() -> tuple[Column, float]:
             values = np.asarray(self.values[:, number], dtype=np.float64)
@@ -173,7 +173,7 @@ class HostTable(Table):
 
     @property
     def origin(self) -> Floats:
-        """The first row, means where it lacks values."""
+        """The first row, with column means for its missing values."""
         first = np.asarray(self.values[0], dtype=np.float64)
         return np.where(np.isnan(first), self.means, first) if self.has_missing else first
 
@@ -184,12 +184,12 @@ class HostTable(Table):
 
     @cached_property
     def survey(self) -> KnownValues:
-        """What the columns hold apart from missing values."""
+        """What the columns hold besides missing values."""
         return known_values(self.values) if self.surveyed is None else self.surveyed
 
     @cached_property
     def means(self) -> Floats:
-        """The means of the columns, missing values apart; 0 where there are no others."""
+        """The means of the columns without missing values; 0 if all are missing."""
         means: Floats = self.survey.sums / np.maximum(self.survey.n_known, 1)
         for column in np.flatnonzero(~np.isfinite(means)).tolist():
             x = self.values[:, column].astype(np.float64)
@@ -241,7 +241,7 @@ class HostTable(Table):
 
 @dataclass(frozen=True, eq=False)
 class TestedRows(Rows):
-    """Rows of which only those columns are known that a tree tests.
+    """Rows of which only the columns that a tree tests are known.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class TestedRows(Rows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns, those that are not known among them."""
+        """Number of rows and of columns, including columns that are not known."""
         return len(self.values), self.n_columns
 
     def leaves(self, tree: Tree) -> Ints:
@@ -276,7 +276,7 @@ class TestedRows(Rows):
 
 
 def node_values(values: Any, tree: Tree) -> NodeValues:
-    """Return the values around the tests of a tree among rows that reach them, on the host or a device."""
+    """Return the values around the tests of a tree among the rows that reach them, on the host or a device."""
     ends = np.full((4, tree.n_nodes), np.nan)
     n_missing = np.zeros(tree.n_nodes, dtype=np.int64)
     present: dict[int, frozenset[int]] = {}
@@ -288,7 +288,7 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
         x = values[:, test.feature][rows].astype(np.float64, copy=False)
         is_left = test.passes(x)
         known, is_low = x, None if test.lower > -np.inf else is_left
-        if len(x) and bool(np.isnan(x.max())):  # one look tells whether values are missing
+        if len(x) and bool(np.isnan(x.max())):  # a quick check for missing values
             missing = np.isnan(x)
             n_missing[node], known, is_low = int(missing.sum()), x[~missing], None
         if test.values is not None:
@@ -314,7 +314,7 @@ def node_values(values: Any, tree: Tree) -> NodeValues:
 def _around(values: Any, threshold: float, is_low: Any = None) -> tuple[float, float]:
     """Return the greatest value up to a threshold and the least above it; NaN where there is none.
 
-    Which values are up to it may be known.
+    The values up to the threshold may be passed if they are known.
     """
     if not len(values):
         return np.nan, np.nan
@@ -338,7 +338,7 @@ def group_sizes(groups: Array, n_groups: int) -> Ints:
 def _sum_groups(
     X: Matrix, origin: Floats, filling: Floats, groups: Ints, sums: Floats, squares: Floats
 ) -> None:
-    """Do what the kernel of this name does, some rows at a time: they stay in the cache."""
+    """Do what the kernel of this name does, a few rows at a time, so that they stay in the cache."""
     n_groups, step = len(sums), max(1, _AT_A_TIME // X.shape[1])
     # Rows without a group are added up in one more, which is dropped.
     places = np.where(groups < 0, n_groups, groups)

@@ -1,7 +1,7 @@
-"""What a worker does with its partition of a table: its bins, leaves, sums, and labels.
+"""The work of a Dask worker on its partition of a table: bins, leaves, sums and labels.
 
-These functions run on the workers. What they keep is theirs alone: a partition can be computed anew wherever its
-worker was lost. Sums of floats are taken in exact integers where a tree depends on them.
+These functions run on the workers. A worker shares nothing that it keeps, so a partition can be computed again
+elsewhere if its worker is lost. Sums of floats that a tree depends on are computed in exact integers.
 """
 
 import os
@@ -72,7 +72,7 @@ class Part:
 
     @property
     def codes(self) -> Array:
-        """The bins. A file is mapped as long as they are looked at, and does not count as memory after that."""
+        """The bins. If they are in a file, it is mapped only while they are in use, so it does not count as memory."""
         return self._codes if self._path is None else self._mapped(np.uint8, 0)
 
     @property
@@ -84,22 +84,22 @@ class Part:
 
     def _mapped(self, dtype: Any, offset: int) -> Array:
         assert self._path is not None
-        # Compiled loops know plain arrays that can be written; nothing is.
+        # Compiled loops expect plain writable arrays, though nothing is written.
         return np.asarray(np.memmap(self._path, dtype, "c", offset, self.shape))
 
     def remembered(self, search: str) -> dict[int, Any]:
-        """Return what this worker remembers of the rows for one search; the search before it is forgotten.
+        """Return what this worker remembers about the rows for one search; earlier searches are forgotten.
 
-        It does not travel, so whoever uses it must be able to make it anew.
+        It is not transferred, so whoever uses it must be able to compute it again.
         """
         owner, remembered = self._remembered
-        if owner != search:  # two searches at once only forget more often
+        if owner != search:  # two searches at the same time only compute more often
             remembered = {}
             self._remembered = search, remembered
         return remembered
 
     def stored(self) -> Self:
-        """Move bins and values to a file of this worker; where there is no room for it, they stay in memory."""
+        """Move bins and values to a file of this worker; if the disk has no room, they stay in memory."""
         codes, values = self._codes, self._values
         if not codes.size:
             return self
@@ -123,7 +123,7 @@ class Part:
         return 200 + self.owned + self.low.nbytes + self.high.nbytes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another worker may not see this one's disk: it gets the content.
+        # Another worker may not have access to this disk, so the content is sent.
         whole = np.ascontiguousarray(self.codes), np.ascontiguousarray(self.values)
         return _received, (*whole, self.low, self.high, self.flaw, self._path is not None)
 
@@ -156,7 +156,7 @@ def _remove(path: str) -> None:
 
 
 class Promise(NamedTuple):
-    """What a Dask data frame says of its partitions, each of which may be otherwise."""
+    """What a Dask data frame promises about its partitions; a partition may differ from it."""
 
     names: tuple[Any, ...]
     kinds: tuple[str, ...]  # of NumPy's types, or "O" for anything
@@ -168,9 +168,9 @@ class Promise(NamedTuple):
 
 
 def kept(block: Any, promise: Promise, number: int | None = None) -> Any:
-    """Return a partition with its columns in the promised order; refuse it if it keeps no promise.
+    """Return a partition with its columns in the promised order; refuse it if it breaks the promise.
 
-    Dask itself looks at neither names nor types of a partition.
+    Dask itself checks neither the names nor the types of a partition.
 
     Parameters
     ----------
@@ -226,36 +226,36 @@ def as_matrix(block: Any) -> Matrix:
         return values.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X holds text or other things than numbers ({error}); encode such columns as numbers or "
+            f"X holds text or other values that are not numbers ({error}); encode such columns as numbers or "
             "leave them out."
         ) from None
 
 
-# --- What columns hold, and numbers made of them ---------------------------------------------------
+# --- What columns hold, and their values as numbers -----------------------------------------------
 
 
 class Told(NamedTuple):
-    """What some rows tell of a column."""
+    """What some rows tell about a column."""
 
     column: Column
     n_known: int  # rows that have a value
     least: float  # of the values, as numbers; not of categories
     most: float
     listed: tuple[Any, ...]  # the order of categories that have one
-    n_unlisted: int  # known values of partitions in which the column looked like no category
+    n_unlisted: int  # known values in partitions where the column did not look like a category
 
 
 class Recipe(NamedTuple):
-    """How a column of numbers is made of a column of a block."""
+    """How a column of a block is turned into numbers."""
 
     place: int
-    column: Column | None = None  # how values become numbers; None: they are some
+    column: Column | None = None  # how values become numbers; None: they are numbers
     fill: float = np.nan  # what missing values become
     scale: float = 1.0  # that values are divided by
     squared: bool = False  # whether the squared distance from `fill` is wanted
-    codes: tuple[int, ...] | None = None  # a set of categories, ...
-    missing: bool = False  # ..., with those that are missing, ...
-    inside: float = 0.0  # ..., is this number, and the rest one less it
+    codes: tuple[int, ...] | None = None  # for a set of categories: their codes
+    missing: bool = False  # for a set of categories: whether missing values belong to it
+    inside: float = 0.0  # the number for values in a set of categories; others get one less it
 
 
 def describe(block: Any, columns: Sequence[Column] | None, allow_missing: bool) -> tuple[Any, ...]:
@@ -268,7 +268,7 @@ def describe(block: Any, columns: Sequence[Column] | None, allow_missing: bool) 
     columns : sequence of Column or None
         What the columns hold if types tell it, else None.
     allow_missing : bool
-        Whether missing values are no flaws.
+        Whether missing values are allowed.
     """
     if columns is None:
         values, found = encoded(block)
@@ -297,14 +297,14 @@ def _listed_order(block: Any, place: int) -> tuple[Any, ...]:
 
 
 def merge_told(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return what several blocks tell."""
+    """Combine what several blocks tell."""
     sizes, flaws, told = zip(*parts, strict=True)
     joined = [list(chain.from_iterable(each)) for each in (sizes, flaws)]
     return *joined, [_joined(list(each)) for each in zip(*told, strict=True)]
 
 
 def _joined(told: list[Told]) -> Told:
-    """Return what several blocks tell of a column; those without any value have no say."""
+    """Combine what several blocks tell about a column; blocks without any value are ignored."""
     speaking = [each for each in told if each.n_known] or told[:1]
     columns = [each.column for each in speaking]
     kind = _joined_kind({column.kind for column in columns})
@@ -340,7 +340,7 @@ def _joined_kind(kinds: set[Kind]) -> Kind:
 
 
 def values_in(block: Any, places: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Return the different values of some columns of a block, missing ones left out."""
+    """Return the distinct values of some columns of a block, without missing ones."""
     columns = (block.iloc[:, place] for place in places)
     return [
         ordered_categories(_plain(each) for each in column if not is_missing(each))
@@ -349,7 +349,7 @@ def values_in(block: Any, places: Sequence[int]) -> list[tuple[Any, ...]]:
 
 
 def merge_values_in(parts: list[list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
-    """Return the different values in several blocks."""
+    """Return the distinct values in several blocks."""
     return [ordered_categories(chain.from_iterable(each)) for each in zip(*parts, strict=True)]
 
 
@@ -359,7 +359,7 @@ def chosen_rows(block: Any, rows: Ints) -> Matrix:
 
 
 def derive(block: Any, recipes: Sequence[Recipe]) -> Matrix:
-    """Return columns of numbers made of a block."""
+    """Return columns of a block as numbers."""
     wanted = {each.place: each.column for each in recipes if each.column is not None}
     places = {place: number for number, place in enumerate(wanted)}
     read = encode_rows(block, list(wanted.items()), by_name=False) if wanted else None
@@ -437,7 +437,7 @@ def code_part(block: Any, binning: Binning, room: float, *, is_held: bool) -> Pa
     binning : Binning
         How values become bins.
     room : float
-        Bytes of memory that it may take; else it goes to the worker's disk.
+        Bytes of memory that it may take; otherwise it is stored on the worker's disk.
     is_held : bool
         Whether Dask holds the rows in memory anyway.
     """
@@ -462,7 +462,7 @@ def code_part(block: Any, binning: Binning, room: float, *, is_held: bool) -> Pa
 
 
 def summary_of(part: Part) -> tuple[Any, ...]:
-    """Return what the client must know of a partition: rows, first flaw, extremes of its bins."""
+    """Return what the client needs to know about a partition: rows, first flaw, extremes of its bins."""
     return [part.shape[1]], [part.flaw], part.low, part.high
 
 
@@ -505,11 +505,11 @@ def leaf_of_rows(block: Any, tree: Tree, columns: Sequence[int]) -> Ints:
 
 
 class Tested(NamedTuple):
-    """What predictions read: the columns that a tree tests."""
+    """What predictions need: the columns that a tree tests."""
 
     tree: Tree  # over these columns only
     columns: tuple[tuple[int, Column], ...]  # places and meaning
-    by_name: bool  # whether they are found by name, else by place
+    by_name: bool  # whether they are found by name; otherwise by position
     as_objects: bool  # whether values are more than numbers, or may be
     allow_missing: bool
 
@@ -539,7 +539,7 @@ def values_at_tests(
 ) -> tuple[NodeValues, tuple[Any, ...]]:
     """Return which values of a block meet the tests of a tree over some of its columns, and their moments."""
     tree, columns, origin = request
-    # Leaves stay with the workers, and only sums travel.
+    # Leaves stay with the workers; only sums are transferred.
     return walked(block, tree, columns)._replace(leaves=None), moments_of(block, (columns, origin))
 
 
@@ -567,7 +567,7 @@ def merge_values(parts: list[NodeValues]) -> NodeValues:
 def told_of_columns(
     block: Any, request: tuple[Callable[..., Any], list[int]], *of_rows: Array
 ) -> list[Any]:
-    """Return what a function says of the values of some columns of a block, in a list."""
+    """Return the result of a function of some columns of a block, in a list."""
     function, columns = request
     return [function(as_matrix(block)[:, columns], *of_rows)]
 
@@ -677,7 +677,7 @@ def code_type(n_classes: int) -> Any:
 
 
 def encode(block: Array, classes: Array) -> Array:
-    """Return labels as places among the classes; -1 for those that are none of them: noise."""
+    """Return labels as positions among the classes; -1 (noise) for labels that are not among them."""
     block = np.asarray(block)
     if block.dtype.kind in "iu" and len(block):
         least, most = int(block.min()), int(block.max())

@@ -1,4 +1,4 @@
-"""Tables whose rows lie in partitions: Dask collections, and their bins, which stay with the workers."""
+"""Tables with rows in partitions: Dask collections, and their bins, which stay with the workers."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -38,9 +38,9 @@ from spexplain.table.workers import Workers, add_tuples, current_client, memory_
 from spexplain.tree import Column, Kind, Tree
 
 ROWS_PER_PARTITION = 1_000_000  # of tables that lie in the memory of this process
-_N_SAMPLED = 32  # partitions that the borders of bins are taken from
-_N_SAMPLE = 1 << 14  # rows of all of them
-_CODED_SHARE = 0.25  # of the workers' memory, that bins and values may take; else they lie on disk
+_N_SAMPLED = 32  # partitions from which the borders of bins are computed
+_N_SAMPLE = 1 << 14  # rows from all of these partitions together
+_CODED_SHARE = 0.25  # of the workers' memory for bins and values; beyond it they are on disk
 
 
 class Source:
@@ -49,7 +49,7 @@ class Source:
     def __init__(self, X: Any, rows_per_partition: int) -> None:
         self.collection: Any = X
         self.names: list[Any] | None = None
-        self.holds_numbers = True  # as NumPy knows them, by their types
+        self.holds_numbers = True  # NumPy's number types, by the declared types
         self.is_held = _is_held(X)
         self._columns: dict[tuple[int, ...], list[Any]] = {}
         if hasattr(X, "to_delayed") and hasattr(X, "columns"):
@@ -70,9 +70,9 @@ class Source:
         self.n_partitions = len(self.blocks)
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
-        """Return the partitions with at least these columns, and where in them they stand.
+        """Return the partitions with at least these columns, and the positions of the columns in them.
 
-        Of a data frame only these are read: from Parquet, far less than all.
+        Of a data frame only these columns are read, which saves much with Parquet files.
         """
         if self.names is None:
             return self.blocks, {column: column for column in columns}
@@ -91,16 +91,16 @@ class Source:
 
 
 class DerivedSource:
-    """Columns of numbers that the workers make of those of another source, whenever they are read.
+    """Columns of numbers that the workers compute from another source whenever they are read.
 
     Parameters
     ----------
     source : Source
-        Where rows come from.
+        The source of the rows.
     workers : Workers
-        Who makes them.
+        The workers that compute them.
     recipes : sequence of Recipe
-        How; places are columns of the source.
+        How to compute each column; positions refer to columns of the source.
     names : list, optional
         Names of the new columns.
     """
@@ -119,7 +119,7 @@ class DerivedSource:
         self._columns: dict[tuple[int, ...], list[Any]] = {}
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
-        """Return the partitions with these columns, and where in them they stand."""
+        """Return the partitions with these columns, and the positions of the columns in them."""
         chosen = tuple(columns)
         if chosen not in self._columns:
             recipes = [self.recipes[column] for column in chosen]
@@ -132,7 +132,7 @@ class DerivedSource:
 
 
 class ChosenSource:
-    """Some rows of a table of numbers, taken by the workers.
+    """Some rows of a table of numbers, selected by the workers.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class ChosenSource:
         self._columns: dict[tuple[int, ...], list[Any]] = {}
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
-        """Return these rows of the partitions that have some, and where in them the columns stand."""
+        """Return these rows, from the partitions that have some, and the positions of the columns."""
         blocks, places = self.table.read(columns)
         chosen = tuple(columns)
         if chosen not in self._columns:
@@ -173,22 +173,23 @@ AnySource: TypeAlias = Source | DerivedSource | ChosenSource
 
 
 def _parts_of(frame: Any) -> list[Any]:
-    """Return the partitions of a Dask data frame or series, of which only what is needed is read.
+    """Return the partitions of a Dask data frame or series, reading only what is needed.
 
-    Dask would also join tasks, and give those of one name other contents in every frame that is made of the
-    same rows. Two requests that define a task twice can stop a cluster for good. And it would read several
-    files as one partition where only a few columns are asked for: labels would not lie beside their rows.
+    Dask's own optimiser would also fuse tasks, and give different contents to tasks of the same name in different
+    frames over the same rows; two requests that define a task differently can stop a cluster for good. It would
+    also read several files as one partition if only a few columns are needed, so that labels would not line up
+    with their rows.
     """
     return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
 def _blocks_of(values: Any) -> list[Any]:
-    """Return the blocks of a Dask array, whose tasks keep their contents, too."""
+    """Return the blocks of a Dask array; their tasks keep their contents, too."""
     return list(values.to_delayed(optimize_graph=False).reshape(-1))
 
 
 def _is_held(X: Any) -> bool:
-    """Whether the rows lie in memory, that of this process or of the workers, as they are."""
+    """Whether the rows themselves are in memory, of this process or of the workers."""
     if not hasattr(X, "to_delayed"):
         return True
     distributed = sys.modules.get("distributed")
@@ -217,9 +218,9 @@ class LazyRows(Rows):
     collection : Dask array or data frame
         The rows.
     columns : sequence of (int, Column)
-        Place and meaning of the columns that the model tests.
+        Position and description of the columns that the model tests.
     by_name : bool
-        Whether these are found by name, else by place.
+        Whether these are found by name; otherwise by position.
     as_objects : bool
         Whether values are more than numbers, or may be.
     allow_missing : bool
@@ -255,7 +256,7 @@ class LazyRows(Rows):
             return whole.map_blocks(
                 worker.leaf_of_tested, tested, drop_axis=1, dtype=np.int64, meta=nothing
             )
-        if columns:  # others are not even read
+        if columns:  # other columns are not read
             keys = list(rows.columns)
             rows = rows[[column.name if self.by_name else keys[place] for place, column in columns]]
             columns = tuple((place, column) for place, (_, column) in enumerate(columns))
@@ -265,7 +266,7 @@ class LazyRows(Rows):
         return found.to_dask_array()
 
     def to_host(self, what: str = "This", instead: str = _FOR_TRAINING_ROWS) -> Matrix:
-        """Say what to do instead."""
+        """Refuse a copy on the host, and say what to do instead."""
         return _refuse_whole(what, instead)
 
 
@@ -276,15 +277,15 @@ class PartitionedTable(Table):
     Parameters
     ----------
     source : Source
-        Where the values are read from, as numbers.
+        The source of the values, as numbers.
     workers : Workers
-        Who counts.
+        The workers that do the counting.
     lengths : tuple of int
         Rows of every partition.
     used : array of int
-        The columns that are looked at.
+        The columns in use.
     max_bins : int
-        Bins of a column, once it is searched.
+        Number of bins of a column in a search.
     described : tuple of Column, optional
         What the columns hold, for tables with categories, dates or missing values.
     spans : array of shape (2, n_columns), optional
@@ -310,10 +311,10 @@ class PartitionedTable(Table):
         n_jobs: int | None = None,
         allow_missing: bool = False,
     ) -> "PartitionedTable":
-        """Return a table of numbers in bins: two passes over the rows, one of which takes a sample only.
+        """Return a table of numbers in bins, in two passes over the rows, one of which reads a sample only.
 
-        One in which values are missing, or that holds more than numbers, is looked through first; with
-        categories or missing values, its bins are those of its views, later (`search_columns`).
+        A table with missing values or other values than numbers is scanned first; with categories or missing
+        values, the bins are computed later, for its views (`search_columns`).
         """
         if isinstance(X, PartitionedTable):
             return X
@@ -347,7 +348,7 @@ class PartitionedTable(Table):
     def kinds(self) -> Kind | tuple[Kind, ...]:  # type: ignore[override]
         """Kind of all columns, or of each."""
         if isinstance(self.source, DerivedSource):
-            return "number"  # or they are described
+            return "number"  # other kinds are in the description
         if isinstance(self.source, ChosenSource):
             return self.source.table.kinds
         kinds = kinds_of(self.source.collection)
@@ -355,7 +356,7 @@ class PartitionedTable(Table):
 
     @property
     def values(self) -> Self:
-        """The table itself: the Dask engine knows it."""
+        """The table itself; the Dask engine works on it."""
         return self
 
     def to_host(self, what: str = "This", instead: str = _FOR_TRAINING_ROWS) -> Matrix:
@@ -375,19 +376,19 @@ class PartitionedTable(Table):
         return replace(self, used=self.used[chosen], described=described)
 
     def take(self, rows: Ints) -> Self:
-        """Return the table of some rows only, ascending, made of what the workers keep or read anew."""
+        """Return the table of some rows only, in ascending order, from what the workers keep or read again."""
         source = ChosenSource(self, rows)
         return replace(self, source=source, lengths=tuple(len(own) for _, own in source.parts))
 
     @property
     def differs(self) -> bool:
-        """Whether some column is not constant; one in which values are missing is not."""
+        """Whether some column is not constant; a column with missing values counts as not constant."""
         assert self.spans is not None
         has_missing = any(column.has_missing for column in self.columns)
         return has_missing or bool(np.any(self.spans[0] < self.spans[1]))
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
-        """Return the values of some columns of all partitions, and where they stand in them."""
+        """Return the values of some columns of all partitions, and the positions of the columns."""
         return self.source.read(columns)
 
     def read_all(self) -> list[Any]:
@@ -395,7 +396,7 @@ class PartitionedTable(Table):
         return self.read(range(self.source.n_features))[0]
 
     def part_of_rows(self, values: Any, dtype: Any) -> list[Any]:
-        """Return what every row has (an array, or a Dask array of any chunks) partition by partition."""
+        """Return an array with one entry per row (or a Dask array of any chunks) partition by partition."""
         if hasattr(values, "to_delayed"):
             return _blocks_of(self._aligned(values))
         ends = np.cumsum(self.lengths)
@@ -449,7 +450,7 @@ class PartitionedTable(Table):
     def _tested(
         self, tree: Tree, source: "AnySource | PartitionedTable"
     ) -> tuple[list[Any], Tree, list[int]]:
-        """Return partitions with the columns that a tree tests, the tree over them, and where they stand."""
+        """Return partitions with the columns that a tree tests, the tree over them, and column positions."""
         tested = sorted({test.feature for test in tree.tests.values()})
         blocks, places = source.read(tested or [0])
         return blocks, tree.over(tested), [places[column] for column in tested or [0]]
@@ -472,12 +473,12 @@ class PartitionedTable(Table):
     def origin(self) -> Floats:
         """The middle of all values."""
         assert self.spans is not None
-        with np.errstate(invalid="ignore"):  # nothing lies in the middle of no values
+        with np.errstate(invalid="ignore"):  # a column without values has no middle
             middle = self.spans[0] / 2 + self.spans[1] / 2
         return np.where(np.isfinite(middle), middle, 0.0)
 
     def holds(self, n_pairs: int) -> bool:
-        """Return yes: sums over pairs are asked for together, as a second pass would cost more."""
+        """Return True: sums over pairs are requested together, as a second pass would cost more."""
         return True
 
     def sums(self, groups: Any, n_groups: int) -> GroupSums:
@@ -490,7 +491,7 @@ class PartitionedTable(Table):
         return GroupSums(*self.workers.ask("leaves", worker.sums_of_groups, arguments, add_tuples))
 
     def node_values(self, tree: Tree) -> NodeValues:
-        """Return which training values meet the tests of a tree; of their columns more is learnt on the way."""
+        """Return which training values meet the tests of a tree; the same pass learns more about their columns."""
         blocks, compact, columns = self._tested(tree, self)
         tested = sorted({test.feature for test in tree.tests.values()}) or [0]
         held = self.workers.hold((compact, columns, self.origin[tested]))
@@ -507,24 +508,24 @@ class PartitionedTable(Table):
 
     @cached_property
     def _moments(self) -> dict[int, tuple[float, ...]]:
-        """Number, sum and squares of the values of columns that were asked about, measured from `origin`."""
+        """Number, sum and squares of the values of columns requested so far, measured from `origin`."""
         return {}
 
     @property
     def beside(self) -> list[Any]:
-        """What the workers keep of every partition; nothing if they read it anew."""
+        """What the workers keep of every partition; nothing if they read it again each time."""
         return []
 
     def ask_columns(
         self, columns: Sequence[int], function: Callable[..., Any], of_rows: Sequence[Any] = ()
     ) -> list[Any]:
-        """Return what a function says of the values of some columns, once for every partition, in order."""
+        """Return the results of a function of some columns' values, one for every partition, in order."""
         numbers = self.used[list(columns)].tolist()
         blocks, places = self.read(numbers or [0])
         request = self.workers.hold((function, [places[number] for number in numbers]))
         pieces = [self.kept_rows(each, np.int64) for each in of_rows]
         arguments = [(block, request, *own) for block, *own in zip(blocks, *pieces, strict=True)]
-        # Not `beside` the partitions: answers come in their order.
+        # Not with `beside`: the answers must come in the order of the partitions.
         found = self.workers.ask("columns", worker.told_of_columns, arguments, worker.in_one_list)
         return list(found)
 
@@ -599,14 +600,14 @@ class PartitionedTable(Table):
                 views.append(View(each))
         views = views or [
             View(0, "nothing")
-        ]  # engines need a column; one without cuts does no harm
+        ]  # engines need at least one column; one without cuts does no harm
         recipes = [self._recipe(view) for view in views]
         source = DerivedSource(self.source, self.workers, recipes)
         coded, _ = CodedTable.coded(source, self.workers, self.max_bins)
         return coded, tuple(views), tuple(categories)
 
     def _recipe(self, view: View) -> worker.Recipe:
-        """Return how a view is made of the table's numbers."""
+        """Return how a view is computed from the table's numbers."""
         assert self.spans is not None
         column, role, codes, missing = view
         if role == "nothing":
@@ -650,7 +651,7 @@ class PartitionedTable(Table):
         return indicators(number, counts.sum(axis=1), cells)
 
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
-        """Return what the columns hold, for those that are used as their values tell."""
+        """Return what the columns hold; for columns in use, this is derived from their values."""
         found = list(self.columns)
         if self.described is not None:
             return self.described
@@ -704,13 +705,13 @@ class PartitionedTable(Table):
         classes, n_missing, lengths = self.workers.ask(
             "classes", worker.classes_of, [(part,) for part in parts], worker.merge_classes
         )
-        if tuple(lengths.tolist()) != self.lengths:  # those of parts that nobody knew
+        if tuple(lengths.tolist()) != self.lengths:  # lengths of parts that were not known
             return self._classes(values)
         values._chunks = (self.lengths,)
         return values, parts, classes, int(n_missing[0])
 
     def _joined(self, pieces: list[Any], dtype: Any, width: int | None = None) -> Any:
-        """Return what every block of rows has as one Dask array, of `width` columns if any."""
+        """Return the parts of every block of rows as one Dask array, of `width` columns if any."""
         import dask.array as da
 
         more = () if width is None else (width,)
@@ -731,8 +732,8 @@ class CodedTable(PartitionedTable):
     parts : list of tasks
         The bins of every partition, kept by the workers.
     low, high : array of shape (n_columns, 256)
-        The least and the greatest value in every bin of every discrete column; of the others, what
-        their bins could hold.
+        The least and the greatest value in every bin of every discrete column; for other columns, the
+        limits of the bins.
     sample : array of shape (n_columns, n_sample)
         Some values of every column, sorted.
     binning : Binning
@@ -778,7 +779,7 @@ class CodedTable(PartitionedTable):
         return cls(**about, **bins, lengths=tuple(sizes), parts=coded, low=low, high=high), flaws
 
     def take(self, rows: Ints) -> Self:
-        """Return the table of some rows only, in bins of their own."""
+        """Return the table of some rows only, with new bins for them."""
         coded, _ = self.coded(ChosenSource(self, rows), self.workers, self.max_bins)
         return replace(coded, used=self.used, described=self.described)
 
@@ -810,7 +811,7 @@ class CodedTable(PartitionedTable):
 
     @property
     def differs(self) -> bool:
-        """Whether some column is not constant. Columns of many values are none of those that are discrete."""
+        """Whether some column is not constant. Columns of many values are not among the discrete ones."""
         low, high = self.low[self.used], self.high[self.used]
         return bool(np.any(low.min(axis=1) < high.max(axis=1)))
 
@@ -836,7 +837,7 @@ def _refuse_flaws(
     *,
     allow_missing: bool = False,
 ) -> None:
-    """Say where a table holds a missing or infinite value."""
+    """Raise an error that says where a table holds a missing or infinite value."""
     start = 0
     for size, flaw in zip(lengths, flaws, strict=True):
         refuse_flaw(flaw, names, start, allow_missing=allow_missing)
@@ -846,7 +847,7 @@ def _refuse_flaws(
 def _described(
     source: Source, workers: Workers, max_bins: int, *, allow_missing: bool
 ) -> PartitionedTable:
-    """Return a table of every kind of column: one pass finds what they hold, over all partitions."""
+    """Return a table with columns of any kind; one pass over all partitions finds what they hold."""
     blocks, _ = source.read(range(source.n_features))
     given = _typed_columns(source) if source.holds_numbers else None
     lengths, flaws, told = workers.ask(
@@ -864,7 +865,7 @@ def _described(
     numbers = DerivedSource(source, workers, recipes, source.names)
     is_category = [column.kind == "category" for column in columns]
     spans = np.array([[each.least for each in told], [each.most for each in told]])
-    for place in np.flatnonzero(is_category):  # partitions had codes of their own
+    for place in np.flatnonzero(is_category):  # every partition had its own codes
         spans[:, place] = 0, len(columns[place].categories) - 1
     about: dict[str, Any] = {"described": columns, "spans": spans}
     if any(column.has_missing for column in columns) or any(is_category):
@@ -888,7 +889,7 @@ def _typed_columns(source: Source) -> tuple[Column, ...]:
 def _with_all_categories(
     source: Source, workers: Workers, columns: list[Column], told: list[worker.Told]
 ) -> tuple[Column, ...]:
-    """Return columns with the values of those partitions, too, that alone look like numbers or dates."""
+    """Return the columns, including values from partitions that look like numbers or dates on their own."""
     partly = [
         place
         for place, each in enumerate(told)
@@ -921,7 +922,7 @@ def exact_means(
     arguments = [
         (block, piece, n_clusters, exponents) for block, piece in zip(blocks, pieces, strict=True)
     ]
-    # Python's integers hold sums of any size.
+    # Python's integers can hold sums of any size.
     counts, high, low = workers.ask("means", worker.exact_sums, arguments, add_tuples)
     for cluster, feature in np.ndindex(means.shape):
         if n_known := int(counts[cluster, feature]):
@@ -932,7 +933,7 @@ def exact_means(
 
 
 def _points_of(table: PartitionedTable) -> tuple[PartitionedTable, Coordinates]:
-    """Return a table of every kind of column as points; see `Coordinates`."""
+    """Return a table with columns of any kind as points; see `Coordinates`."""
     columns, spans = table.columns, table.spans
     assert spans is not None
     numbers = [place for place, each in enumerate(columns) if each.kind != "category"]
@@ -976,9 +977,9 @@ def _points_of(table: PartitionedTable) -> tuple[PartitionedTable, Coordinates]:
 
 
 def _sampled(workers: Workers, blocks: list[Any], n_features: int) -> tuple[Floats, bool]:
-    """Return values of every column, sorted, and whether some are no finite numbers.
+    """Return values of every column, sorted, and whether some of them are not finite.
 
-    Partitions count by their rows.
+    Partitions are weighted by their number of rows.
     """
     step = -(-len(blocks) // _N_SAMPLED)
     chosen = blocks[::step]

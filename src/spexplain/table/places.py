@@ -1,4 +1,4 @@
-"""Where values lie: in this process, on a GPU (CuPy), or in partitions (Dask). Asked by their type; loads nothing."""
+"""Where values are stored: in this process, on a GPU (CuPy) or in partitions (Dask). Found by type; imports nothing."""
 
 from typing import Any
 from weakref import ref
@@ -24,7 +24,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def engine_of(X: Any) -> EngineName | None:
-    """Return the engine that works where the values of a table lie; None for any engine of the host.
+    """Return the engine that works where the values of a table are stored; None for any engine of the host.
 
     Examples
     --------
@@ -47,7 +47,7 @@ _COPIES: dict[int, tuple[Any, Any]] = {}  # by the host array's id: a weak refer
 
 
 def remember_copy(array: Array, copy: Any) -> None:
-    """Remember where the values of an array of the host lie on a device too, as long as the array lives."""
+    """Remember the copy of a host array on a device, as long as the array exists."""
     key = id(array)
     _COPIES[key] = ref(array, lambda _: _COPIES.pop(key, None)), copy
 
@@ -68,9 +68,9 @@ def known_copy(array: Any, kind: Any = None) -> Any:
 
 
 def look_up(values: Array, codes: Any) -> Any:
-    """Return ``values[codes]`` where the codes lie; lazy if they are.
+    """Return ``values[codes]`` where the codes are stored; lazy if the codes are.
 
-    Values that are no numbers cannot lie on a device: those come back on the host.
+    Only numbers can be on a device; other values are returned on the host.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one way in: whatever a user brings becomes a table, checked once; what is wrong is said in one sentence."""
+"""The only entry for tables: whatever a user passes becomes a table, checked once; errors are one sentence."""
 
 import logging
 import sys
@@ -60,9 +60,9 @@ def read_table(X: Any, estimator: Any) -> Table:
     ----------
     X : array or data frame of shape (n_samples, n_features)
         The table: NumPy, lists, any data frame, CuPy, or a Dask collection; or a table that was read before,
-        as where a method is fitted again to some of its rows.
+        for methods that are fitted again to some of its rows.
     estimator : Explainer
-        Whose table it is; what it can work with decides whether values stay on a device.
+        The estimator; it decides whether values can stay on a device.
     """
     if isinstance(X, Table):
         _remember_width(estimator, X.shape[1])
@@ -70,7 +70,7 @@ def read_table(X: Any, estimator: Any) -> Table:
             estimator.feature_names_in_ = np.array(X.names, dtype=object)
         return X
     if is_collection(X):
-        # Values are looked at by the workers, in the first pass.
+        # The workers check the values, in the first pass.
         return _read_collection(X, estimator)
     if is_on_device(X):
         check_shape(X, least_rows=2)
@@ -93,7 +93,7 @@ def read_table(X: Any, estimator: Any) -> Table:
         return _read_objects(X, estimator)
     values = _as_matrix(X, estimator, reset=True)
     names = _names(estimator)
-    # Arrays that were made of lists or of other types of numbers belong to nobody else.
+    # Arrays converted from lists or other number types are not shared with the caller.
     is_shared = values is X or not values.flags.owndata
     table = HostTable(values, names, kinds_of(X))
     watched = is_shared and not table.is_small
@@ -113,7 +113,7 @@ def read_table(X: Any, estimator: Any) -> Table:
 
 
 def _check_frame(X: Any) -> None:
-    """Refuse a data frame without columns, or with names that scikit-learn does not take, in one sentence."""
+    """Refuse a data frame without columns, or with names that scikit-learn does not accept, in one sentence."""
     if not X.shape[1]:
         check_length(X.shape[0], 0, least_rows=2)
     names = column_names(X)
@@ -130,7 +130,7 @@ def _check_frame(X: Any) -> None:
 
 
 def _warn_of_merged_numbers(X: Any) -> None:
-    """Say which columns hold different whole numbers that are one number as floats."""
+    """Warn of columns with different whole numbers that become equal as floats."""
     for _, name, x in large_numbers(X):
         if len(np.unique(x)) > len(np.unique(x.astype(np.float64))):
             warn_caller(
@@ -141,7 +141,7 @@ def _warn_of_merged_numbers(X: Any) -> None:
 
 
 def _warn_of_rounded_numbers(X: Any, model: Any) -> None:
-    """Say which tested columns of new rows hold whole numbers that are others as floats."""
+    """Warn of tested columns of new rows with whole numbers that change as floats."""
     used, fields = model.explanation_.used, model.explanation_.fields
     by_name = _has_names(X) and _names(model) is not None
     tested = {fields[each].name if by_name else each for each in used}
@@ -193,17 +193,17 @@ def _allows_missing(estimator: Any) -> bool:
 def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     """Return X as rows with the columns that a fitted model tests.
 
-    Columns of a data frame are taken by name where the model knows names, whatever their order; those
-    that no test reads may be absent. What is not a data frame must have all columns, in their order.
+    Columns of a data frame are taken by name if the model knows names, in any order; columns that no test
+    uses may be absent. Anything but a data frame must have all columns, in their order.
 
     Parameters
     ----------
     X : array or data frame of shape (n_rows, n_features)
         The rows: NumPy, lists, any data frame, CuPy, or a Dask collection, which stays lazy.
     model : FittedModel
-        Which columns X must have.
+        The model, which knows the columns that X must have.
     whole : bool, default=False
-        Whether columns of a data frame that no test reads are taken too, where it has them.
+        Whether to take columns of a data frame that no test uses, too, if it has them.
     """
     if is_collection(X):
         return _lazy_rows(X, model)
@@ -319,12 +319,12 @@ def _check_width(X: Any, model: Any) -> None:
 
 
 def _least_rows(model: Any) -> int:
-    """Return how many rows there must be: scikit-learn wants one, a model from a file labels none, too."""
+    """Return the least number of rows: one for scikit-learn estimators, none for a model from a file."""
     return int(_is_estimator(model))
 
 
 def _is_estimator(model: Any) -> bool:
-    """Whether scikit-learn knows a model; nobody who labels rows by a model from a file waits for it."""
+    """Whether a model is a scikit-learn estimator; models from a file work without importing scikit-learn."""
     base = sys.modules.get("sklearn.base")
     return base is not None and isinstance(model, base.BaseEstimator)
 
@@ -341,12 +341,12 @@ def holds_objects(X: Any) -> bool:
 def _as_array(X: Any) -> Any:
     try:
         return np.asarray(X)
-    except (ValueError, TypeError):  # ragged lists: scikit-learn says so
+    except (ValueError, TypeError):  # ragged lists, for which scikit-learn raises an error
         return None
 
 
 def _read_entries(X: Any, estimator: Any) -> Table:
-    """Return a sparse matrix or frame as it is, or with its zeros written out where a method needs them."""
+    """Return a sparse matrix or frame as it is, or made dense if the method needs that."""
     if is_sparse(X):
         _remember_width(estimator, X.shape[1])
         given = X
@@ -368,7 +368,7 @@ def _read_entries(X: Any, estimator: Any) -> Table:
 
 
 def _read_sparse_rows(X: Any, model: Any) -> SparseTable:
-    """Return a sparse matrix as rows with the columns of a model; only tested ones are checked."""
+    """Return a sparse matrix as rows with the columns of a model; only tested columns are checked."""
     check_shape(X, least_rows=1)
     _check_width(X, model)
     explanation, entries = model.explanation_, float_entries(X)
@@ -389,20 +389,20 @@ def _floats(X: Any) -> Any:
 
 
 def _remember_width(estimator: Any, n_columns: int) -> None:
-    """Set what scikit-learn wants to know of a table whose columns have no names."""
+    """Set the attributes that scikit-learn expects for a table without column names."""
     estimator.n_features_in_ = n_columns
     estimator.__dict__.pop("feature_names_in_", None)
 
 
 def _is_matrix(X: Any) -> bool:
-    """Whether scikit-learn would find nothing to convert, which takes it longer than a small table takes us."""
+    """Whether scikit-learn's conversion, which is slow compared with a small fit, would change nothing."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
         return False
     return bool(X.shape[0] > 1 and X.shape[1] > 0)
 
 
 def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
-    """Return X as scikit-learn sees it: a matrix of floats, with the names and number of columns checked."""
+    """Return X as scikit-learn reads it: a matrix of floats, with the names and number of columns checked."""
     if not _is_estimator(estimator):
         return _plain_matrix(X, estimator)
     if reset and _is_matrix(X):
@@ -415,7 +415,7 @@ def _as_matrix(X: Any, estimator: Any, *, reset: bool) -> Matrix:
             estimator,
             readable(X),
             reset=reset,
-            # Of frames other than pandas', scikit-learn takes the first.
+            # scikit-learn converts frames other than pandas' to the first type.
             dtype=[np.float32, np.float64] if is_short(X) else [np.float64, np.float32],
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
@@ -444,13 +444,13 @@ def _plain_matrix(X: Any, model: Any) -> Matrix:
 
 
 def _clearer(error: Exception) -> Exception:
-    """Return a refusal by scikit-learn or NumPy in our words where theirs are hard to read."""
+    """Return an error of scikit-learn or NumPy in our words if theirs are hard to read."""
     message = str(error)
     if "could not convert string to float" in message:
         return ValueError(
             f"X holds text ({message}); encode such columns as numbers or leave them out."
         )
-    if message.startswith("Found array with dim"):  # old versions say it in two sentences
+    if message.startswith("Found array with dim"):  # old versions use two sentences
         return ValueError(message.replace(". ", ", but ", 1))
     if "Complex data not supported" in message:
         return ValueError("Complex data not supported: X must hold real numbers.")
@@ -462,7 +462,7 @@ def _clearer(error: Exception) -> Exception:
 
 
 def _check_columns(X: Any, estimator: Any) -> None:
-    """Refuse other columns than those of the training table, where scikit-learn does not look."""
+    """Refuse columns other than those of the training table, where scikit-learn does not check them."""
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -476,7 +476,7 @@ def _check_columns(X: Any, estimator: Any) -> None:
 
 
 def _works_on_device(estimator: Any) -> bool:
-    """Whether the method, with the engine and options that were asked for, works on the device."""
+    """Whether the method, with the given engine and options, works on the device."""
     known = "cupy" in estimator._remote_engines
     on_host_only = estimator.engine in ("numpy", "histogram") or estimator.refine is not None
     needs_host = estimator.engine == "auto" and getattr(estimator, "_needs_host", False)

@@ -1,4 +1,4 @@
-"""The reference clustering as an estimator sees it: labels 0..k-1, the caller's own names for them, and noise."""
+"""The reference clustering as an estimator sees it: codes 0..k-1, the caller's labels for them, and noise."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ NOISE = -1
 _LONG_TEXT = 256  # characters
 _FEW_INTEGERS = (
     1 << 16
-)  # between the least and the greatest label, so that a table tells their codes
+)  # between the least and the greatest label, for codes to be looked up in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Reference:
     ) -> Self:
         """Return the reference of labels of any type, or of memberships; refuse misshapen ones.
 
-        Labels that are named as noise must occur, unless these are other rows than those of a fit.
+        Labels named as noise must occur, unless the rows are not those of a fit.
         """
         coded = _coded_integers(y, n_samples, noise, must_occur=must_occur)
         if coded is not None:
@@ -85,7 +85,7 @@ class Reference:
         except TypeError:
             raise mixed_labels() from None
         if classes.dtype.kind == "U":
-            classes = text_array(classes)  # of the leaves of a large tree, each of its own width
+            classes = text_array(classes)  # labels of leaves may differ much in length
         codes = np.full(n_samples, NOISE, dtype=np.int64)
         codes[~is_noise] = places
         return cls(labels, codes, classes, has_noise=bool(is_noise.any()))
@@ -120,9 +120,9 @@ class Reference:
         ).weighed(None)
 
     def weighed(self, weights: Floats | None) -> Self:
-        """Return the reference without the clusters of which nothing is left once rows have weights.
+        """Return the reference without clusters whose rows all have weight 0.
 
-        Codes of a table in partitions are brought into memory, where weights are.
+        Codes of a table in partitions are loaded into memory, where the weights are.
         """
         if is_collection(self.codes):
             return replace(self, codes=np.asarray(self.codes, dtype=np.int64)).weighed(weights)
@@ -133,7 +133,7 @@ class Reference:
         kept = np.flatnonzero(totals > 0)
         if len(kept) == self.n_clusters:
             return self
-        place = np.full(self.n_clusters + 1, NOISE)  # the last is what noise finds
+        place = np.full(self.n_clusters + 1, NOISE)  # noise finds the last one
         place[kept] = np.arange(len(kept))
         shared = self.memberships
         return replace(
@@ -176,7 +176,7 @@ def _coded_integers(
 ) -> tuple[Any, ...] | None:
     """Return labels, codes, classes, no centres, and whether there is noise; None for other labels.
 
-    Labels that are whole numbers in a small range are counted and looked up, not sorted: where they lie.
+    Labels that are whole numbers in a small range are counted and looked up instead of sorted, where they are stored.
     """
     if not (isinstance(y, np.ndarray) or is_on_device(y)):
         return None
@@ -195,7 +195,7 @@ def _coded_integers(
     codes: Ints = found
     labels: Any = y
     if is_on_device(y):
-        short = found.astype(np.int16 if len(classes) < 2**15 else np.int32)  # few bytes travel
+        short = found.astype(np.int16 if len(classes) < 2**15 else np.int32)  # few bytes to send
         codes = short.get().astype(np.int32)  # half the memory that the host writes to first
         remember_copy(codes, short)
         is_same = np.array_equal(code_of[present.astype(np.int64) - least], present)
@@ -232,17 +232,17 @@ def labels_of_codes(classes: Array, codes: Ints) -> Array:
 def noise_rows(
     labels: Array, noise: NoisePolicy, *, counts_rows: bool = True, must_occur: bool = True
 ) -> Bools:
-    """Return which labels mean rows of no cluster; say so unless it is the integer -1 or the caller named them.
+    """Return which labels mean noise; warn unless it is the integer -1 or the caller named them.
 
     Parameters
     ----------
     labels : array of shape (n,)
         The caller's labels.
     noise : {"ignore", "cluster"}, label or list of labels
-        "ignore" means -1, -1.0, "-1" and missing labels; "cluster" means none; labels mean themselves
+        "ignore" means -1, -1.0, "-1" and missing labels; "cluster" means none; given labels mean themselves
         and missing ones.
     counts_rows : bool, default=True
-        Whether the labels are those of rows, whose number is then said; or only the distinct ones.
+        Whether the labels are those of all rows, which the warning then counts, or only the distinct ones.
     must_occur : bool, default=True
         Whether labels that are named as noise must be among them.
     """
@@ -282,7 +282,7 @@ def check_missing(noise: NoisePolicy) -> None:
 
 
 def _named_noise(noise: Any) -> list[Any]:
-    """Return the labels that a caller says mean noise."""
+    """Return the labels that the caller named as noise."""
     if isinstance(noise, str) or not isinstance(noise, Iterable):
         return [noise]
     return list(noise)
@@ -308,7 +308,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def warn_of_noise(labels: Array, n_missing: int, *, counts_rows: bool = True) -> None:
-    """Say which labels, if any, were taken to mean noise, and how many are missing."""
+    """Warn which labels, if any, were taken to mean noise, and how many are missing."""
     told = []
     if len(labels):
         rows = _counted(len(labels)) if counts_rows else "rows"
@@ -327,7 +327,7 @@ def _counted(n_rows: int) -> str:
 
 
 def mixed_labels() -> ValueError:
-    """Return the refusal of labels that have no order."""
+    """Return the error for labels that cannot be sorted."""
     return ValueError(
         "y mixes labels that cannot be sorted together; convert them to one type, for example to strings."
     )
@@ -352,7 +352,7 @@ def _as_array(y: Any) -> Array:
 def text_array(texts: Iterable[str]) -> Array:
     r"""Return texts as an array: of fixed width, unless one is long or ends in NUL, which NumPy drops.
 
-    An array of fixed width gives every entry the room of the longest.
+    In an array of fixed width, every entry takes as much memory as the longest.
 
     Examples
     --------

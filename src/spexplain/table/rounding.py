@@ -1,4 +1,4 @@
-"""Tests as people say them: the roundest number in the gap, and a side for values that were missing."""
+"""Tests as people would write them: the roundest threshold in the gap, and a side for missing values."""
 
 from dataclasses import replace
 from math import isnan
@@ -12,11 +12,11 @@ from spexplain.tree import Column, Test, Tree
 
 
 class RoundedTest(NamedTuple):
-    """A test whose threshold left the gap between its training values for a rounder number."""
+    """A test whose threshold was moved out of the gap between training values to a rounder number."""
 
     node: int
-    exact: str  # the test in words, as it would be in its gap
-    rounded: str  # as it is
+    exact: str  # the test in words, with a threshold in the gap
+    rounded: str  # the test in words, as it is
     n_changed: int  # training rows that changed sides
 
 
@@ -26,10 +26,10 @@ def settled(
     around: NodeValues | None = None,
     weights: Floats | None = None,
 ) -> Tree:
-    """Return the tree with the tests that are stored, executed and printed; no training row changes its leaf.
+    """Return the tree with its final tests, as stored, applied and printed; no training row changes its leaf.
 
-    A threshold becomes the roundest value between its neighbouring training values. Where no training
-    row of a node lacks a value, missing ones go to the larger side, and so do categories that none has.
+    A threshold becomes the roundest value between its neighbouring training values. If no training row
+    of a node has a missing value, missing values go to the larger side; so do categories that no row has.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def settled(
     table : Table
         The training rows.
     around : NodeValues, optional
-        What `table.node_values` says of the tree, if it is known.
+        The result of `table.node_values` for the tree, if it is known.
     weights : array of shape (n_rows,), optional
-        What they weigh where the larger of two sides is looked for.
+        Weights of the rows, to find the larger of two sides.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _settled_test(
     if not (isnan(below) or isnan(above)):
         upper = column.between(below, above)
     elif around.n_missing[node] and lower == -np.inf and missing == isnan(below):
-        # Only missing values are told from others.
+        # The test only separates missing values from others.
         upper = -np.inf if missing else np.inf
     if not lower < upper and upper > -np.inf:  # the bounds of an interval may round to one number
         lower, upper = test.lower, test.upper
@@ -144,7 +144,7 @@ def _leaf_sizes(tree: Tree, table: Table) -> Ints:
 
 
 def _rounder(test: Test, column: Column, x: Floats, n_most: int, least: int) -> Test:
-    """Return a test with the roundest threshold that at most `n_most` rows tell from this one."""
+    """Return a test with the roundest threshold for which at most `n_most` rows change sides."""
     ordered = np.sort(x[~np.isnan(x)])
     n_left = int(np.searchsorted(ordered, test.upper, side="right"))
     n_missing = len(x) - len(ordered)
@@ -153,7 +153,7 @@ def _rounder(test: Test, column: Column, x: Floats, n_most: int, least: int) -> 
     last = min(n_left + n_most, len(ordered) - max(1, least - (n_missing - missing_left)))
     if not first <= n_left <= last:
         return test
-    # With a cut behind the first value that may stay, and before the last that may go.
+    # Between the first value that must stay and the last that may change sides.
     threshold = column.between(float(ordered[first - 1]), float(ordered[last]))
     is_rounder = column.effort(threshold) < column.effort(test.upper)
     return replace(test, upper=threshold) if is_rounder else test

@@ -1,4 +1,4 @@
-"""Sparse tables: stored entries, everything else is zero; nothing writes the zeros out unless it must."""
+"""Sparse tables: only nonzero entries are stored, and tables are made dense only if necessary."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from spexplain.table.host import HostTable, group_sizes, node_values
 from spexplain.table.places import is_sparse
 from spexplain.tree import LEAF, Column, Kind, Tree
 
-_BLOCK = 1 << 20  # values that are written out at a time
+_BLOCK = 1 << 20  # values that are made dense at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,10 +227,10 @@ class _Columns:
 
 
 def is_sparse_frame(X: Any) -> bool:
-    """Whether a table is a pandas frame whose columns are all sparse, with zeros for what is not stored."""
+    """Whether a table is a pandas frame whose columns are all sparse, with zero as the fill value."""
     if not nw.dependencies.is_pandas_dataframe(X) or not X.shape[1]:
         return False
-    # Missing values may be what is not stored, too: such frames are read like others.
+    # Frames with missing values as the fill value are read like dense ones.
     return all(getattr(each, "fill_value", None) == 0 for each in X.dtypes)
 
 
@@ -242,9 +242,9 @@ def kinds_of_entries(X: Any) -> Kind | tuple[Kind, ...]:
 
 
 def float_entries(X: Any) -> Any:
-    """Return a sparse matrix as a CSR or CSC array of floats; refused later if it holds no real numbers.
+    """Return a sparse matrix as a CSR or CSC array of floats; it is refused later if it does not hold real numbers.
 
-    SciPy's own conversion would put the caller's entries in order, which is neither asked for nor quick.
+    SciPy's own conversion would sort the caller's entries in place, which is slow and a side effect.
     """
     if X.ndim != 2 or X.dtype.kind not in "buif":
         return X
@@ -260,7 +260,7 @@ def float_entries(X: Any) -> Any:
 def canonical(X: Any) -> Any:
     """Return a sparse matrix as a CSC array whose rows ascend in every column, without duplicates and zeros.
 
-    It has its own memory: what is done to either does not reach the other.
+    It has its own memory: changes to one do not affect the other.
     """
     found = sparse.csc_array(X, copy=True)
     if not found.has_canonical_format:
@@ -273,7 +273,7 @@ def canonical(X: Any) -> Any:
 def check_entries(
     X: Any, names: Sequence[Any] | None = None, *, allow_missing: bool = False
 ) -> bool:
-    """Refuse infinite values and, unless they are allowed, missing ones; say whether there are such."""
+    """Refuse infinite values and, unless they are allowed, missing ones; return whether there are any."""
     if np.isfinite(X.data).all():
         return False
     entries = X.tocoo()
@@ -289,15 +289,15 @@ def entries_differ(X: Any) -> bool:
     n_rows, n_stored = X.shape[0], np.diff(X.indptr)
     if np.any((n_stored > 0) & (n_stored < n_rows)):
         return True
-    columns = X.data.reshape(-1, n_rows)  # the others hold nothing
+    columns = X.data.reshape(-1, n_rows)  # other columns hold no entries
     return bool(np.any(columns != columns[:, :1]))
 
 
 def densified(X: Any, what: str, instead: str) -> Matrix:
-    """Return a sparse matrix with its zeros written out; refuse if these do not fit into memory."""
+    """Return a sparse matrix as a dense one; refuse it if that does not fit into memory."""
     n_rows, n_columns = X.shape
     check_memory(
-        3.0 * X.dtype.itemsize * n_rows * n_columns,  # what is done with them needs memory, too
+        3.0 * X.dtype.itemsize * n_rows * n_columns,  # working on them needs memory, too
         f"{what} needs the zeros of X written out, and its {n_rows:,} rows by {n_columns:,} columns",
         instead,
     )
@@ -306,12 +306,12 @@ def densified(X: Any, what: str, instead: str) -> Matrix:
 
 
 def dense(X: Any) -> Any:
-    """Return some rows and columns of a table, whose zeros are written out if it is sparse."""
+    """Return some rows and columns of a table, made dense if it is sparse."""
     return X.toarray() if is_sparse(X) else X
 
 
 def dense_columns(X: Any, columns: Ints) -> Iterator[tuple[Ints, Matrix]]:
-    """Give some columns of a sparse table with their zeros written out, a few at a time."""
+    """Yield some columns of a sparse table as dense ones, a few at a time."""
     chosen = X[:, columns]
     step = max(1, _BLOCK // max(1, X.shape[0]))
     for start in range(0, len(columns), step):
@@ -320,7 +320,7 @@ def dense_columns(X: Any, columns: Ints) -> Iterator[tuple[Ints, Matrix]]:
 
 
 def leaves_of(tree: Tree, X: Any) -> Ints:
-    """Return the leaf id of every row of a table, sparse or not; only tested columns are looked at."""
+    """Return the leaf id of every row of a table, sparse or not; only tested columns are read."""
     if not is_sparse(X):
         return tree.apply(X)
     tested = np.unique(tree.feature[tree.feature != LEAF])

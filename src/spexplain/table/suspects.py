@@ -1,4 +1,4 @@
-"""Columns that explain nothing: numbers and names of rows, and copies of the labels."""
+"""Columns that explain nothing: row numbers, row names, and copies of the labels."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,18 +11,18 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.table.base import Table
 from spexplain.tree import Column
 
-_FEWEST_ROWS = 20  # in shorter tables many honest columns have no value twice
-_NEARLY_ALL = 0.95  # share of different values from which on a text names its row
-_FEW = 4096  # rows that mostly tell that a column is neither in order nor a copy
-_N_MARKS = 1 << 16  # of the values of a column in partitions, by which different ones are counted
+_FEWEST_ROWS = 20  # in shorter tables many useful columns have no repeated values
+_NEARLY_ALL = 0.95  # share of distinct values from which on texts count as row names
+_FEW = 4096  # rows that usually suffice to rule out an ordered column or a copy
+_N_MARKS = 1 << 16  # hashes of a column's values in partitions, for counting distinct values
 _ID_NAMES = ("id", "key", "uuid", "guid", "index", "number", "nr", "no")
 
 
 def suspicious_columns(table: Table, codes: Any = None) -> dict[int, str]:
-    """Return the columns of a data frame that should not become rules, with the reason in words.
+    """Return the columns of a data frame that rules should not use, with the reason in words.
 
-    Texts that differ in nearly every row, whole numbers that differ in every row and follow the order
-    of the rows or are called an id, dates that differ and follow that order, and columns whose values
+    These are texts that differ in nearly every row; whole numbers that differ in every row and follow the
+    row order or are called an id; dates that differ and follow the row order; and columns whose values
     are the labels under other names.
 
     Parameters
@@ -75,14 +75,14 @@ def suspicious_columns(table: Table, codes: Any = None) -> dict[int, str]:
 
 
 class _Signs(NamedTuple):
-    """What tells of some rows whether a column names them."""
+    """What some rows tell about whether a column names them."""
 
     n_rows: int
     n_known: int
     ends: tuple[float, ...]  # the first and the last value, if there are any
     rises: bool  # from row to row
     falls: bool
-    marks: Array  # of different values: all of them, or the least of their scrambled bits
+    marks: Array  # of distinct values: all of them, or the smallest of their hashes
     clusters: (
         Floats | None
     )  # the value of every cluster, NaN for those without rows; None if one has several
@@ -103,7 +103,7 @@ def _signs(
     columns: Sequence[tuple[int, Column]],
     n_marks: int | None,
 ) -> list[_Signs]:
-    """Return the signs of some columns in a part of a table, whose rows are in order."""
+    """Return the signs for some columns in a part of a table, whose rows are in order."""
     own = None if codes is None else np.asarray(codes)
     found = []
     for place, column in columns:
@@ -119,7 +119,7 @@ def _signs(
 
 
 def _joined(parts: Sequence[_Signs], n_marks: int | None) -> _Signs:
-    """Return the signs of a column in all parts, in their order."""
+    """Return the signs for a column over all parts, which are in order."""
     if len(parts) == 1:
         return parts[0]
     ends = [each.ends for each in parts if each.ends]
@@ -140,7 +140,7 @@ def _joined(parts: Sequence[_Signs], n_marks: int | None) -> _Signs:
 
 
 def _reason(column: Column, signs: _Signs, n_marks: int | None) -> str:
-    """Return why a column names rows, nothing if it does not."""
+    """Return why a column names rows; an empty text if it does not."""
     enough = _NEARLY_ALL * signs.n_rows
     if column.kind == "category":
         is_name = _n_different(signs.marks, n_marks) >= enough
@@ -155,7 +155,7 @@ def _reason(column: Column, signs: _Signs, n_marks: int | None) -> str:
 
 
 def _is_counted(column: Column) -> bool:
-    """Whether it matters how many different values a column has."""
+    """Whether the number of distinct values of a column matters."""
     if column.kind != "whole":
         return column.kind == "category"
     words = column.name.lower().replace("-", " ").replace("_", " ").split()
@@ -172,10 +172,10 @@ def _goes(known: Floats, *, up: bool) -> bool:
 
 
 def _marks(known: Floats, n_marks: int | None) -> Array:
-    """Return the different values or, if so many are too many to send, the least of their scrambled bits.
+    """Return the distinct values or, if they are too many to send, the smallest of their hashes.
 
-    Where these are fewer than `n_marks` they count the values; else the largest of them tells how many
-    there are, as scrambled bits are spread evenly.
+    Fewer than `n_marks` hashes count the values exactly; otherwise the largest hash gives an estimate of their
+    number, as hashes are spread evenly.
     """
     different = np.unique(known)
     if n_marks is None:
@@ -187,7 +187,7 @@ def _marks(known: Floats, n_marks: int | None) -> Array:
 
 
 def _n_different(marks: Array, n_marks: int | None) -> float:
-    """Return how many different values there are; about so many if not all of them have a mark."""
+    """Return the number of distinct values, or an estimate if not all of them have a mark."""
     if n_marks is None or len(marks) < n_marks:
         return float(len(marks))
     return (n_marks - 1) * 2.0**64 / (float(marks[-1]) + 1.0)
@@ -201,7 +201,7 @@ def _values_of_clusters(x: Floats, codes: Ints) -> Floats | None:
         values, own = x[some][clustered], codes[some][clustered]
         value_of = np.full(n_clusters, np.nan)
         value_of[own] = values  # of one row of each cluster
-        if not np.array_equal(value_of[own], values):  # nor is a missing value equal to itself
+        if not np.array_equal(value_of[own], values):  # a missing value is not equal to itself, too
             return None
     return value_of
 

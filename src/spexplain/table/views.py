@@ -1,10 +1,10 @@
-"""The columns that engines search: numbers without gaps, made from columns of every kind.
+"""The columns that engines search: numbers without gaps, computed from columns of any kind.
 
-A column of numbers in which some rows lack a value becomes two, with these rows below all others and
-above all others: every cut of the first sends missing values left, every cut of the second right. So
-engines need to know nothing of missing values, and find "is missing" as the first cut of all. Nothing is
-copied for that: `SearchedMatrix` says which column of the table a searched one is, and which number a
-missing value counts as.
+A column of numbers with missing values becomes two columns: in one the missing values lie below all others,
+in the other above. Every cut of the first sends missing values left, every cut of the second right, and the
+outermost cut is "is missing". So engines need not handle missing values. Nothing is copied for this:
+`SearchedMatrix` maps every searched column to a column of the table, and says which number stands for a
+missing value.
 Categories are searched as sets (`CategoryColumn`), or one by one as columns of zeros and ones.
 """
 
@@ -22,10 +22,8 @@ from spexplain.tree import Test, Tree
 
 Role: TypeAlias = Literal["plain", "missing left", "missing right", "set", "nothing"]
 _ROWS = 512  # that are transposed at a time
-_ALL_SETS = 5  # categories, or fewer, of which all sets become columns
-_MOST_INDICATORS = (
-    64  # categories of one column that become columns of their own, the commonest first
-)
+_ALL_SETS = 5  # up to so many categories, all sets of them become columns
+_MOST_INDICATORS = 64  # categories of one column that become columns, the commonest first
 
 
 class View(NamedTuple):
@@ -53,7 +51,7 @@ class PlainViews(Sequence[View]):
 
 
 class SearchedMatrix(NamedTuple):
-    """The columns that are searched, each a column of one table, of which some occur twice.
+    """The columns that are searched; each is a column of one table, and some of these occur twice.
 
     Examples
     --------
@@ -67,7 +65,7 @@ class SearchedMatrix(NamedTuple):
 
     values: Matrix  # shape (n_rows, n_columns), NaN where a value is missing
     column_of: Ints  # shape (n_views,)
-    filling: Floats  # shape (n_views,): what a missing value counts as
+    filling: Floats  # shape (n_views,): the number that stands for a missing value
 
     @classmethod
     def of(cls, values: Matrix) -> "SearchedMatrix":
@@ -109,7 +107,7 @@ class CategoryColumn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SearchColumns:
-    """What engines search for a table.
+    """The columns of a table as engines search them.
 
     Parameters
     ----------
@@ -118,9 +116,9 @@ class SearchColumns:
     matrix : SearchedMatrix, or array of shape (n_rows, n_views)
         Numbers without gaps.
     views : sequence of View
-        What the columns of the matrix are.
+        Descriptions of the columns of the matrix.
     categories : tuple of CategoryColumn
-        Columns that are searched for sets of categories; in trees they are numbered behind the views.
+        Columns that are searched for sets of categories; in trees their numbers follow those of the views.
     """
 
     table: Table
@@ -139,7 +137,7 @@ class SearchColumns:
     def of(
         cls, table: Table, columns: Ints, *, one_by_one: bool, codes: Any = None
     ) -> "SearchColumns":
-        """Return what engines search in some columns of a table.
+        """Return some columns of a table as engines search them.
 
         Parameters
         ----------
@@ -148,9 +146,9 @@ class SearchColumns:
         columns : array of int
             Columns that tests may use.
         one_by_one : bool
-            Whether categories become columns of zeros and ones, for methods that know only numbers.
+            Whether categories become columns of zeros and ones, for methods that handle numbers only.
         codes : array of int, optional
-            Cluster of every row: sets of categories that are alike in them become columns too.
+            Cluster of every row: sets of categories with similar clusters become columns, too.
         """
         if table.is_plain:
             return cls(table, table.select(columns.tolist()).values, PlainViews(columns))
@@ -172,7 +170,7 @@ class SearchColumns:
                 views_ += [View(each, "missing left"), View(each, "missing right")]
             else:
                 views_.append(View(each))
-        if not views_:  # engines need a column; one without cuts does no harm
+        if not views_:  # engines need at least one column; one without cuts does no harm
             views_ = [View(0, "nothing")]
         return cls(table, _matrix_of(table, views_), tuple(views_), tuple(categories))
 
@@ -186,7 +184,7 @@ class SearchColumns:
         for place, view in enumerate(self.views):
             if view.role == "set":
                 shares = [extra[:, at] for at in coordinates.places(view.column, view.codes)]
-                # Zero is in the set, one outside of it: as in the column itself.
+                # As in the column itself, 0 means in the set, 1 outside of it.
                 placed[:, place] = 1.0 - sum(shares, np.zeros(len(extra)))
             elif view.role != "nothing":
                 (at,) = coordinates.places(view.column)
@@ -217,7 +215,7 @@ class SearchColumns:
     def with_sets(self, tree: Tree) -> "tuple[SearchColumns, Tree]":
         """Return views in which the tree's sets of categories, and single ones, are columns; and the tree over them.
 
-        For refinement, which knows only numbers.
+        This is for refinement, which handles numbers only.
         """
         if not self.categories:
             return self, tree
@@ -301,7 +299,7 @@ def transposed(values: Matrix, columns: Ints) -> Matrix:
 
 
 def beyond(last: Any, direction: float) -> Any:
-    """Return the numbers next to the last values of columns, which are not finite where there are none."""
+    """Return the numbers next to the last values of columns, which are infinite if there are none."""
     number = last.dtype.type
     start = np.where(np.isfinite(last), last, number(0))
     with np.errstate(over="ignore", under="ignore"):  # next to the largest number is infinity
@@ -328,7 +326,7 @@ def _indicators(column: int, grouped: Ints, n_categories: int, codes: Any = None
 
 
 def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
-    """Return single categories as sets, and sets of several: all where these are few, else those alike in clusters.
+    """Return single categories as sets, and sets of several: all if these are few, else those with similar clusters.
 
     Parameters
     ----------
@@ -347,7 +345,7 @@ def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
     present = np.flatnonzero(counts).tolist()
     if cells is None or len(present) < 4:
         return views
-    if len(present) <= _ALL_SETS:  # every set that is no single category, nor all but one
+    if len(present) <= _ALL_SETS:  # all sets but single categories and their complements
         for size in range(2, len(present) // 2 + 1):
             for chosen in combinations(present, size):
                 if 2 * size < len(present) or present[0] in chosen:
@@ -365,8 +363,8 @@ def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
 def order_by_profile(counts: Any) -> Ints:
     """Return groups in the order of the first principal component of their shares.
 
-    For two clusters the best set of groups is then a prefix of them (Coppersmith, Hong and Hosking,
-    1999). Groups without counts come last; equals in their own order.
+    With two clusters, the best set of groups is then a prefix of this order (Coppersmith, Hong and Hosking,
+    1999). Groups without counts come last; ties keep their order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How something is asked of all partitions at once: one task each, a tree of sums, and a count of what travels."""
+"""Requests to all partitions at once: one task each, a tree of sums, and a count of the bytes transferred."""
 
 import sys
 import warnings
@@ -15,9 +15,9 @@ from spexplain.exceptions import warn_caller
 from spexplain.memory import available_memory
 from spexplain.threads import count_threads
 
-_PATIENCE = 10.0  # seconds without a result after which workers are looked at
-_MOST_IDLE = 12  # times that they may have been unable to work
-_FAN_IN = 8  # results that one task adds up
+_PATIENCE = 10.0  # seconds without a result after which the state of the workers is checked
+_MOST_IDLE = 12  # checks in a row that may find them unable to work
+_FAN_IN = 8  # results that one task sums
 _RETRIES = (
     3  # times that a task may fail before the fit does; what a lost worker held is not counted
 )
@@ -25,14 +25,14 @@ _RETRIES = (
 
 @dataclass
 class Traffic:
-    """What the requests of one fit moved, in bytes.
+    """The bytes that the requests of one fit transferred.
 
     Parameters
     ----------
     answers : dict
         Bytes of the summed answers that reached the client, by kind of request.
     between : dict
-        Bytes of all partial answers that were summed; those of one worker do not travel.
+        Bytes of all partial answers that were summed; those on the same worker are not transferred.
     sent : dict
         Bytes of what was sent along with tasks, once for each, by kind.
     requests : dict
@@ -59,13 +59,13 @@ class Traffic:
 
 
 class Held(NamedTuple):
-    """A value of this process that tasks take."""
+    """A value in this process that tasks use."""
 
     value: Any
     key: str
 
     def lazy(self) -> Any:
-        """Return the value as a task of its own, so that it is sent along once, not once a task."""
+        """Return the value as a separate task, so that it is sent once instead of with every task."""
         return dask.delayed(self.value, name=self.key, traverse=False)
 
 
@@ -102,7 +102,7 @@ def _answered(
 ) -> Weighed:
     """Return the merged answers for several partitions of one worker.
 
-    Arguments that all of them share, by place, stand in `request`; of the others, each has a column.
+    Arguments that all share, by position, are in `request`; the others have one column each.
     """
     waiting: list[Weighed] = []
     for each in zip(*columns, strict=True):
@@ -136,7 +136,7 @@ def _task(key: str, function: Callable[..., Any], arguments: Sequence[Any]) -> A
 
 
 class Workers:
-    """Whoever runs Dask's tasks: the cluster of the current client, else the threads of this process."""
+    """Runs Dask's tasks: on the cluster of the current client, else on threads of this process."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.traffic = Traffic()
@@ -144,17 +144,17 @@ class Workers:
         self._numbers = count()
         self._homes: dict[str, str] = {}
         self._threads: dict[str, int] = {}
-        # What the workers hold of Dask arrays, and which tree lazy leaf ids come from, by their names.
+        # By name: Dask arrays that the workers hold, and the tree that lazy leaf ids come from.
         self.kept: dict[str, list[Any]] = {}
         self.routes: dict[str, Any] = {}
         self._options = {} if n_jobs is None else {"num_workers": count_threads(n_jobs)}
 
     def _name(self, kind: str) -> str:
-        # Dask's dashboard shows what stands before the token.
+        # Dask's dashboard shows the part before the token.
         return f"spexplain-{kind}-{self._token}{next(self._numbers):x}"
 
     def hold(self, value: Any, kind: str = "request") -> Held:
-        """Return a value that tasks take; it is sent along once, not once a task."""
+        """Return a value for tasks to use; it is sent once instead of with every task."""
         name, sent = self._name(kind), self.traffic.sent
         sent[kind] = sent.get(kind, 0) + size_of(value)
         return Held(value, name)
@@ -167,7 +167,7 @@ class Workers:
         return [_task(f"{name}-{i}", function, each) for i, each in enumerate(arguments)]
 
     def keep(self, tasks: Sequence[Any]) -> list[Any]:
-        """Start tasks whose results stay with the workers. Dask computes again what a lost worker held."""
+        """Start tasks whose results stay with the workers. Dask recomputes what a lost worker held."""
         tasks = [each.lazy() if isinstance(each, Held) else each for each in tasks]
         if not tasks:
             return []
@@ -175,7 +175,7 @@ class Workers:
         if client is None:
             return list(dask.persist(*tasks, optimize_graph=False, **self._options))
         with warnings.catch_warnings():
-            # Labels that lie in this process must go to the workers, in the graph: there they survive them.
+            # Labels in this process are sent within the graph, so that they survive the loss of a worker.
             warnings.filterwarnings("ignore", message="Sending large graph")
             return list(client.compute(tasks, retries=_RETRIES, optimize_graph=False))
 
@@ -190,8 +190,8 @@ class Workers:
     ) -> Any:
         """Return the answers of all partitions, merged in a tree in the order of the partitions.
 
-        With `beside`, one kept task for each partition, answers are made and merged where these lie,
-        and every worker sends a single one: the merge must not depend on the order then. All arguments
+        With `beside`, one kept task for each partition, answers are computed and merged where these are kept,
+        and every worker sends a single one; then the merge must not depend on the order. All arguments
         must be kept or held.
         """
         name = self._name(kind)
@@ -226,7 +226,7 @@ class Workers:
     ) -> Any:
         """Return the merged answers: one task for each thread of the workers that hold the partitions.
 
-        A task for each partition would cost more than its work, where that is small.
+        If the work is small, a task for each partition would cost more than the work itself.
         """
         client = current_client()
         by_home: dict[str, list[tuple[Any, ...]]] = {}
@@ -240,7 +240,7 @@ class Workers:
         }
         futures: list[Any] = []
         for home, own in by_home.items():
-            # Elsewhere if Dask must: a worker may be lost, or have too much to do.
+            # Dask may run it elsewhere if a worker is lost or overloaded.
             where = {"workers": [home], "allow_other_workers": True, "retries": _RETRIES}
             n_tasks = min(len(own), threads.get(home, 1))
             for number in range(n_tasks):
@@ -259,7 +259,7 @@ class Workers:
             futures = [
                 client.submit(*head, key=f"{stem}-sum-{token}", pure=False, retries=_RETRIES)
             ]
-        # A few answers are merged here, which moves no more bytes and spares a task.
+        # A few answers are merged here, which transfers no more bytes and saves a task.
         found = _merged(merge, *self._results(client, futures))
         self.traffic.add(
             name.split("-", 1)[1].rpartition("-")[0], size_of(found.answer), found.moved
@@ -276,7 +276,7 @@ class Workers:
             holders = client.who_has(unknown)
             shares: dict[str, int] = {}
             for task in unknown:
-                # Of several the one with the least to do. None: lost just now, and computed anew anywhere.
+                # Of several, the least busy one. None: it was just lost, and is recomputed anywhere.
                 home = min(
                     holders.get(task.key, ()), key=lambda each: shares.get(each, 0), default=""
                 )
@@ -298,13 +298,13 @@ class Workers:
             _await(client, futures)
             return list(client.gather(futures))
         finally:
-            # An interrupted fit leaves no work behind.
+            # An interrupted fit cancels its remaining work.
             if unfinished := [each for each in futures if not each.done()]:
                 client.cancel(unfinished)
 
 
 def memory_of_workers() -> float:
-    """Return the bytes of memory that all workers may take together; infinity where there is no limit."""
+    """Return the bytes of memory that all workers may take together; infinity without a limit."""
     client = current_client()
     if client is None:
         return available_memory()
@@ -313,7 +313,7 @@ def memory_of_workers() -> float:
 
 
 def _await(client: Any, futures: list[Any]) -> None:
-    """Wait for results; say it if no worker can work on them, and give up after a while."""
+    """Wait for results; warn if no worker can work on them, and give up after a while."""
     from distributed import wait
 
     n_idle = 0
@@ -344,10 +344,10 @@ def _stalled(client: Any) -> str | None:
 
 
 def _workers_of(client: Any) -> list[dict[str, Any]]:
-    """Return what the scheduler knows of its workers."""
+    """Return what the scheduler knows about its workers."""
     try:
         known = client.sync(client.scheduler.identity, n_workers=-1)
-    except TypeError:  # older versions tell of all workers unasked
+    except TypeError:  # older versions return all workers without this argument
         known = client.sync(client.scheduler.identity)
     return list(known["workers"].values())
 

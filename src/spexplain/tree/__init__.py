@@ -1,4 +1,4 @@
-"""The finished tree, its tests, what columns hold, and the words for all of them.
+"""The finished tree, its tests, descriptions of columns, and how all of these are put into words.
 
 Import `Tree`, `Test`, `Column`, `Region`, `LEAF` and `number` from here, boxes of leaves from
 `spexplain.tree.boxes`, and rules in words from `spexplain.tree.words`.

@@ -1,4 +1,4 @@
-"""The arrays of a tree: their types, their plain form for JSON, and what is refused on the way back."""
+"""The arrays of a tree: their types, their plain form for JSON, and checks when they are read back."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -73,7 +73,7 @@ def parsed(data: Mapping[str, Any]) -> tuple[int, dict[str, Array], SetTests]:
 
 
 def _parsed_sets(data: Any, feature: Array) -> SetTests:
-    """Return the tests of categories; refuse what is none."""
+    """Return the tests of categories; refuse anything else."""
     if not isinstance(data, Mapping):
         raise ValueError("values of this tree must be a mapping from nodes to lists of codes.")
     values: dict[int, tuple[int, ...]] = {}

@@ -1,4 +1,4 @@
-"""Where the rows of a node lie: for every tested column the region that its value may fall in."""
+"""The box of a node: for every tested column, the region that the values of its rows can fall in."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -10,11 +10,11 @@ from spexplain.tree.region import EVERYWHERE, Region
 
 __all__ = ["Box", "Region", "leaf_box", "leaf_boxes", "node_boxes"]
 
-Box: TypeAlias = Mapping[int, Region]  # by column; what is not there is free
+Box: TypeAlias = Mapping[int, Region]  # by column; columns that are not in it are unrestricted
 
 
 def node_boxes(tree: Tree) -> list[Box]:
-    """Return the box of every node; columns stand in the order of their first test on the way.
+    """Return the box of every node; columns are in the order of their first test on the path.
 
     Examples
     --------

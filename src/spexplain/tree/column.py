@@ -1,4 +1,4 @@
-"""What a column holds, and how its values are said, read and rounded: the one formatter of all outputs."""
+"""Descriptions of columns, and how their values are written, read and rounded: the formatter of all outputs."""
 
 import json
 import re
@@ -33,24 +33,24 @@ _MOST_DIGITS = 17  # of a float
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the user brought it: its name, and what its values mean.
+    """A column of the user's table: its name, and what its values mean.
 
-    In tables and trees every value is a number: a category is the place of its value in `categories`,
+    In tables and trees every value is a number: a category is the position of its value in `categories`,
     a date the microseconds since 1970 (UTC), a duration microseconds, a boolean 0 or 1. NaN is a missing
     value, or one that was never seen in training.
 
     Parameters
     ----------
     name : str
-        Its name, or x0, x1, ... in a table without names.
+        Name of the column, or x0, x1, ... in a table without names.
     kind : {"number", "whole", "flag", "boolean", "category", "date", "duration", "word"}
-        "flag": whole numbers 0 and 1; "word": how often (or how strongly) a document has a word.
+        "flag": whole numbers 0 and 1; "word": how often a document has a word, or its weight in it.
     categories : tuple
         The values of a category, in order.
     zone : str, optional
-        Time zone in which dates are said.
+        Time zone in which dates are written.
     has_missing : bool, default=False
-        Whether training rows lack a value; only then do rules speak of missing values.
+        Whether some training rows have missing values; only then do rules mention missing values.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Column:
 
     @cached_property
     def codes(self) -> dict[Any, int]:
-        """The code of every category; texts of numbers and booleans are not the same as these."""
+        """The code of every category; texts such as "1" are not the same as the number 1."""
         return {_key(value): code for code, value in enumerate(self.categories)}
 
     def code(self, value: Any) -> float:
@@ -82,7 +82,7 @@ class Column:
             return float("nan")
 
     def say(self, x: float) -> str:
-        """Return a value in words; `read` gives it back."""
+        """Return a value as text, which `read` reads back."""
         if np.isnan(x):
             return "missing"
         if self.kind == "category":
@@ -96,7 +96,7 @@ class Column:
         return number(x)
 
     def read(self, text: str) -> float:
-        """Return the value that `say` put into words; refuse anything else."""
+        """Return the value that `say` wrote as text; refuse anything else."""
         text = text.strip()
         if text == "missing":
             return float("nan")
@@ -112,9 +112,9 @@ class Column:
         return float(text)
 
     def between(self, low: float, high: float) -> float:
-        """Return the roundest value t with ``low <= t < high``: what a test of this column says.
+        """Return the roundest value t with ``low <= t < high``: the threshold of a test of this column.
 
-        For dates it is one microsecond before the roundest date, which the test says as "before".
+        For dates it is one microsecond before the roundest date, which the test writes as "before".
         """
         if not (isfinite(low) and isfinite(high)) or self.kind == "category":
             return low if isfinite(low) else high
@@ -126,7 +126,7 @@ class Column:
         return roundest(low, high)
 
     def effort(self, t: float) -> int:
-        """Return how hard a threshold is to say: its significant digits, or how fine a date is."""
+        """Return how complex a threshold is: its number of significant digits, or how fine a date is."""
         if self.kind == "date":
             moment = np.datetime64(_wall(t + 1, self.zone), "us")
             return next(
@@ -142,7 +142,7 @@ class Column:
 
 
 def significant_digits(x: float) -> int:
-    """Return how many digits a number has, zeros at either end apart.
+    """Return how many digits a number has, without zeros at either end.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def as_columns(names: Iterable["Column | str"]) -> tuple[Column, ...]:
 
 
 def renamed(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ...]:
-    """Return the columns under other names."""
+    """Return the columns with other names."""
     return tuple(
         Column(name, each.kind, each.categories, each.zone, each.has_missing)
         for each, name in zip(columns, names, strict=True)
@@ -179,7 +179,7 @@ def _key(value: Any) -> Any:
 
 
 def quoted_value(value: Any) -> str:
-    """Return a category as rules show it: bare if nobody can misread it, else in quotes.
+    """Return a category as rules show it: without quotes if that is unambiguous, else in quotes.
 
     Examples
     --------
@@ -223,9 +223,9 @@ def about(x: float) -> str:
 
 
 def roundest(low: float, high: float) -> float:
-    """Return the number t with ``low <= t < high`` of the fewest significant digits.
+    """Return the number t with ``low <= t < high`` and the fewest significant digits.
 
-    Among equals the nearest to the middle; a whole number between whole numbers; zero before all.
+    Of several, the one nearest to the middle; a whole number between whole numbers; zero if possible.
 
     Examples
     --------
@@ -333,7 +333,7 @@ def _round_date(low: float, high: float, zone: str | None) -> float:
 
 
 def _wall(x: float, zone: str | None) -> int:
-    """Return what the clock on the wall shows at a moment, in microseconds."""
+    """Return the local time at a moment, in microseconds."""
     if zone is None:
         return int(x)
     local = _local(x, zone)
@@ -341,7 +341,7 @@ def _wall(x: float, zone: str | None) -> int:
 
 
 def _instant(wall: int, zone: str | None) -> float:
-    """Return the moment at which the clock on the wall shows this."""
+    """Return the moment of a local time."""
     if zone is None:
         return float(wall)
     naive = (_EPOCH + timedelta(microseconds=wall)).replace(tzinfo=zone_info(zone))

@@ -1,4 +1,4 @@
-"""Conditions read back: the inverse of `Region.text`, and the tests that they mean."""
+"""Reads conditions from text: the inverse of `Region.text`, and the tests for the conditions."""
 
 import json
 import re
@@ -18,14 +18,14 @@ _EXAMPLES = (
 
 
 class Condition(NamedTuple):
-    """What a text says of one column."""
+    """What a text says about one column."""
 
     feature: int
     region: Region
     says_missing: bool  # whether the text says where missing values go
 
     def test(self, *, missing: bool | None = None) -> Test:
-        """Return the test that is passed here; `missing` decides where the text does not."""
+        """Return the test that values in the region pass; `missing` decides if the text does not."""
         region = self.region
         if missing is not None and not self.says_missing:
             region = region._replace(missing=missing)
@@ -43,16 +43,16 @@ def test_of(feature: int, region: Region) -> Test:
 
 
 def read_test(text: str, columns: Sequence[Column], *, missing: bool | None = None) -> Test:
-    """Return the test that a text describes, in the words in which tests are printed.
+    """Return the test that a text describes; the text looks like printed tests.
 
     Parameters
     ----------
     text : str
-        Such as "age > 30", "channel in {app, web}", "last_order before 2024-01-01" or "age is missing".
+        The condition, such as "age > 30", "channel in {app, web}", "last_order before 2024-01-01" or "age is missing".
     columns : sequence of Column
         The columns of the table.
     missing : bool, optional
-        Whether missing values pass where the text does not say so; by default they do not.
+        Whether missing values pass if the text does not say so; by default they do not.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def read_test(text: str, columns: Sequence[Column], *, missing: bool | None = No
 
 
 def read_condition(text: str, columns: Sequence[Column]) -> Condition:
-    """Return which values of which column a text describes; refuse what cannot be read in one sentence.
+    """Return the column and the values that a text describes; refuse what cannot be read, in one sentence.
 
-    Besides the words that are printed, ``<``, ``>=``, ``<=``, ``!=`` and ``==`` are read.
+    Besides the operators that are printed, ``<``, ``>=``, ``<=``, ``!=`` and ``==`` are understood.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def read_condition(text: str, columns: Sequence[Column]) -> Condition:
     if not isinstance(text, str):
         raise ValueError(f"condition={text!r} must be a text {_EXAMPLES}.")
     text = text.strip()
-    # Names may be parts of each other, or of values: what is printed the same is meant.
+    # Names may be parts of other names or of values, so the result must print like the text.
     named = [at for at, each in enumerate(columns) if each.name in text or _name(each) in text]
     named.sort(key=lambda at: -len(columns[at].name))
     found: list[Condition] = []
@@ -114,7 +114,7 @@ class _ReadingError(Exception):
 
 
 def _name(column: Column) -> str:
-    """Return the name as it stands in a condition."""
+    """Return the name as it is written in a condition."""
     return '"' + column.name.replace('"', '\\"') + '"' if column.kind == "word" else column.name
 
 
@@ -164,7 +164,7 @@ def _read_set(text: str, column: Column) -> tuple[Interval, ...]:
 
 
 def _code(text: str, column: Column) -> int:
-    """Return the code of a value, whether it stands in quotes or not."""
+    """Return the code of a value, with or without quotes."""
     try:
         return int(column.read(text))
     except (KeyError, ValueError, OverflowError):
@@ -188,7 +188,7 @@ def _code(text: str, column: Column) -> int:
 
 
 def _before(x: float, column: Column) -> float:
-    """Return the value next below: what is less than x is at most that."""
+    """Return the next lower value: less than x means at most this."""
     return (
         x - 1
         if column.kind in ("whole", "flag", "boolean", "date", "duration")
@@ -200,7 +200,7 @@ _Ends = Callable[..., Interval]
 
 
 def _read_interval(text: str, column: Column) -> Interval:
-    """Return (lower, upper] as the text says it."""
+    """Return the interval (lower, upper] that the text describes."""
     if column.kind == "word":
         return _read_times(text)
 

@@ -1,4 +1,4 @@
-"""Several leaves as one rule: the fewest boxes, and among these the fewest conditions, that say the same."""
+"""Several leaves as one rule: the fewest boxes with the same rows, and among these the fewest conditions."""
 
 from collections.abc import Iterable, Sequence
 from math import inf
@@ -15,7 +15,7 @@ __all__ = ["Joins", "joined"]
 # apart; the highest is for missing values.
 _Masks: TypeAlias = tuple[int, ...]
 
-_MOST_CANDIDATES = 300  # boxes that are looked through for the best cover
+_MOST_CANDIDATES = 300  # boxes that are considered for the best cover
 _MOST_STEPS = 20_000  # of that search
 _MOST_NODES = 400  # parts of the tree beyond which boxes are only the tree's own
 
@@ -24,8 +24,8 @@ def joined(tree: Tree, leaves: Iterable[int], columns: Sequence[Column | str]) -
     """Return boxes that together hold exactly the rows of some leaves: one rule, its parts joined by "or".
 
     There are as few boxes as possible; among such covers the one with the fewest conditions is taken (both
-    are exact but for large trees, where boxes are widened one after the other). Missing values of columns
-    that had none in training are not looked at, as rules do not speak of them.
+    are exact except for large trees, where boxes are widened one after the other). Missing values of columns
+    that had none in training are ignored, as rules do not mention them.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def joined(tree: Tree, leaves: Iterable[int], columns: Sequence[Column | str]) -
 
 
 class Joins:
-    """What `joined` needs to know about a tree, for several sets of its leaves.
+    """Data about a tree that `joined` needs, reusable for several sets of its leaves.
 
     Parameters
     ----------
@@ -70,9 +70,7 @@ class Joins:
         self.tree = tree
         self._boxes = node_boxes(tree)
         self._axes = _axes(tree, as_columns(columns))
-        self._coded: dict[
-            int, _Masks
-        ] = {}  # boxes of nodes, which clusters ask for again and again
+        self._coded: dict[int, _Masks] = {}  # boxes of nodes, cached as all clusters need them
 
     def _of_node(self, node: int) -> _Masks:
         if node not in self._coded:
@@ -98,7 +96,7 @@ class Joins:
 
 
 class _Axis(NamedTuple):
-    """The pieces of one column's values that the tree tells apart."""
+    """The pieces of one column's values that the tree distinguishes."""
 
     feature: int
     column: Column
@@ -123,7 +121,7 @@ class _Axis(NamedTuple):
         return mask & self.whole
 
     def runs(self, mask: int) -> list[int]:
-        """Return neighbouring pieces as masks of their own, from low to high."""
+        """Return neighbouring pieces as separate masks, from low to high."""
         found, run = [], 0
         for place in range(self.n_pieces):
             if mask >> place & 1:
@@ -217,7 +215,7 @@ def _cover(inside: list[_Masks], outside: list[_Masks], wholes: _Masks) -> list[
         left = next((found for box in inside if (found := _left_over(box, chosen))), None)
         if left is None:
             return chosen
-        # One piece of every column: what holds it or not can be told by its bits.
+        # One piece of every column: its bits show which boxes hold it.
         points.append(tuple(mask & -mask for mask in left))
 
 
@@ -244,7 +242,7 @@ def _largest(outside: list[_Masks], wholes: _Masks) -> list[_Masks] | None:
 
 
 def _widened(box: _Masks, outside: list[_Masks], wholes: _Masks) -> _Masks:
-    """Return a box that is widened in one column after the other, as far as it meets none outside."""
+    """Return a box widened in one column after the other, as long as it meets none outside."""
     for at in range(len(box)):
         free = wholes[at]
         for other in outside:
@@ -309,7 +307,7 @@ def _left_over(box: _Masks, cover: list[_Masks]) -> _Masks | None:
 
 
 def _simplified(chosen: list[_Masks], inside: list[_Masks], axes: Sequence[_Axis]) -> list[_Masks]:
-    """Return the boxes without pieces that other boxes hold too, where conditions get shorter by it."""
+    """Return the boxes without pieces that other boxes hold too, if this shortens conditions."""
     for number in range(len(chosen)):
         for at, axis in enumerate(axes):
             for smaller in _shorter(chosen[number][at], axis):
@@ -322,7 +320,7 @@ def _simplified(chosen: list[_Masks], inside: list[_Masks], axes: Sequence[_Axis
 
 
 def _shorter(mask: int, axis: _Axis) -> list[int]:
-    """Return parts of a region that are said in fewer words, the shortest first."""
+    """Return parts of a region that need fewer words, the shortest first."""
     if mask == axis.whole:
         return []
     missing = mask & (1 << axis.n_pieces)
@@ -351,7 +349,7 @@ def _rank(masks: _Masks, inside: list[_Masks], sizes: list[int]) -> tuple[int, i
 
 
 def _box(masks: _Masks, axes: Sequence[_Axis], others: list[tuple[Box, _Masks]]) -> Box:
-    """Return the regions of a box by column; what is free is left out."""
+    """Return the regions of a box by column, without unrestricted columns."""
     return {
         axis.feature: axis.region(mask, missing=_takes_missing(masks, at, axes, others))
         for at, (axis, mask) in enumerate(zip(axes, masks, strict=True))
@@ -362,9 +360,9 @@ def _box(masks: _Masks, axes: Sequence[_Axis], others: list[tuple[Box, _Masks]])
 def _takes_missing(
     masks: _Masks, at: int, axes: Sequence[_Axis], others: list[tuple[Box, _Masks]]
 ) -> bool:
-    """Whether rows that lack a value of one column belong to a box.
+    """Whether rows with a missing value in one column belong to a box.
 
-    Where no training row lacks it they do unless the tree may send them elsewhere.
+    If the column has no missing values in training, they do, unless the tree may send them elsewhere.
     """
     axis = axes[at]
     if axis.column.has_missing:

@@ -1,4 +1,4 @@
-"""Which values of one column pass: intervals of numbers, and whether missing values do; and that in words."""
+"""Regions of one column's values: intervals of numbers, with or without missing values, and their texts."""
 
 from collections.abc import Iterable, Sequence
 from math import floor, inf
@@ -10,7 +10,7 @@ Interval: TypeAlias = tuple[float, float]  # lower < x ≤ upper
 
 
 class Region(NamedTuple):
-    """Values of one column: those in some intervals and, or not, missing ones.
+    """Values of one column: those in some intervals, with or without missing values.
 
     The code c of a category lies in the interval (c - 1, c]. A value that was never seen in training
     counts as missing.
@@ -40,11 +40,11 @@ class Region(NamedTuple):
 
     @property
     def is_all(self) -> bool:
-        """Whether every value lies here."""
+        """Whether the region holds every value."""
         return self.missing and self.intervals == ((-inf, inf),)
 
     def holds(self, x: float) -> bool:
-        """Whether a value lies here; NaN is a missing one."""
+        """Whether the region holds a value; NaN is a missing value."""
         if x != x:  # noqa: PLR0124
             return self.missing
         return any(low < x <= high for low, high in self.intervals)
@@ -56,19 +56,19 @@ class Region(NamedTuple):
         return Region(tuple(kept), self.missing and other.missing)
 
     def rest(self) -> "Region":
-        """Return the values that do not lie here."""
+        """Return the region of all other values."""
         ends = [-inf, *(end for interval in self.intervals for end in interval), inf]
         pairs = zip(ends[::2], ends[1::2], strict=True)
         return Region(tuple((low, high) for low, high in pairs if low < high), not self.missing)
 
     def codes(self, n_categories: int) -> list[int]:
-        """Return the categories that lie here, by code."""
+        """Return the codes of the categories in the region."""
         return [code for code in range(n_categories) if self.holds(code)]
 
     def text(self, column: Column | str) -> str:
         """Return in words that a value of a column lies here.
 
-        Missing values are spoken of only for columns that had some in training.
+        Missing values are mentioned only for columns that had some in training.
         """
         column = as_column(column)
         name = column.name
@@ -118,7 +118,7 @@ def _interval_text(low: float, high: float, column: Column) -> str:
         return _word_text(low, high, column)
     if column.kind == "whole" and high == low + 1:
         return f"{name} = {column.say(high)}"
-    # For dates x ≤ t is said as: before the microsecond after t.
+    # For dates, x ≤ t is written as "before" the microsecond after t.
     is_date = column.kind == "date"
     first, last = (column.say(end + is_date) if abs(end) < inf else "" for end in (low, high))
     if first and last:
@@ -163,7 +163,7 @@ def any_of_text(region: Region, columns: Sequence[Column]) -> str:
 
 
 def word_parts(region: Region, columns: Sequence[Column]) -> tuple[str, list[str]] | None:
-    """Return what is said before some words, and the words; None for what is no question for words.
+    """Return the text before some words, and the words; None for conditions that are not about words.
 
     Examples
     --------

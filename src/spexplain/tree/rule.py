@@ -1,4 +1,4 @@
-"""Rules: conditions on columns, all of which must hold; and their trees, by which rows are tested."""
+"""Rules: conditions on columns, all of which must hold; and their trees, which test the rows."""
 
 from collections.abc import Sequence
 from math import inf
@@ -14,7 +14,7 @@ from spexplain.tree.tree import Tree
 
 
 class Condition(NamedTuple):
-    """That the value of a column, or of one of some columns, lies in a region.
+    """A condition: the value of a column, or of at least one of some columns, lies in a region.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Rule(NamedTuple):
 
     @property
     def used(self) -> list[int]:
-        """The columns that are asked, in increasing order."""
+        """The columns that it uses, in increasing order."""
         return sorted({column for each in self.conditions for column in each.columns})
 
     @property

@@ -1,4 +1,4 @@
-"""Trees cut and grafted: other shapes of a tree, in birth order again."""
+"""Edits of a tree's shape: branches cut off, swapped or added, with nodes in birth order again."""
 
 from collections.abc import Mapping, Set
 from typing import NamedTuple
@@ -12,18 +12,18 @@ from spexplain.tree.tree import Test, Tree
 
 
 class Reshaped(NamedTuple):
-    """A tree of another shape, without sizes and values; and where the nodes of the old one are."""
+    """A tree of another shape, without sizes and values, and the new numbers of the old nodes."""
 
     tree: Tree
     homes: dict[int, int]  # old node -> new node, for those that are left
 
     def moved(self, nodes: Set[int]) -> frozenset[int]:
-        """Return nodes of the old tree by their new numbers; those that are gone are left out."""
+        """Return nodes of the old tree by their new numbers; removed nodes are left out."""
         return frozenset(self.homes[node] for node in nodes if node in self.homes)
 
 
 def below(tree: Tree, node: int) -> list[int]:
-    """Return the nodes below a node, itself among them, parents first."""
+    """Return the nodes below a node, including itself, parents first."""
     found = [node]
     for each in found:  # grows while it is walked
         if tree.feature[each] != LEAF:
@@ -32,7 +32,7 @@ def below(tree: Tree, node: int) -> list[int]:
 
 
 def ancestors(tree: Tree, node: int) -> list[int]:
-    """Return the nodes on the way from the root to a node, itself not among them."""
+    """Return the nodes on the path from the root to a node, without the node itself."""
     found = []
     while node:
         node = int(tree.parents[node])
@@ -54,7 +54,7 @@ def reshaped(
     turned: Set[int] = frozenset(),
     grafts: Mapping[int, Tree] | None = None,
 ) -> Reshaped:
-    """Return a tree with other tests, branches cut off, sides exchanged and trees set on leaves.
+    """Return a tree with other tests, branches cut off, sides exchanged and trees grafted onto leaves.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def reshaped(
     cut_off : set of int
         Nodes that become leaves.
     turned : set of int
-        Nodes whose branches change sides.
+        Nodes whose branches are exchanged.
     grafts : mapping, optional
-        Trees over the same columns, by the node that is, or becomes, a leaf and that they grow from.
+        Trees over the same columns, by the node that they replace, which is or becomes a leaf.
 
     Examples
     --------

@@ -23,7 +23,7 @@ _LEAST = -np.finfo(
 
 @dataclass(frozen=True)
 class Test:
-    """What an inner node asks: rows with ``lower < x[feature] <= upper`` pass and go left.
+    """The test of an inner node: rows with ``lower < x[feature] <= upper`` pass and go left.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Test:
     array([ True, False,  True])
     """
 
-    __test__ = False  # pytest takes classes of this name for its own
+    __test__ = False  # pytest would collect classes of this name
 
     feature: int
     lower: float = -inf
@@ -125,7 +125,7 @@ class Tree:
         Score of the node's cut (NaN in leaves), and what the node adds to the objective while it is
         a leaf.
     missing : array of bool, shape (n_nodes,), optional
-        Whether rows without a value, or with one never seen in training, pass the test; by default
+        Whether rows with a missing value, or one never seen in training, pass the test; by default
         none do.
     values : dict, optional
         By node, the codes of the categories that pass; such nodes have NaN for both bounds.
@@ -415,7 +415,7 @@ class Tree:
         return type(self)(n_features=n_features, values=self.values, **arrays)
 
     def over(self, columns: Sequence[int]) -> Self:
-        """Return the tree for rows of which only some columns are there, tested ones among them."""
+        """Return the tree for rows with only some of the columns, including the tested ones."""
         place = np.zeros(self.n_features, dtype=np.int64)
         place[list(columns)] = np.arange(len(columns))
         return self.renumbered(place, max(1, len(columns)))

@@ -20,7 +20,7 @@ _DEEPEST_INDENT = 40  # levels
 
 
 def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
-    """Return the rule of a box in one line: what is known of each column, joined by "and".
+    """Return the rule of a box in one line: the conditions on each column, joined by "and".
 
     Examples
     --------
@@ -55,7 +55,7 @@ def joined_text(boxes: Sequence[Box], columns: Sequence[Column | str]) -> str:
 
 
 def joined_by_or(rules: Sequence[str], sizes: Sequence[int]) -> str:
-    """Return rules of so many conditions in one line, one of which must hold."""
+    """Return several rules, given by their conditions, in one line joined by "or"."""
     several = len(rules) > 1
     texts = (
         f"({text})" if several and (size > 1 or has_or(text)) else text
@@ -65,7 +65,7 @@ def joined_by_or(rules: Sequence[str], sizes: Sequence[int]) -> str:
 
 
 def has_or(text: str) -> bool:
-    """Whether a condition joins two by "or", which binds less than "and"; names in it may say so too."""
+    """Whether a condition contains "or", which binds less than "and"; names in it may contain it, too."""
     return " or " in text
 
 
@@ -77,7 +77,7 @@ def leaf_rules(tree: Tree, columns: Sequence[Column | str]) -> list[str]:
 def tree_text(tree: Tree, columns: Sequence[Column | str], leaf_texts: Sequence[str]) -> str:
     """Return the tree as an indented drawing, one line a branch.
 
-    Below the fortieth level lines are not indented further but begin with their level: a drawing
+    Below the fortieth level, lines are not indented further but begin with their level, so that a drawing
     grows with the number of nodes, however deep they lie.
     """
     leaf_id = {int(node): leaf for leaf, node in enumerate(tree.leaves)}
@@ -107,5 +107,5 @@ def tree_text(tree: Tree, columns: Sequence[Column | str], leaf_texts: Sequence[
 
 
 def _one_line(text: str) -> str:
-    """Return a text without line breaks and escape sequences, which names may bring along."""
+    """Return a text without line breaks and escape sequences, which names may contain."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

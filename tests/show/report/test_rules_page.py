@@ -143,7 +143,7 @@ def test_texts_must_fit_the_rows(rules, tmp_path):
     explainer = CART().fit([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="texts has 2 entries, but there are 4 rows"):
         explainer.report(tmp_path / "x.html", texts=["a", "b"])
-    with pytest.raises(ValueError, match="pass these as X, too"):
+    with pytest.raises(ValueError, match="pass those rows as X, too"):
         from_json(explainer.to_json()).report(tmp_path / "x.html", texts=["a", "b", "c", "d"])
     with pytest.raises(ValueError, match="texts has 1 entries"):
         rules.report(tmp_path / "x.html", texts=["a"])
