@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from inspect import getattr_static, getdoc, isclass
 from pathlib import Path
 from pkgutil import resolve_name
+from runpy import run_path
 from typing import Any
 
 import pytest
@@ -332,3 +333,22 @@ def test_the_pages_of_commands_are_those_of_the_program() -> None:
 
 def test_the_page_of_schemas_is_that_of_the_source() -> None:
     assert PAGE.read_text() == page(), "run python docs/scripts/schema_page.py"
+
+
+def test_the_walk_of_a_fit_is_as_the_page_tells():
+    walk = run_path(str(ROOT / "scripts" / "walk.py"))["files_passed"]
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    told = page.partition("## The walk of one fit")[2].partition("That is the end of the fit.")[0]
+    numbers = {}
+    for engine in ("numpy", "histogram"):
+        files = walk(engine)
+        numbers[engine] = len(files)
+        # By name, or by a folder of its own.
+        assert [
+            file for file in files if file not in told and f"{Path(file).parent}/`" not in told
+        ] == []
+    counts = re.search(
+        r"(\d+) files with the engine `numpy`, (\d+) with `--engine histogram`", told
+    )
+    assert counts is not None
+    assert {"numpy": int(counts[1]), "histogram": int(counts[2])} == numbers

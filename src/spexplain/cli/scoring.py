@@ -109,8 +109,7 @@ class ScoredFile:
         for number in reversed(self.plan.tested):
             column, found = self.columns[number], cells[number]
             if column.kind != "category":
-                noun = _NOUNS.get(column.kind, "not a number")
-                reasons[np.isnan(found.values) & ~found.is_missing] = f"{column.name} is {noun}"
+                reasons[np.isnan(found.values) & ~found.is_missing] = _unread(column)
             if not self.plan.allow_missing:
                 reasons[found.is_missing] = f"{column.name} is missing"
         told = reasons.tolist()
@@ -152,25 +151,21 @@ class ScoredFile:
 
         from spexplain.cli.numbers import option_that_reads
 
-        parts, cures = (
-            [f"{reason} in {counted(count, 'row')}" for reason, count in self.reasons.items()],
-            [],
-        )
+        told = {
+            reason: f"{reason} in {counted(count, 'row')}" for reason, count in self.reasons.items()
+        }
+        cures = []
         for number, column in self.columns.items():
             values = list(self.odd[number])
             if column.kind == "category" or not values:
                 continue
-            parts = [
-                f"{part} ({listed(map(repr, values), _N_EXAMPLES)})"
-                if part.startswith(f"{column.name} is n")
-                else part
-                for part in parts
-            ]
+            if (reason := _unread(column)) in told:
+                told[reason] += f" ({listed(map(repr, values), _N_EXAMPLES)})"
             if column.kind in ("number", "whole", "flag"):
                 option = option_that_reads(pl.Series(values), self.file.reading)
                 cures += [f"{option} reads such numbers"] if option else []
         verb = "has" if self.n_unscored == 1 else "have"
-        text = f"{counted(self.n_unscored, 'row')} {verb} no label: {', '.join(parts)}"
+        text = f"{counted(self.n_unscored, 'row')} {verb} no label: {', '.join(told.values())}"
         return "; ".join([text, *dict.fromkeys(cures)])
 
     def notes(self) -> Iterator[str]:
@@ -218,3 +213,8 @@ def label_codes(series: "pl.Series", classes: Sequence[Any]) -> "tuple[Ints, Cou
     codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
     others = texts.filter((pl.Series(codes) < 0) & texts.is_not_null() & (texts != "-1"))
     return codes, Counter(others.to_list())
+
+
+def _unread(column: "Column") -> str:
+    """Return the reason of a row whose value of a column cannot be read."""
+    return f"{column.name} is {_NOUNS.get(column.kind, 'not a number')}"

@@ -172,7 +172,7 @@ def check_rows(explanation: "Explanation", X: Any) -> Matrix:
             f"{table.shape}."
         )
     if not np.array_equal(leaves_of(tree, table), labels):
-        raise ValueError("X must hold the training rows: some rows fall into other leaves.")
+        raise ValueError("X must hold the training rows, but some rows fall into other leaves.")
     return table
 
 

@@ -812,7 +812,7 @@ class Session:
     def _table(explanation: "Explanation") -> Any:
         training = explanation.training
         if training is None or training.table is None:
-            raise ValueError("This model does not hold rows; give it some by with_rows(X, y).")
+            raise ValueError("This model does not hold rows; call with_rows(X, y) first.")
         return training.table
 
     @staticmethod

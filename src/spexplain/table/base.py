@@ -1,15 +1,16 @@
 """The interface of tables, wherever their values are stored: `Rows` for predictions, `Table` for fits."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from threading import Lock
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from spexplain.aliases import EngineName, Floats, Ints, Matrix, NoisePolicy
 from spexplain.arguments import check_weights
-from spexplain.table.cache import ColumnCache
 from spexplain.table.columns import column_numbers, default_names
 from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
@@ -17,10 +18,12 @@ from spexplain.table.places import is_sparse, on_host
 from spexplain.table.reference import Reference
 from spexplain.tree import Column, Kind, Tree
 
+_CACHE_ROOM = 1 << 30  # bytes
 _AT_A_TIME = 1 << 22  # values that are copied as floats at a time
 _FOR_TRAINING_ROWS = (
     "pass the training rows as X, computed, to an estimator that was fitted to them"
 )
+_Found = TypeVar("_Found")
 
 
 class GroupSums(NamedTuple):
@@ -49,6 +52,51 @@ class Margins(NamedTuple):
             for axis in (1, 0)
         )
         return cls(counts, by_leaf, by_cluster, origin)
+
+
+class ColumnCache:
+    """Results about columns by key; the least recently used ones make room for others.
+
+    Parameters
+    ----------
+    room : int
+        Bytes that arrays may take in all.
+
+    Examples
+    --------
+    >>> from spexplain.table.base import ColumnCache
+    >>> cache = ColumnCache()
+    >>> cache.get("order", lambda: [2, 0, 1]), cache.get("order", lambda: "not asked again")
+    ([2, 0, 1], [2, 0, 1])
+    """
+
+    def __init__(self, room: int = _CACHE_ROOM) -> None:
+        self.room = room
+        self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = Lock()
+        self._n_bytes = 0
+
+    def get(self, key: Hashable, compute: Callable[[], _Found]) -> _Found:
+        """Return the result for a key; compute it if it is not in the cache."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                known: _Found = self._held[key][0]
+                return known
+        found = compute()  # two threads may do so at the same time, with the same result
+        parts = found if isinstance(found, tuple) else (found,)
+        n_bytes = sum(getattr(each, "nbytes", 0) for each in parts)
+        with self._lock:
+            if key not in self._held and n_bytes <= self.room:
+                self._held[key] = found, n_bytes
+                self._n_bytes += n_bytes
+                while self._n_bytes > self.room:
+                    _, (_, freed) = self._held.popitem(last=False)
+                    self._n_bytes -= freed
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.room,)  # copies and pickles start anew
 
 
 class ColumnOrder(NamedTuple):
