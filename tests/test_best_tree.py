@@ -588,3 +588,87 @@ def test_both_searches_help_each_other(keep, monkeypatch):
     kept = [10 - len(each.unexplained_clusters_) if keep else 0 for each in (found, alone)]
     assert (kept[0], found.value_) >= (kept[1], alone.value_)
     assert keep or found.value_ > alone.value_
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("goal", ["fidelity", "agreement"])
+def test_proofs_hold_for_all_sets_of_categories(goal, seed):
+    random = np.random.default_rng(seed)
+    letters = np.array(list("abcdefg"))
+    groups = random.integers(0, len(letters), 25)
+    labels = random.integers(0, 3, 25)
+    best = BestTree(n_leaves=2, goal=goal, keep_clusters=False).fit(
+        pd.DataFrame({"letter": letters[groups]}), labels
+    )
+    values = []
+    for inside in product([False, True], repeat=len(letters) - 1):
+        leaves = np.array([False, *inside])[groups].astype(int)
+        if leaves.min() < leaves.max():
+            found = metrics.agreement(leaves, labels)
+            values.append(found.ari if goal == "agreement" else found.purity)
+    assert best.value_ <= max(values) + 1e-12 <= best.bound_ + 2e-12
+    assert not best.optimal_ or best.value_ == pytest.approx(max(values))
+
+
+@pytest.mark.parametrize("n_categories", [9, 30, 127, 200])
+def test_trees_of_categories_are_never_worse_than_their_starts(n_categories):
+    random = np.random.default_rng(n_categories)
+    groups = random.integers(0, n_categories, 600)
+    own = random.integers(0, 5, n_categories)[groups]
+    labels = np.where(random.random(600) < 0.7, own, random.integers(0, 5, 600))
+    X = pd.DataFrame({"city": [f"c{each:03d}" for each in groups], "x": random.normal(size=600)})
+    for n_leaves in (2, 4, 7):
+        best = BestTree(n_leaves=n_leaves, keep_clusters=False).fit(X, labels)
+        for method in (CART, SpexClique):
+            greedy = method(n_leaves=n_leaves).fit(X, labels)
+            assert best.value_ >= metrics.agreement(greedy.labels_, labels).purity - 1e-12
+
+
+def test_proofs_say_nothing_of_sets_that_were_not_searched():
+    letters, labels = list("acebfecddacdbbdcabefdebca"), list("2221000200212002010211202")
+    best = BestTree(n_leaves=2, keep_clusters=False).fit(pd.DataFrame({"letter": letters}), labels)
+    inside = np.isin(letters, list("def"))
+    right = metrics.agreement(inside.astype(int), labels).purity
+    assert best.bound_ >= right
+    assert best.value_ == right or not best.optimal_
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_cuts_between_centres_leave_no_empty_leaf(goal):
+    best = BestTree(goal=goal, n_leaves=3).fit([[1.0], [3], [3], [0], [0]], [1, 2, 0, 2, 1])
+    assert np.bincount(best.labels_, minlength=3).min() == 1, best.to_text()
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_every_leaf_has_its_rows(data):
+    X = np.array(data.draw(st.lists(st.tuples(*[st.integers(0, 3)] * 2), min_size=4, max_size=12)))
+    labels = data.draw(st.lists(st.integers(0, 3), min_size=len(X), max_size=len(X)))
+    goal, least = data.draw(st.sampled_from(GOALS)), data.draw(st.integers(1, 2))
+    if len(np.unique(X, axis=0)) < 2 or len(set(labels)) < 2:
+        return
+    options = {"n_leaves": data.draw(st.integers(2, 4)), "min_samples_leaf": least}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best = BestTree(goal=goal, keep_clusters=data.draw(st.booleans()), **options).fit(X, labels)
+        cart = CART(**options).fit(X, labels)
+    assert np.bincount(best.labels_).min() >= least
+    assert len(np.bincount(best.labels_)) == best.n_leaves_
+    if goal not in COUNTING_GOALS or goal == "agreement":
+        assert best.n_leaves_ >= cart.n_leaves_
+
+
+def test_all_leaves_that_were_asked_for_are_found():
+    X = np.array(
+        [[4.0, 2], [0, 2], [5, 2], [4, 5], [2, 3], [2, 3], [1, 5], [5, 4]]
+    )  # greedy cuts leave a part too small to cut
+    labels = [0, 0, 0, 1, 1, 1, 1, 0]
+    options = {"n_leaves": 4, "min_samples_leaf": 2, "keep_clusters": False}
+    best = BestTree(goal="cost", **options).fit(X, labels)
+    assert best.n_leaves_ == 4
+    assert best.value_ == pytest.approx(6.5)
+    x = np.array([3, 3, 2, 0, 1, 3, 2, 2, 1, 3, 0, 2, 1, 1, 1, 1, 1, 3, 0.0])[:, None]
+    labels = [2, 2, 2, 0, 0, 2, 1, 1, 1, 2, 0, 1, 1, 1, 0, 0, 0, 2, 0]
+    assert BestTree(n_leaves=4, max_depth=2).fit(x, labels).n_leaves_ == 4
+    with pytest.warns(LeafCountWarning, match="no better tree of 4 leaves was found"):
+        BestTree(n_leaves=4, max_depth=2).fit(x[:8] > 1, labels[:8])

@@ -326,6 +326,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                     "_table",
                     "_rows_searched",
                     "_views",
+                    "_grown_with_sets",
                     "_needs_host",
                 ):  # the explanation holds them
                     self.__dict__.pop(held, None)
@@ -350,7 +351,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             seen = searched.table if self._needs_labels_only else searched.table.as_points()
             objective = self._objective(seen.values, searched.reference, searched.weights)
             graph = self._certified_graph(objective, searched.reference)
-        views = self._views = self._search_columns(searched, columns)
+        views = self._views = self._search_columns(searched, columns, n_leaves)
         with self._stage("tree"):
             tree = self._grow(views.matrix, on_views(objective, views), n_leaves)
         training = Training(
@@ -434,7 +435,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         self._warn_of_missing_leaves(n_leaves)
         return self
 
-    def _search_columns(self, searched: Searched, columns: Ints) -> SearchColumns:
+    def _search_columns(self, searched: Searched, columns: Ints, n_leaves: int) -> SearchColumns:
         """Return the matrix that engines search."""
         codes = None if searched.reference is None else searched.reference.codes
         one_by_one = not self._searches_sets
@@ -754,10 +755,10 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:
             found = "1 leaf" if self.n_leaves_ == 1 else f"{self.n_leaves_} leaves"
-            warn_caller(
-                f"The tree has {found} instead of {n_leaves}: no other valid cut was left.",
-                LeafCountWarning,
-            )
+            warn_caller(self._missing_leaves_text(found, n_leaves), LeafCountWarning)
+
+    def _missing_leaves_text(self, found: str, n_leaves: int) -> str:
+        return f"The tree has {found} instead of {n_leaves}: no other valid cut was left."
 
     def _warn_of_few_leaves(self, n_leaves: int, reference: Reference | None) -> None:
         """Warn that "auto" takes fewer leaves than there are clusters, and why."""
@@ -873,7 +874,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         searched = self._rows_searched = self._rows_to_search(
             table, training.reference, training.weights
         )
-        views = self._views = self._search_columns(searched, training.columns)
+        views = self._views = self._search_columns(searched, training.columns, most)
         objective = training.objective
         try:
             grown = self._grow(views.matrix, on_views(objective, views), most)

@@ -15,7 +15,7 @@ from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.estimators.progress import search_line
 from spexplain.estimators.spex import clique_graph
-from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
+from spexplain.estimators.weights import ALL_ROWS, RowWeights, Searched, row_mass
 from spexplain.exceptions import LostClusterWarning, warn_caller
 from spexplain.explanation import Explanation
 from spexplain.explanation.path import AUTO_GAIN, plateau_at
@@ -30,6 +30,7 @@ from spexplain.refine.best_tree import (
     START_NAMES,
     Improver,
     grown_by_agreement,
+    start_objective,
     started,
 )
 from spexplain.refine.goals import cliques
@@ -49,7 +50,7 @@ from spexplain.refine.solver import Budget
 from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import canonical, leaves_of
-from spexplain.table.views import written_out
+from spexplain.table.views import SearchColumns, written_out
 from spexplain.tree import Tree
 
 ExchangeFrom: TypeAlias = Literal["auto", "all", "best", "none"]
@@ -324,13 +325,7 @@ class BestTree(Explainer):
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         X = written_out(X)
-        reference, weights = self._rows_searched[1:]
-        assert reference is not None
-        labels, mass = reference.codes, row_mass(reference, weights)
-        # A row that several clusters share counts for the one that has most of it.
-        amounts = None if mass is None else whole_counts(np.where(labels < 0, 1.0, mass))
-        if amounts is not None and np.all(amounts == 1):  # weights of noise rows do not count
-            amounts = None
+        labels, amounts = self._labels_searched()
         points = None
         if self.goal == "cost":
             points = self._rows_searched.table.as_points().to_host(
@@ -341,10 +336,43 @@ class BestTree(Explainer):
         begin = time.perf_counter()
         self._deadline, self._work = begin + (self.time_budget or np.inf), _WORK
         if self.n_leaves == "auto":
+            reference = self._rows_searched.reference
+            assert reference is not None
             tree = self._of_best_size(rows, reference.n_clusters, n_leaves)
         else:
             tree = self._of_size(rows, n_leaves)
         return revalued(tree, X, objective)
+
+    def _labels_searched(self) -> tuple[Ints, Ints | None]:
+        """Return the cluster of each row that is searched, and how many rows it counts for; None: one each."""
+        reference, weights = self._rows_searched[1:]
+        assert reference is not None
+        labels, mass = reference.codes, row_mass(reference, weights)
+        # A row that several clusters share counts for the one that has most of it.
+        amounts = None if mass is None else whole_counts(np.where(labels < 0, 1.0, mass))
+        if amounts is not None and np.all(amounts == 1):  # weights of noise rows do not count
+            amounts = None
+        return labels, amounts
+
+    def _search_columns(self, searched: Searched, columns: Ints, n_leaves: int) -> SearchColumns:
+        views = super()._search_columns(searched, columns, n_leaves)
+        if views.has_all_tests:
+            return views
+        # Not all sets of categories can be searched, but those that greedy growth finds in its nodes are.
+        sets = self._views = SearchColumns.of(searched.table, columns, one_by_one=False)
+        labels, amounts = self._labels_searched()
+        X = written_out(sets.matrix)
+        grown = {
+            name: super(BestTree, self)._grow(
+                sets.matrix, start_objective(name, X, labels, amounts), n_leaves
+            )
+            for name in ("spex", "cart")
+        }
+        views = views.with_views(
+            [view for tree in grown.values() for _, view in sets.sets_of(tree)]
+        )
+        self._grown_with_sets = {name: views.taken_over(tree, sets) for name, tree in grown.items()}
+        return views
 
     def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree of a size, and set the attributes about it; `smaller` is a tree to start from."""
@@ -441,6 +469,10 @@ class BestTree(Explainer):
         with self._sorted(X) as orders:
             ground = self._ground(orders, rows)
             candidates, tree = self._candidates(X, ground, n_leaves, smaller)
+            if (
+                not self._views.has_all_tests
+            ):  # the proof holds for the sets that were searched only
+                self._bound = self._bound_of_sizes(ground, n_leaves)
             self._n_for_all = self._leaves_needed(ground, tree)
             objective = spex(cliques(rows.labels, rows.amounts))
             self.starts_ = [self._record(each, ground, X, objective) for each in candidates]
@@ -471,18 +503,19 @@ class BestTree(Explainer):
             if not self.keep_clusters and self._seeks_more_starts(n_leaves):
                 candidates.append(self._through_kept(X, ground, n_leaves, names, smaller))
         if self.starts is None and self.exchange != "none":
-            candidates += self._sketches(ground, _best_of(candidates), n_leaves)
-        at = candidates.index(_best_of(candidates))
+            candidates += self._sketches(ground, _best_of(ground, candidates), n_leaves)
+        at = candidates.index(_best_of(ground, candidates))
         if self.exchange != "none":
             candidates[at] = self._searched(ground, candidates[at])
             # In large tables this takes as long as everything else, so only with a time budget.
             if self.time_budget is not None or self._exchanges_all(X, n_leaves):
                 candidates[at] = self._swung(ground, candidates[at])
-        candidates += self._restarts(ground, _best_of(candidates), n_leaves)
-        best = _best_of(candidates)
+        candidates += self._restarts(ground, _best_of(ground, candidates), n_leaves)
+        best = _best_of(ground, candidates)
         ground.budget.work = min(ground.budget.work, self._proof_work(n_leaves))
         tree, value = self._proved(ground, best.tree, n_leaves)
-        if value > best.value and n_leaves > _EXACT_LEAVES and not self._is_over():
+        is_better = ground.rank(value, tree) > ground.rank(best.value, best.tree)
+        if is_better and n_leaves > _EXACT_LEAVES and not self._is_over():
             solved = _Candidate("exact", tree, value, value, value, 0.0)
             solved = self._searched(ground, solved)
             tree, candidates = solved.tree, [*candidates, solved]
@@ -515,7 +548,7 @@ class BestTree(Explainer):
         """Return the best tree found in which every cluster keeps a leaf, then improved without that condition."""
         kept = ground.keeping(True)
         starts = self._refined_starts(X, kept, n_leaves, names, smaller, self.refine_passes)
-        best = _best_of(self._exchanged(X, kept, list(starts), n_leaves))
+        best = _best_of(kept, self._exchanged(X, kept, list(starts), n_leaves))
         best = self._swung(kept, self._searched(kept, best))
         found = best._replace(start=f"{best.start} keeping clusters", value=ground.value(best.tree))
         return self._searched(ground, found, solves=False)
@@ -568,10 +601,8 @@ class BestTree(Explainer):
         """Return the best tree, and set the bound that can be proved for all trees of its size."""
         self._bound = np.inf
         most = _MOST_PROVED.get(self.goal, _PROVED_LEAVES)
-        if n_leaves > most or self._is_over() or tree.n_leaves < n_leaves:
-            score = ground.score
-            if score.kind in (LARGEST, OWN_MEANS):
-                self._bound = score.bound(score.totals, n_leaves) - score.offset(n_leaves)
+        if n_leaves > most or self._is_over():
+            self._bound = self._bound_of_sizes(ground, n_leaves)
             return tree, ground.value(tree)
         with (
             self._stage("proof") as tell,
@@ -583,6 +614,13 @@ class BestTree(Explainer):
             ground.budget.tell = None
             tell(self._standing(ground, value, self._bound))
         return tree, value
+
+    def _bound_of_sizes(self, ground: Improver, n_leaves: int) -> float:
+        """Return what no tree exceeds, from the sizes of the clusters alone."""
+        score = ground.score
+        if score.kind not in (LARGEST, OWN_MEANS):
+            return np.inf
+        return float(score.bound(score.totals, n_leaves) - score.offset(n_leaves))
 
     def _told_by(
         self, draw: Callable[[str], None], ground: Improver, n_leaves: int
@@ -616,7 +654,9 @@ class BestTree(Explainer):
         return f"{text}, {lost} cluster{'s' * (lost > 1)} lost" if lost else text
 
     def _standing(self, ground: Improver, value: Any, bound: float) -> str:
-        """Return the best value and the bound, for progress output."""
+        """Return the best value and the bound, if there is one, for progress output."""
+        if not self._views.has_all_tests:
+            return self._said(ground, value)
         return f"{self._said(ground, value)}, bound {self._number(ground, bound)}"
 
     def _number(self, ground: Improver, value: Any) -> str:
@@ -650,6 +690,9 @@ class BestTree(Explainer):
             named = [one_line(str(label)) for label in lost]
             warn_caller(lost_text(named, self._leaves_for_all()), LostClusterWarning)
         return self
+
+    def _missing_leaves_text(self, found: str, n_leaves: int) -> str:
+        return f"The tree has {found} instead of {n_leaves}: no better tree of {n_leaves} leaves was found."
 
     def _set_goal(self) -> None:
         """Add the goal of the search and its result to the explanation."""
@@ -735,6 +778,9 @@ class BestTree(Explainer):
                 begin = time.perf_counter()
                 if start == "smaller":
                     tree = grown_by_agreement(ground, n_leaves, smaller)
+                elif start in (known := vars(self).get("_grown_with_sets", {})):
+                    most = min(n_leaves, known[start].n_leaves)
+                    tree = grown_by_agreement(ground, n_leaves, known[start].truncate(most))
                 else:
                     tree = started(start, X, ground, engine, n_leaves)
                 grown = ground.value(tree)
@@ -853,6 +899,6 @@ def _check_starts(starts: Any) -> None:
             )
 
 
-def _best_of(candidates: list[_Candidate]) -> _Candidate:
-    """Return the best candidate, the first of equal ones."""
-    return max(candidates, key=lambda each: each.value)
+def _best_of(ground: Improver, candidates: list[_Candidate]) -> _Candidate:
+    """Return the best candidate; the first of equals."""
+    return max(candidates, key=lambda each: ground.rank(each.value, each.tree))

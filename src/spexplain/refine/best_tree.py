@@ -25,11 +25,12 @@ from spexplain.refine.goals import (
     moving_rows,
 )
 from spexplain.refine.local import improve, retested
-from spexplain.refine.routes import Routes, exchanged, tests_of, tree_of, with_subtree
+from spexplain.refine.routes import Routes, exchanged, tests_of, tree_of, with_subtree, without
 from spexplain.refine.rows import NodeOrders, Orders
 from spexplain.refine.scores import (
     INNER_SHARE,
     LARGEST,
+    OWN_MEANS,
     PAIRS,
     CostScore,
     GoalName,
@@ -476,6 +477,15 @@ class Improver:
         """How many clusters have rows that count."""
         return int(np.count_nonzero(self._rows_right.totals))
 
+    def rank(self, value: Any, tree: Tree) -> tuple[Any, ...]:
+        """Return what says which of two trees is better, if they may have different numbers of leaves.
+
+        More leaves make agreement lower at times and conductance higher always, so there they come first.
+        """
+        if self.score.kind in (LARGEST, OWN_MEANS):
+            return value, tree.n_leaves
+        return tree.n_leaves, value
+
     def is_best(self, value: Any, bound: float) -> bool:
         """Whether nothing better than a value can be hoped for: it reaches the bound, and no cluster is lost."""
         kept, own = value if isinstance(value, tuple) else (None, value)
@@ -671,18 +681,21 @@ class Improver:
         while True:
             routes = Routes(tree, columns)
             score = self._score_now(routes)
-            now = float(score.of_table(score.table(routes.labels, routes.n_leaves)).sum())
+            now = -np.inf  # a tree with fewer leaves is not one to beat
+            if tree.n_leaves >= n_leaves:
+                now = float(score.of_table(score.table(routes.labels, routes.n_leaves)).sum())
             bound = score.bound(score.totals, min(n_leaves, 2 ** min(depth, 30)))
             if bound > now + score.unit / 2 and not self.budget.is_over():
                 self.orders.restart()
                 solved = self._solve(score, 0, len(self.codes), n_leaves, depth, now)
-                bound = min(bound, max(solved.bound, now))
+                if max(solved.bound, now) > -np.inf:  # else there is no such tree
+                    bound = min(bound, max(solved.bound, now))
                 if solved.tree is not None:
                     other, _ = tree_of(solved.tree, tree.n_features)
                     if other.n_leaves < n_leaves:
                         other = grown_by_agreement(self, n_leaves, other)
                     other_value = self.value(other)
-                    if other_value > value:
+                    if self.rank(other_value, other) > self.rank(value, tree):
                         tree, value = other, other_value
                         if self.goal == "agreement":
                             continue  # a higher index to beat
@@ -1014,10 +1027,22 @@ def started(name: str, X: Matrix, ground: Improver, engine: Engine, n_leaves: in
     """
     tree = None
     if name != "agreement":
-        objective = _OBJECTIVES[name](X, ground.codes, ground.amounts)
+        objective = start_objective(name, X, ground.codes, ground.amounts)
         search = engine.bind(X, objective, min_samples_leaf=ground.min_samples_leaf)
-        tree = grow(search, max_leaves=n_leaves, max_depth=ground.max_depth)
+        tree = _without_small_leaves(
+            ground, grow(search, max_leaves=n_leaves, max_depth=ground.max_depth)
+        )
     return grown_by_agreement(ground, n_leaves, tree)
+
+
+def _without_small_leaves(ground: Improver, tree: Tree) -> Tree:
+    """Return the tree without leaves of too few rows, which cuts between centres can have."""
+    while tree.n_leaves > 1:
+        sizes = np.bincount(ground.orders.leaves(tree), minlength=tree.n_leaves)
+        if sizes.min() >= max(ground.min_samples_leaf, 1):
+            break
+        tree = without(tree, int(tree.leaves[sizes.argmin()]))
+    return tree
 
 
 def grown_by_agreement(ground: Improver, n_leaves: int, start: Tree | None = None) -> Tree:
@@ -1045,6 +1070,11 @@ def _emn(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
         np.mean(X[codes == code], axis=0, dtype=np.float64) for code in range(codes.max() + 1)
     ]
     return emn(StarGraph(codes, np.stack(centers)))
+
+
+def start_objective(name: str, X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:
+    """Return what the method of a start minimises."""
+    return _OBJECTIVES[name](X, codes, amounts)
 
 
 _OBJECTIVES: dict[str, Callable[[Matrix, Ints, Ints | None], Objective]] = {

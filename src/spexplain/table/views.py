@@ -22,6 +22,7 @@ from spexplain.tree import Test, Tree
 
 Role: TypeAlias = Literal["plain", "missing left", "missing right", "set", "nothing"]
 _ROWS = 512  # that are transposed at a time
+_MISSING = -1  # stands for missing values among codes of categories
 _ALL_SETS = 5  # up to so many categories, all sets of them become columns
 _MOST_INDICATORS = 64  # categories of one column that become columns, the commonest first
 
@@ -219,28 +220,56 @@ class SearchColumns:
         """
         if not self.categories:
             return self, tree
-        values = self.table.values
-        sets = {
+        wanted = [view for _, view in self.sets_of(tree)]
+        for each in self.categories:
+            wanted += _indicators(each.column, each.codes, each.n_categories)
+        wider = replace(self, categories=()).with_views(wanted)
+        return wider, wider.taken_over(tree, self)
+
+    def sets_of(self, tree: Tree) -> list[tuple[int, View]]:
+        """Return the nodes of a tree that test sets of categories, each with its set as a view."""
+        tests = {
             node: self._on_column(test)
             for node, test in tree.tests.items()
             if test.values is not None
         }
-        wanted = [
-            View(test.feature, "set", test.values or (), test.missing) for test in sets.values()
+        return [
+            (node, View(test.feature, "set", test.values or (), test.missing))
+            for node, test in tests.items()
         ]
-        for each in self.categories:
-            wanted += _indicators(each.column, each.codes, each.n_categories)
-        known: dict[View, int] = {}
-        for view in wanted:
-            known.setdefault(view, len(self.views) + len(known))
-        sets_ = [indicator(values[:, view.column], view) for view in known]
-        matrix = np.concatenate([written_out(self.matrix).T, sets_]).T
-        wider = SearchColumns(self.table, matrix, (*self.views, *known))
+
+    def with_views(self, views: Sequence[View]) -> "SearchColumns":
+        """Return the columns with more sets of categories as columns, each once."""
+        known = set(self.views)
+        new = list(dict.fromkeys(view for view in views if view not in known))
+        if not new:
+            return self
+        made = [indicator(self.table.values[:, view.column], view) for view in new]
+        matrix = np.concatenate([written_out(self.matrix).T, made]).T
+        return replace(self, matrix=matrix, views=(*self.views, *new))
+
+    def taken_over(self, tree: Tree, others: "SearchColumns") -> Tree:
+        """Return a tree over other views of the table as one over these, which must have all of its sets."""
+        places = {view: place for place, view in enumerate(self.views)}
         tests = {
-            node: Test(known[View(test.feature, "set", test.values or (), test.missing)], upper=0.5)
-            for node, test in sets.items()
+            node: replace(test, feature=places[others.views[test.feature]])
+            for node, test in tree.tests.items()
+            if test.values is None
         }
-        return wider, tree.retested(tests, len(wider.views))
+        tests |= {node: Test(places[view], upper=0.5) for node, view in others.sets_of(tree)}
+        return tree.retested(tests, len(self.views))
+
+    @property
+    def has_all_tests(self) -> bool:
+        """Whether every set of categories is a view, so that no test is left out of a search of the views."""
+        if isinstance(self.views, PlainViews):
+            return True
+        sets: dict[int, set[frozenset[int]]] = {}
+        for view in self.views:
+            if view.role == "set":
+                inside = frozenset(view.codes) | ({_MISSING} if view.missing else frozenset())
+                sets.setdefault(view.column, set()).add(inside)
+        return not self.categories and all(map(_has_all_sets, sets.values()))
 
 
 class SearchedTree(NamedTuple):
@@ -298,6 +327,16 @@ def transposed(values: Matrix, columns: Ints) -> Matrix:
     return found
 
 
+def _has_all_sets(sets: set[frozenset[int]]) -> bool:
+    """Whether some sets, with their complements, are all sets of the groups that are sets of their own."""
+    groups = frozenset[int]().union(*(each for each in sets if len(each) == 1))
+    if len(groups) > _ALL_SETS:  # then there are never all of them
+        return False
+    found = {min(each & groups, groups - each, key=sorted) for each in sets} - {frozenset()}
+    n_parts: int = 2 ** (len(groups) - 1) - 1
+    return len(found) == n_parts
+
+
 def beyond(last: Any, direction: float) -> Any:
     """Return the numbers next to the last values of columns, which are infinite if there are none."""
     number = last.dtype.type
@@ -353,7 +392,12 @@ def indicators(column: int, counts: Ints, cells: Any = None) -> list[View]:
                     views.append(View(column, "set", inside, n_categories in chosen))
         return views
     ordered = [group for group in order_by_profile(cells).tolist() if counts[group]]
-    for size in range(2, min(len(ordered) - 1, _MOST_INDICATORS)):
+    sizes = np.arange(2, len(ordered) - 1)
+    if len(sizes) > _MOST_INDICATORS:  # evenly spread over the rows
+        n_before = np.cumsum(counts[ordered])[sizes - 1]
+        even = np.linspace(0, n_before[-1], _MOST_INDICATORS)
+        sizes = sizes[np.unique(np.searchsorted(n_before, even))]
+    for size in sizes.tolist():
         first = ordered[:size]
         inside = tuple(sorted(each for each in first if each < n_categories))
         views.append(View(column, "set", inside, n_categories in first))
