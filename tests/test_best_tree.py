@@ -635,7 +635,8 @@ def test_proofs_say_nothing_of_sets_that_were_not_searched():
 
 @pytest.mark.parametrize("goal", GOALS)
 def test_cuts_between_centres_leave_no_empty_leaf(goal):
-    best = BestTree(goal=goal, n_leaves=3).fit([[1.0], [3], [3], [0], [0]], [1, 2, 0, 2, 1])
+    with pytest.warns(LostClusterWarning):
+        best = BestTree(goal=goal, n_leaves=3).fit([[1.0], [3], [3], [0], [0]], [1, 2, 0, 2, 1])
     assert np.bincount(best.labels_, minlength=3).min() == 1, best.to_text()
 
 
