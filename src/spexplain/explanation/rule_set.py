@@ -393,8 +393,8 @@ class RulesModel(ABC):
 
         Parameters
         ----------
-        Rows with the columns of the training table; columns that no rule uses may be absent from a data
-        frame.
+        X : array or data frame of shape (n_rows, n_features)
+            Rows with the columns of the training table; columns that no rule uses may be absent from a data
             frame.
 
         Returns
