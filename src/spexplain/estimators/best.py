@@ -361,10 +361,9 @@ class BestTree(Explainer):
         # Not all sets of categories can be searched, but those that greedy growth finds in its nodes are.
         sets = self._views = SearchColumns.of(searched.table, columns, one_by_one=False)
         labels, amounts = self._labels_searched()
-        X = written_out(sets.matrix)
         grown = {
             name: super(BestTree, self)._grow(
-                sets.matrix, start_objective(name, X, labels, amounts), n_leaves
+                sets.matrix, start_objective(name, sets.matrix, labels, amounts), n_leaves
             )
             for name in ("spex", "cart")
         }
