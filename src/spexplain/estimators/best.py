@@ -90,6 +90,14 @@ class _Candidate(NamedTuple):
     seconds: float
 
 
+class _Reached(NamedTuple):
+    """What the goal measures of a tree, and what is proved about it."""
+
+    value: float
+    bound: float
+    optimal: bool
+
+
 class _Rows(NamedTuple):
     """The rows of a search."""
 
@@ -211,9 +219,11 @@ class BestTree(Explainer):
         Value of the goal: fidelity, mean recall of the clusters, or adjusted Rand index, for which high is
         good; or cost or sum of conductances, for which low is good.
     bound_ : float
-        The best value that is possible for a tree of this size, according to the proof so far.
+        The best value that is possible for a tree of this size, according to the proof so far. Trees that were
+        truncated or edited since have no bound.
     optimal_ : bool
-        Whether it is proved that no tree of this size is better, with or without a leaf for every cluster.
+        Whether it is proved that no tree of this size is better, with or without a leaf for every cluster;
+        like `bound_` only of the tree that was searched.
     curve_ : list of SizeStep
         With ``n_leaves="auto"``, the best tree found for every size that was searched: leaves, value,
         bound, whether it is optimal, and clusters without a leaf.
@@ -347,7 +357,7 @@ class BestTree(Explainer):
         return revalued(tree, X, objective)
 
     def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
-        """Return the best tree of a size, and set the attributes about it; `smaller` is a tree to start from."""
+        """Return the best tree of a size, and set what it reaches; `smaller` is a tree to start from."""
         if self.max_rows is not None and rows.X.shape[0] > self.max_rows:
             tree = self._grow_from_sample(rows, n_leaves, self.max_rows, smaller)
         else:
@@ -378,15 +388,15 @@ class BestTree(Explainer):
             leaves = leaves_of(tree, rows.X)
             found.append((tree, self._worth(rows, leaves, tree.n_leaves)))
             n_lost = n_clusters - rows.n_kept(leaves, self.goal)
-            step = SizeStep(tree.n_leaves, self.value_, self.bound_, self.optimal_, n_lost)
-            curve.append(step)
+            value, bound, optimal = self._reached
+            curve.append(SizeStep(tree.n_leaves, value, bound, optimal, n_lost))
         at = _plateau(found)
         if self.keep_clusters:
             fewest = min(step.n_lost for step in curve[at:])
             at = next(n for n in range(at, len(curve)) if curve[n].n_lost == fewest)
         self._deadline, self._work = end, _WORK
         tree = self._of_size(rows, curve[at].n_leaves, found[at][0])
-        curve[at] = curve[at]._replace(value=self.value_, bound=self.bound_, optimal=self.optimal_)
+        curve[at] = curve[at]._replace(**self._reached._asdict())
         self.curve_ = curve
         return tree
 
@@ -396,7 +406,7 @@ class BestTree(Explainer):
     def _worth(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> float:
         """Return a share that grows with the number of leaves, for comparing sizes."""
         if self.goal not in LOW_GOALS:
-            return self.value_
+            return self._reached.value
         # Conductances grow with every leaf, so rows right decide. For the cost: the share that the tree saves.
         score = rows.score("cost" if self.goal == "cost" else "fidelity")
         total = score.square if isinstance(score, CostScore) else score.totals.sum()
@@ -665,9 +675,7 @@ class BestTree(Explainer):
         total = float(explanation.node_counts[0].sum()) if self.cluster_weight is None else 0.0
         goal = GoalRecord(
             self.goal,
-            self.value_,
-            self.bound_,
-            self.optimal_,
+            *self._reached,
             total=total,
             max_depth=self.max_depth,
             curve=tuple(vars(self).get("curve_", ())),
@@ -681,7 +689,7 @@ class BestTree(Explainer):
         return replace(known, size_bound=explanation.goal.sentence(explanation.tree.n_leaves))
 
     def _set_value(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> None:
-        """Set the value of the goal, and its bound."""
+        """Set what is reached: the value of the goal, and its bound."""
         total: float = 1.0
         if self.goal == "agreement":
             table = leaf_table(leaves, rows.labels, n_leaves, rows.amounts)
@@ -697,10 +705,12 @@ class BestTree(Explainer):
             if score.kind == LARGEST:
                 total = most
         bound = max(min(self._bound, most), value)
-        self.optimal_ = bool(bound < value + margin)
+        optimal = bool(bound < value + margin)
         sign = -1.0 if self.goal in LOW_GOALS else 1.0
-        self.value_ = sign * value / total + 0.0  # no -0.0
-        self.bound_ = self.value_ if self.optimal_ else sign * bound / total + 0.0
+        reached = sign * value / total + 0.0  # no -0.0
+        self._reached = _Reached(
+            reached, reached if optimal else sign * bound / total + 0.0, optimal
+        )
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":

@@ -166,6 +166,69 @@ class FittedModel(ABC):
         return agreement
 
     @property
+    def value_(self) -> float:
+        """What the goal of `BestTree` measures of the tree; of a changed tree only where it can be counted.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.value_, explainer.truncated(1).value_
+        (1.0, 0.5)
+        """
+        value = self._fitted().goal_value
+        if value is None:
+            raise AttributeError(self._unproved("value_"))
+        return value
+
+    @property
+    def bound_(self) -> float:
+        """The best value of the goal that is possible for a tree of this size, as far as `BestTree` has proved it.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.bound_
+        1.0
+        """
+        goal = self._fitted().goal
+        if goal is None:
+            raise AttributeError(self._unproved("bound_"))
+        return goal.bound
+
+    @property
+    def optimal_(self) -> bool:
+        """Whether `BestTree` has proved that no tree of this size is better.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.optimal_
+        True
+        """
+        goal = self._fitted().goal
+        if goal is None:
+            raise AttributeError(self._unproved("optimal_"))
+        return goal.optimal
+
+    def _unproved(self, attribute: str) -> str:
+        """Return why there is no result of a search."""
+        explanation = self._fitted()
+        if "goal" not in explanation.parameters:
+            return (
+                f"{attribute} is a result of BestTree, but this is a tree of {explanation.method}."
+            )
+        return (
+            f"{attribute} is known only for the tree and the rows of a search, and this tree was changed, or is "
+            f"counted on other rows; fit BestTree(n_leaves={explanation.tree.n_leaves}) to search this size."
+        )
+
+    @property
     def unexplained_clusters_(self) -> list[Any]:
         """The clusters of the reference that no leaf stands for.
 
