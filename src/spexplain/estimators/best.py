@@ -46,6 +46,7 @@ from spexplain.refine.scores import (
     LeafScore,
 )
 from spexplain.refine.solver import Budget
+from spexplain.table.base import Table
 from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import canonical, leaves_of
@@ -214,7 +215,8 @@ class BestTree(Explainer):
     Attributes
     ----------
     starts_ : list of StartRecord
-        Start, leaves, value when grown, refined and in the end, objective, seconds.
+        Start, leaves, value when grown, refined and in the end, objective, seconds. With `start`, the list is
+        empty, and `bound_` is what holds for every tree.
     value_ : float
         Value of the goal: fidelity, mean recall of the clusters, or adjusted Rand index, for which high is
         good; or cost or sum of conductances, for which low is good.
@@ -332,8 +334,8 @@ class BestTree(Explainer):
     def _stands_for_shares(self) -> bool:
         return self.goal == "balanced" or super()._stands_for_shares
 
-    def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
-        X = written_out(X)
+    def _given(self, X: Matrix) -> "_Rows":
+        """Return the rows of this fit, over the columns X."""
         reference, weights = self._rows_searched[1:]
         assert reference is not None
         labels, mass = reference.codes, row_mass(reference, weights)
@@ -346,15 +348,20 @@ class BestTree(Explainer):
             points = self._rows_searched.table.as_points().to_host(
                 'goal="cost"', "take another goal"
             )
-        rows = self._given_rows = _Rows(X, labels, amounts, points)
+        return _Rows(X, labels, amounts, points)
+
+    def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
+        rows = self._given_rows = self._given(written_out(X))
         self.__dict__.pop("curve_", None)
         begin = time.perf_counter()
         self._deadline, self._work = begin + (self.time_budget or np.inf), _WORK
         if self.n_leaves == "auto":
+            reference = self._rows_searched.reference
+            assert reference is not None
             tree = self._of_best_size(rows, reference.n_clusters, n_leaves)
         else:
             tree = self._of_size(rows, n_leaves)
-        return revalued(tree, X, objective)
+        return revalued(tree, rows.X, objective)
 
     def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree of a size, and set what it reaches; `smaller` is a tree to start from."""
@@ -653,8 +660,7 @@ class BestTree(Explainer):
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         super()._fit(X, y, **given)
-        if self.start is None:  # else nothing is proved about the whole tree
-            self._set_goal()
+        self._set_goal()
         lost, classes = self.unexplained_clusters_, self.explanation_.classes
         if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
             named = [one_line(str(label)) for label in lost]
@@ -664,7 +670,10 @@ class BestTree(Explainer):
     def _set_goal(self) -> None:
         """Add the goal of the search and its result to the explanation."""
         explanation, rows = self.explanation_, self._given_rows
-        if self.refine is not None or vars(self).get("rounding_"):  # the tree was changed since
+        is_changed = self.refine is not None or bool(
+            vars(self).get("rounding_")
+        )  # since the search
+        if is_changed or self.start is not None:
             kept = self._rows_searched.weights.rows
             leaves = np.asarray(explanation.labels)
             self._set_value(
@@ -681,6 +690,18 @@ class BestTree(Explainer):
             curve=tuple(vars(self).get("curve_", ())),
         )
         self._set_explanation(replace(explanation, goal=goal, leaves_for_all=self._n_for_all))
+
+    def _fit_from_start(self, X: Any, table: Table, *given: Any) -> Self:
+        super()._fit_from_start(X, table, *given)
+        training = self.explanation_.training
+        assert training is not None
+        searched = self._rows_to_search(table, training.reference, training.weights)
+        self._rows_searched = searched
+        self._given_rows = self._given(searched.table.values)
+        # The parts below the locked tests were searched one by one, so nothing is proved about the whole tree.
+        self._bound, self._n_for_all, self.starts_ = np.inf, None, []
+        self.__dict__.pop("curve_", None)
+        return self
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
         known = super()._certified(explanation, table)

@@ -1238,8 +1238,9 @@ class FittedModel(ABC):
             )
         if training is None or training.graph is None:
             raise ValueError(
-                "A certificate is about the graph that the tree was grown for, which a model read from JSON does "
-                "not hold; ask the fitted estimator, or spexplain.facts.certificates.certify with the graph."
+                "A certificate is about the graph that the tree was grown for, which models from JSON, with start= or "
+                "after edits do not hold; ask an estimator without these, or use "
+                "spexplain.facts.certificates.certify with the graph."
             )
         if explanation.has_objects:
             raise ValueError(
