@@ -677,8 +677,8 @@ class Explanation:
         """Return the labels that leaves stand for; refuse if there are none."""
         if self.leaf_reference is None:
             raise ValueError(
-                f'label="reference" needs reference labels, but this {self.method} was fitted without; '
-                'take label="leaf", or pass labels to fit as y.'
+                f'label="reference" needs labels of the leaves: {self.method} was fitted without reference labels, '
+                'or its file does not hold those of smaller trees; take label="leaf", or pass labels to fit as y.'
             )
         return self.leaf_reference
 

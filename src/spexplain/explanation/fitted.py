@@ -607,8 +607,8 @@ class FittedModel(ABC):
         explanation = self._fitted()
         if explanation.leaf_reference is None:
             raise ValueError(
-                f"{explanation.method} was fitted without reference labels; pass them to fit as y to have "
-                "leaves named after them."
+                f"These leaves have no labels: {explanation.method} was fitted without reference labels, or its file "
+                "does not hold those of smaller trees; pass labels to fit as y."
             )
         return look_up(explanation.leaf_reference, self.predict(X))  # type: ignore[no-any-return]
 

@@ -214,7 +214,7 @@ def _with_stored_rows(
     names = None if model.columns is None else model.names
     table = HostTable(values, names, described=model.fields)
     training = Training(labels, reference, table, weights=weights, row_ids=ids)
-    if model.classes is None and reference is not None:  # counts of weighted rows are not stored
+    if model.classes is None and reference is not None:  # older files do not hold weighted counts
         counted = Explanation.of(model.tree, table, reference, weights=weights)
         model = replace(
             model,
