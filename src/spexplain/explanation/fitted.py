@@ -780,7 +780,8 @@ class FittedModel(ABC):
     ) -> ContrastFacts:
         """Return at most three conditions that separate two clusters, and how well they do it.
 
-        An estimator searches the rows of both clusters; a model without rows takes the tests of its tree.
+        An estimator searches the rows of both clusters; a model without rows takes the tests of its tree, and the
+        text says so.
 
         Parameters
         ----------
@@ -817,6 +818,7 @@ class FittedModel(ABC):
                     "A contrast of two clusters needs the rows of each in every leaf, which this model does not "
                     "hold; ask the fitted estimator."
                 )
+            by_tree["text"] += " Only tests of the tree were compared, as the rows are not known."
             return by_tree
         tree, shares = found
         own = [leaf for leaf, (x, y) in enumerate(shares) if x > y]
@@ -907,7 +909,8 @@ class FittedModel(ABC):
                     clusters, (a, b), tree, own, shares, columns=columns, source="rows"
                 )
             apart = contrast is not None and told_apart(contrast["balanced"])
-            found.append(Mixed(a, b, share, contrast["text"] if apart and contrast else None))
+            text = contrast["text"] if apart and contrast else None
+            found.append(Mixed(a, b, share, text, is_searched=parted is not None))
         return found
 
     def _larger_trees(self) -> list[Alternative]:
