@@ -1,5 +1,6 @@
 """BestTree: the figures it must reach, and what its parameters do."""
 
+import json
 import os
 import warnings
 from functools import partial
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from palmerpenguins import load_penguins
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_wine
@@ -327,6 +329,34 @@ def test_the_bound_in_words():
         f"No tree of 3 leaves and depth 2 puts more than {right} of 120 rows right; "
         "so this one is the best."
     )
+
+
+def test_mixed_and_weighted_tables_have_the_proof_of_the_search(tmp_path):
+    table = load_penguins()
+    species, numbers = table.pop("species"), table.select_dtypes("number").fillna(0)
+    weights = np.arange(len(table)) % 3
+    mixed = BestTree(n_leaves=3).fit(table, species)
+    weighted = BestTree(n_leaves=3).fit(numbers, species, sample_weight=weights)
+    plain = BestTree(n_leaves=3).fit(numbers, species)
+    loaded = from_json(plain.to_json())
+    for model, X in ((mixed, None), (weighted, None), (loaded, numbers)):
+        certificate = model.certificate(X)
+        goal = model.explanation_.goal
+        assert certificate.size_bound == goal.sentence(3)
+        assert certificate.method is None
+        assert np.isnan([certificate.objective, certificate.lower_bound, certificate.gap]).all()
+        facts = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+        assert [key for key, value in facts.items() if value not in (None, [])] == ["size_bound"]
+        lines = certificate.to_text().splitlines()
+        assert lines[0] == "The tree"
+        assert " ".join(line.strip() for line in lines[1:]) == certificate.size_bound
+    assert plain.certificate().size_bound == loaded.certificate(numbers).size_bound
+    assert mixed.summary(certificate=True)["certificate"]["size_bound"] is not None
+    assert 'id="certificate"' not in mixed.report(tmp_path / "mixed.html").read_text("utf-8")
+    with pytest.raises(ValueError, match=r"^A certificate is about tables of numbers"):
+        CART().fit(table, species).certificate()
+    with pytest.raises(ValueError, match=r"^A certificate is about tables of numbers"):
+        mixed.truncated(2).certificate()
 
 
 def test_balanced_leaves_stand_for_the_largest_share():

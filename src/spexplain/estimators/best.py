@@ -19,7 +19,6 @@ from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
 from spexplain.exceptions import LostClusterWarning, warn_caller
 from spexplain.explanation import Explanation
 from spexplain.explanation.path import AUTO_GAIN, plateau_at
-from spexplain.facts.certificates import Certificate
 from spexplain.facts.goal import GoalRecord, SizeStep
 from spexplain.facts.text import lost_text
 from spexplain.messages import one_line
@@ -670,10 +669,8 @@ class BestTree(Explainer):
     def _set_goal(self) -> None:
         """Add the goal of the search and its result to the explanation."""
         explanation, rows = self.explanation_, self._given_rows
-        is_changed = self.refine is not None or bool(
-            vars(self).get("rounding_")
-        )  # since the search
-        if is_changed or self.start is not None:
+        # The tree was changed after the search, or was put together from several.
+        if self.refine is not None or vars(self).get("rounding_") or self.start is not None:
             kept = self._rows_searched.weights.rows
             leaves = np.asarray(explanation.labels)
             self._set_value(
@@ -702,12 +699,6 @@ class BestTree(Explainer):
         self._bound, self._n_for_all, self.starts_ = np.inf, None, []
         self.__dict__.pop("curve_", None)
         return self
-
-    def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
-        known = super()._certified(explanation, table)
-        if explanation.goal is None:  # a part of the tree
-            return known
-        return replace(known, size_bound=explanation.goal.sentence(explanation.tree.n_leaves))
 
     def _set_value(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> None:
         """Set what is reached: the value of the goal, and its bound."""

@@ -1203,7 +1203,9 @@ class FittedModel(ABC):
     def certificate(
         self, X: Any = None, *, feature_names: Sequence[str] | None = None
     ) -> Certificate:
-        """Return what is proved about the tree, on the graph it was grown for.
+        """Return what is proved about the tree: by the search of `BestTree`, and on the graph it was grown for.
+
+        In tables with categories, dates or durations, with weights, and without the graph, only `size_bound` is known.
 
         Parameters
         ----------
@@ -1231,32 +1233,22 @@ class FittedModel(ABC):
         return training is not None and training.graph is not None
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
-        from spexplain.facts.certificates import certify
+        from spexplain.facts.certificates import Certificate, certify
 
-        training = explanation.training
-        if explanation.node_weights is not None:
-            raise ValueError(
-                "Certificates are known for rows that all count once; fit without sample_weight and memberships to "
-                "have one."
-            )
-        if training is None or training.graph is None:
-            raise ValueError(
-                "A certificate is about the graph that the tree was grown for, which models from JSON, with start= or "
-                "after edits do not hold; ask an estimator without these, or use "
-                "spexplain.facts.certificates.certify with the graph."
-            )
-        if explanation.has_objects:
-            raise ValueError(
-                "A certificate is about tables of numbers, but this one holds categories, dates or durations, so it "
-                "has none."
-            )
+        training, goal = explanation.training, explanation.goal
+        size_bound = None if goal is None else goal.sentence(explanation.tree.n_leaves)
+        reason = _why_no_graph(explanation)
+        if reason is not None and (goal is None or not goal.says_something):
+            raise ValueError(reason)
+        if reason is not None or training is None or training.graph is None:
+            return Certificate(size_bound=size_bound)
         graph, labels = training.graph, np.asarray(training.labels)
         searched = explanation.tree if training.searched is None else training.searched
         homes = () if graph.extra is None else searched.apply(graph.extra)
         points = _whole(table, "A certificate")
         if not explanation.is_plain:  # missing values are replaced by the column mean
             points = coordinates_of(points, explanation.fields).matrix
-        return certify(
+        known = certify(
             graph,
             points,
             explanation.tree,
@@ -1264,6 +1256,7 @@ class FittedModel(ABC):
             feature_names=explanation.names,
             leaves=np.concatenate([labels, homes]).astype(np.int64),
         )
+        return replace(known, size_bound=size_bound)
 
     def _search_objective(self, table: Matrix) -> Objective | None:
         """Return the objective that was minimised, for a second search; None if it is not known."""
@@ -1970,6 +1963,27 @@ def _rows_of_all_columns(X: Any, rows: Matrix, explanation: Explanation) -> Host
         for each, gap in zip(fields, lacks, strict=True)
     ]
     return HostTable(values, described=tuple(kept))
+
+
+def _why_no_graph(explanation: Explanation) -> str | None:
+    """Return why nothing can be proved on the graph that a tree was grown for; None if it can."""
+    if explanation.node_weights is not None:
+        return (
+            "Certificates are known for rows that all count once; fit without sample_weight and memberships to "
+            "have one."
+        )
+    if explanation.training is None or explanation.training.graph is None:
+        return (
+            "A certificate is about the graph that the tree was grown for, which models from JSON, with start= or "
+            "after edits do not hold; ask an estimator without these, or use "
+            "spexplain.facts.certificates.certify with the graph."
+        )
+    if explanation.has_objects:
+        return (
+            "A certificate is about tables of numbers, but this one holds categories, dates or durations, so it "
+            "has none."
+        )
+    return None
 
 
 def _is_text(labels: Array) -> bool:
