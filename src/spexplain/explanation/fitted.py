@@ -27,6 +27,7 @@ from spexplain.table.columns import FrameKind, as_frame, encoded, is_frame
 from spexplain.table.coordinates import coordinates_of
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse, look_up, on_host
+from spexplain.table.read import unseen_categories
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import SparseTable, densified
 from spexplain.table.suspects import suspicious_columns
@@ -1198,6 +1199,7 @@ class FittedModel(ABC):
             names=explanation.fields,
             scales=explanation.scales,
             leaf_labels=explanation.leaf_reference,  # type: ignore[arg-type]
+            unseen=unseen_categories(given, self),
         )
 
     def certificate(
