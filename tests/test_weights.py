@@ -298,7 +298,9 @@ def test_weighted_models_say_the_same_after_json(estimator, weights):
     labels = SHARES if weights is None else np.where(X[:, 1] > 3.8, -1, Y)
     fitted = sklearn.base.clone(estimator).fit(X, labels, sample_weight=weights)
     loaded = from_json(fitted.to_json())
-    for mine, theirs in zip(loaded.segments(output="records"), fitted.segments(output="records"), strict=True):
+    for mine, theirs in zip(
+        loaded.segments(output="records"), fitted.segments(output="records"), strict=True
+    ):
         for entry in mine.keys() - {"typical", "note"}:
             assert mine[entry] == theirs[entry]
     known, expected = loaded.outline(), fitted.outline()
@@ -310,7 +312,10 @@ def test_weighted_models_say_the_same_after_json(estimator, weights):
     assert loaded.feature_importances_.tolist() == fitted.feature_importances_.tolist()
     smaller, wanted = loaded.truncated(2), fitted.truncated(2)
     assert smaller.predict_reference(X).tolist() == wanted.predict_reference(X).tolist()
-    assert smaller.segments(output="records")[0]["recall"] == wanted.segments(output="records")[0]["recall"]
+    assert (
+        smaller.segments(output="records")[0]["recall"]
+        == wanted.segments(output="records")[0]["recall"]
+    )
     assert loaded.to_json() == fitted.to_json() == from_json(loaded.to_json()).to_json()
 
 
