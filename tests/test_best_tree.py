@@ -1,5 +1,6 @@
 """BestTree: the figures it must reach, and what its parameters do."""
 
+import json
 import os
 import warnings
 from functools import partial
@@ -10,9 +11,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from palmerpenguins import load_penguins
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_wine
+from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 from spexplain import (
@@ -274,6 +277,48 @@ def test_every_goal_is_best_by_its_own_measure(goal, n_leaves):
     assert best.certificate().to_text().splitlines()[1].startswith("  No tree of")
 
 
+@pytest.mark.parametrize("goal", ["fidelity", "balanced", "agreement"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_changed_tree_has_its_own_value_and_no_proof(goal, weighted):
+    X, labels = blobs(n_rows=120, n_clusters=4, seed=3)
+    weights = np.arange(len(X)) % 3 + 1 if weighted else None
+    best = BestTree(goal=goal, n_leaves=4).fit(X, labels, sample_weight=weights)
+    whole = best.value_, best.bound_, best.optimal_
+    times = np.ones(len(X), dtype=int) if weights is None else weights
+    rows = np.repeat(np.arange(len(X)), times)
+    last = int(np.flatnonzero(best.tree_.feature >= 0)[-1])
+    for changed in (best.truncated(3), best.edited(best.explanation_.prune(last))):
+        assert changed.n_leaves_ < 4
+        leaves, clusters = changed.labels_[rows], np.asarray(labels)[rows]
+        if goal == "agreement":
+            expected = adjusted_rand_score(clusters, leaves)
+        else:
+            right = changed.predict_reference(X)[rows] == clusters
+            each = [right[clusters == label].mean() for label in np.unique(clusters)]
+            expected = right.mean() if goal == "fidelity" else np.mean(each)
+        assert changed.value_ == pytest.approx(expected)
+        assert changed.value_ < whole[0]
+        for name in ("bound_", "optimal_"):
+            with pytest.raises(AttributeError, match=rf"^{name} is known only .* to search this"):
+                getattr(changed, name)
+    back = best.edited(best.explanation_.prune(last).undo())
+    assert (back.value_, back.bound_, back.optimal_) == whole
+    assert (best.value_, best.bound_, best.optimal_) == whole
+
+
+@pytest.mark.parametrize("goal", ["cost", "conductance"])
+def test_a_changed_tree_has_no_value_that_cannot_be_counted(goal):
+    X, labels = blobs(n_rows=120, n_clusters=4, seed=3)
+    changed = BestTree(goal=goal, n_leaves=4).fit(X, labels).truncated(3)
+    with pytest.raises(AttributeError, match=r"^value_ is known only"):
+        _ = changed.value_
+    heavy = BestTree(cluster_weight={0: 3.0}, n_leaves=4).fit(X, labels)
+    assert not hasattr(heavy.truncated(3), "value_")
+    assert not hasattr(BestTree(), "value_")
+    with pytest.raises(AttributeError, match=r"^value_ is a result of BestTree, but .* of CART"):
+        _ = CART().fit(X, labels).value_
+
+
 def test_the_bound_in_words():
     X, labels = blobs(n_rows=120, n_clusters=3)
     best = BestTree(max_depth=2).fit(X, labels)
@@ -284,6 +329,34 @@ def test_the_bound_in_words():
         f"No tree of 3 leaves and depth 2 puts more than {right} of 120 rows right; "
         "so this one is the best."
     )
+
+
+def test_mixed_and_weighted_tables_have_the_proof_of_the_search(tmp_path):
+    table = load_penguins()
+    species, numbers = table.pop("species"), table.select_dtypes("number").fillna(0)
+    weights = np.arange(len(table)) % 3
+    mixed = BestTree(n_leaves=3).fit(table, species)
+    weighted = BestTree(n_leaves=3).fit(numbers, species, sample_weight=weights)
+    plain = BestTree(n_leaves=3).fit(numbers, species)
+    loaded = from_json(plain.to_json())
+    for model, X in ((mixed, None), (weighted, None), (loaded, numbers)):
+        certificate = model.certificate(X)
+        goal = model.explanation_.goal
+        assert certificate.size_bound == goal.sentence(3)
+        assert certificate.method is None
+        assert np.isnan([certificate.objective, certificate.lower_bound, certificate.gap]).all()
+        facts = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+        assert [key for key, value in facts.items() if value not in (None, [])] == ["size_bound"]
+        lines = certificate.to_text().splitlines()
+        assert lines[0] == "The tree"
+        assert " ".join(line.strip() for line in lines[1:]) == certificate.size_bound
+    assert plain.certificate().size_bound == loaded.certificate(numbers).size_bound
+    assert mixed.summary(certificate=True)["certificate"]["size_bound"] is not None
+    assert 'id="certificate"' not in mixed.report(tmp_path / "mixed.html").read_text("utf-8")
+    with pytest.raises(ValueError, match=r"^A certificate is about tables of numbers"):
+        CART().fit(table, species).certificate()
+    with pytest.raises(ValueError, match=r"^A certificate is about tables of numbers"):
+        mixed.truncated(2).certificate()
 
 
 def test_balanced_leaves_stand_for_the_largest_share():

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from refusals import refused
 from spexplain import CART, BestTree, ClusterClassifier, SpexGraph, estimators, from_json
 from spexplain.estimators.starting import _shared_out
 from spexplain.exceptions import LeafCountWarning
+from spexplain.refine.scores import COUNTING_GOALS, GOALS, LOW_GOALS
 
 PENGUINS = load_penguins()
 TABLE, SPECIES = PENGUINS.drop(columns=["species", "year"]), PENGUINS["species"]
@@ -166,3 +168,41 @@ def test_leaves_are_shared_out_as_well_as_can_be(values, total):
         if sum(choice) == most
     )
     assert sum(each[size - 1] for size, each in zip(sizes, values, strict=True)) == best
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_the_whole_tree_has_a_value_but_no_proof(goal):
+    start = negotiated()
+    weights = 1.0 + (np.arange(len(LATER)) % 2)
+    options = {"goal": goal, "n_leaves": 4, "random_state": 0}
+    begun = BestTree(start=start, **options).fit(LATER, LATER_KINDS, sample_weight=weights)
+    plain = BestTree(**options).fit(LATER, LATER_KINDS, sample_weight=weights)
+    sign = -1 if goal in LOW_GOALS else 1
+    assert sign * begun.value_ <= sign * plain.bound_ + 1e-9
+    assert begun.bound_ == (0.0 if goal in LOW_GOALS else 1.0)
+    assert not begun.optimal_
+    assert begun.starts_ == []
+    if goal in COUNTING_GOALS:
+        assert begun.value_ == pytest.approx(begun.edited(without_goal(begun)).value_)
+    again = begun.set_params(start=None).fit(LATER, LATER_KINDS, sample_weight=weights)
+    assert again.value_ == plain.value_
+
+
+def without_goal(model):
+    return replace(model.explanation_, goal=None)
+
+
+def test_a_tree_from_a_start_is_scored_as_one_from_a_search():
+    plain = BestTree(n_leaves=3, goal="cost").fit(LATER, LATER_KINDS)
+    start = plain.explanation_
+    for node in np.flatnonzero(plain.tree_.feature >= 0).tolist():
+        start = start.lock(node)
+    begun = BestTree(n_leaves=3, goal="cost", start=start).fit(LATER, LATER_KINDS)
+    assert begun.value_ == pytest.approx(plain.value_)
+
+
+def test_certificates_name_why_there_is_no_graph():
+    begun = BestTree(n_leaves=4, start=negotiated()).fit(LATER, LATER_KINDS)
+    edited = begun.edited(begun.explanation_.rename("Adelie", "A"))
+    for model in (begun, edited):
+        refused(model.certificate, words=["models from JSON, with start= or after edits"])

@@ -1,5 +1,6 @@
 """Weights of rows and clusters, and rows that are shared between clusters: as if rows stood several times."""
 
+import json
 import pickle
 
 import numpy as np
@@ -286,6 +287,57 @@ def test_weighted_models_are_pickled_and_written():
     assert loaded.agreement_ == fitted.agreement_
     with pytest.raises(ValueError, match="Certificates are known for rows that all count once"):
         fitted.certificate()
+
+
+SHARES = np.eye(3)[Y] * 0.7 + 0.1
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS, WEIGHTS + 0.5, WEIGHTS / 3, None])
+@pytest.mark.parametrize("estimator", [CART(n_leaves=5), BestTree(n_leaves=4)])
+def test_weighted_models_say_the_same_after_json(estimator, weights):
+    labels = SHARES if weights is None else np.where(X[:, 1] > 3.8, -1, Y)
+    fitted = sklearn.base.clone(estimator).fit(X, labels, sample_weight=weights)
+    loaded = from_json(fitted.to_json())
+    for mine, theirs in zip(
+        loaded.segments(output="records"), fitted.segments(output="records"), strict=True
+    ):
+        for entry in mine.keys() - {"typical", "note"}:
+            assert mine[entry] == theirs[entry]
+    known, expected = loaded.outline(), fitted.outline()
+    for entry in ("balanced", "fidelity", "confusion", "segments"):
+        assert str(known[entry]) == str(expected[entry])
+    assert loaded.verdict_.facts["fidelity"] == fitted.verdict_.facts["fidelity"]
+    assert loaded.verdict_.sentences[0] == fitted.verdict_.sentences[0]
+    assert loaded.rules() == fitted.rules(output="records")
+    assert loaded.feature_importances_.tolist() == fitted.feature_importances_.tolist()
+    smaller, wanted = loaded.truncated(2), fitted.truncated(2)
+    assert smaller.predict_reference(X).tolist() == wanted.predict_reference(X).tolist()
+    assert (
+        smaller.segments(output="records")[0]["recall"]
+        == wanted.segments(output="records")[0]["recall"]
+    )
+    assert loaded.to_json() == fitted.to_json() == from_json(loaded.to_json()).to_json()
+
+
+def test_files_without_weighted_counts_are_still_read():
+    fitted = CART(n_leaves=4).fit(X, Y, sample_weight=WEIGHTS)
+    document = json.loads(fitted.to_json())
+    document["training"] |= {"clusters": None, "nodes": None}
+    old = from_json(json.dumps(document))
+    assert old.predict_reference(X).tolist() == fitted.predict_reference(X).tolist()
+    assert old.segments(output="records")[0]["rows"] is None
+    with pytest.raises(ValueError, match="its file does not hold those of smaller trees"):
+        old.truncated(2).predict_reference(X)
+
+
+@pytest.mark.parametrize(
+    "change", [{"weights": [1.0]}, {"weights": [1, "2", 3, 4]}, {"counts": [[1.5, 0, 0]] * 4}]
+)
+def test_weighted_counts_that_cannot_be_are_refused(change):
+    document = json.loads(CART(n_leaves=4).fit(X, Y, sample_weight=WEIGHTS).to_json())
+    document["training"]["nodes"] |= change
+    with pytest.raises(ValueError, match="of training must"):
+        from_json(json.dumps(document))
 
 
 def test_truncated_models_keep_their_weights():

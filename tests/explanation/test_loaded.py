@@ -105,6 +105,26 @@ def test_pictures_and_reports(pair, tmp_path: Path) -> None:
     assert with_rows["leaves"][0]["profile"] == fitted.summary()["leaves"][0]["profile"]
 
 
+@pytest.mark.parametrize("goal", ["fidelity", "balanced", "agreement", "cost", "conductance"])
+def test_results_of_a_search(goal: str) -> None:
+    fitted = BestTree(goal=goal, n_leaves=4).fit(IRIS.data, SPECIES)
+    loaded = spexplain.from_json(fitted.to_json())
+    assert loaded.goal == goal
+    for name in ("value_", "bound_", "optimal_"):
+        assert getattr(loaded, name) == getattr(fitted, name)
+    smaller = spexplain.from_json(loaded.truncated(2).to_json())
+    assert smaller.goal == goal
+    assert not hasattr(smaller, "bound_")
+    assert getattr(smaller, "value_", None) == getattr(fitted.truncated(2), "value_", None)
+
+
+def test_other_methods_have_no_goal() -> None:
+    loaded = spexplain.from_json(CART().fit(IRIS.data, SPECIES).to_json())
+    for name in ("goal", "value_"):
+        with pytest.raises(AttributeError, match=f"{name} is a result of BestTree"):
+            getattr(loaded, name)
+
+
 @pytest.mark.parametrize("method", ["summary", "plot_cuts", "plot_profiles", "certificate"])
 def test_what_needs_rows_asks_for_them(method: str) -> None:
     loaded = spexplain.from_json(CART().fit(IRIS.data, SPECIES).to_json())

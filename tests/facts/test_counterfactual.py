@@ -3,9 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from palmerpenguins import load_penguins
 
 from facts.cases import (
     CUSTOMERS,
@@ -16,6 +19,7 @@ from facts.cases import (
     iris_explainer,
     trees_of_any_kind,
 )
+from spexplain import CART, from_json
 from spexplain.facts import feature_scales
 from spexplain.facts.counterfactual import explain_row, row_text
 from spexplain.tree import LEAF, Tree
@@ -172,3 +176,26 @@ def test_a_row_in_words():
     row[2] = 10_100 * DAY
     step = explain_row(customers_tree(), row, names=CUSTOMERS, scales=scales)["path"][1]
     assert (step["text"], step["margin_text"]) == ("last order = 1997-08-27", "100 days (0.88 SD)")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_categories_never_seen_are_not_called_missing(frame):
+    table = load_penguins()
+    species = table.pop("species")
+    fitted = CART(n_leaves=3, features=["island", "sex"]).fit(table, species)
+    row = {"island": "Mars", "sex": None} | dict.fromkeys(table.columns[1:-2], 1.0) | {"year": 2007}
+    for model in (fitted, from_json(fitted.to_json())):
+        for row_of_kind in (
+            frame([{name: row[name] for name in table.columns}]),
+            [row[name] for name in table.columns],
+        ):
+            found = model.explain(row_of_kind)
+            texts = [step["text"] for step in found["path"] if step["name"] == "island"]
+            assert texts
+            assert set(texts) == {"island is Mars, which no training row had; it counts as missing"}
+            assert "island is missing" not in row_text(found)
+            assert "island from Mars to " in row_text(found)
+            same = dict(row, island=None)
+            lacking = model.explain([same[name] for name in table.columns])
+            assert lacking["leaf"] == found["leaf"]
+            assert "island is missing" in row_text(lacking)

@@ -105,6 +105,34 @@ def test_clusters_that_columns_do_not_tell_apart():
     assert any("merge a and b: 100%" in each for each in verdict.facts["next_steps"])
 
 
+@pytest.mark.filterwarnings("ignore::spexplain.exceptions.LostClusterWarning")
+def test_without_rows_no_verdict_says_what_columns_cannot_do():
+    random = np.random.default_rng(1)
+    y = np.repeat(["a", "b", "c"], 200)
+    X = np.column_stack([(y == "c") + random.normal(0, 0.05, 600), random.normal(size=600)])
+    fitted = BestTree(n_leaves=3, exchange="none").fit(X, y)
+    loaded = from_json(fitted.to_json())
+    (told,) = (each for each in loaded.verdict_.sentences if "This tree mixes" in each)
+    assert told.endswith("Only the rows can tell whether other tests part them.")
+    assert not any("columns do not separate" in each for each in loaded.verdict_.sentences)
+    assert any("columns do not separate" in each for each in fitted.verdict_.sentences)
+    assert loaded.verdict_.facts["mixed"] == fitted.verdict_.facts["mixed"]
+
+
+def test_without_rows_contrasts_are_those_of_the_tree_and_say_so(wine):
+    explainer = CART(n_leaves=2).fit(*wine)
+    loaded = from_json(explainer.to_json())
+    found = loaded.contrast("class_1", "class_2")
+    assert found["source"] == "tree"
+    assert found["text"].endswith(
+        " Only tests of the tree were compared, as the rows are not known."
+    )
+    assert "were compared" not in explainer.contrast("class_1", "class_2")["text"]
+    (told,) = (each for each in loaded.verdict_.sentences if "This tree mixes" in each)
+    assert "Only the rows can tell" in told
+    assert any("What parts them: " in each for each in explainer.verdict_.sentences)
+
+
 def test_next_steps_have_the_figures_of_a_refit(wine):
     X, y = wine
     explainer = CART(n_leaves=3).fit(X, y)

@@ -429,8 +429,6 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             n_kept = kept_part(check_start(self.start), table).tree.n_leaves
             n_leaves = max(plateau(final.path), n_kept)
             final = final.truncate(n_leaves)
-        for stale in ("value_", "bound_", "optimal_", "starts_", "_n_for_all"):
-            self.__dict__.pop(stale, None)
         self._set_explanation(_described(final, final, table, weights))
         self._warn_of_missing_leaves(n_leaves)
         return self

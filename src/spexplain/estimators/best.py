@@ -19,7 +19,6 @@ from spexplain.estimators.weights import ALL_ROWS, RowWeights, Searched, row_mas
 from spexplain.exceptions import LostClusterWarning, warn_caller
 from spexplain.explanation import Explanation
 from spexplain.explanation.path import AUTO_GAIN, plateau_at
-from spexplain.facts.certificates import Certificate
 from spexplain.facts.goal import GoalRecord, SizeStep
 from spexplain.facts.text import lost_text
 from spexplain.messages import one_line
@@ -47,6 +46,7 @@ from spexplain.refine.scores import (
     LeafScore,
 )
 from spexplain.refine.solver import Budget
+from spexplain.table.base import Table
 from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import canonical, leaves_of
@@ -89,6 +89,14 @@ class _Candidate(NamedTuple):
     refined: Any
     value: Any
     seconds: float
+
+
+class _Reached(NamedTuple):
+    """What the goal measures of a tree, and what is proved about it."""
+
+    value: float
+    bound: float
+    optimal: bool
 
 
 class _Rows(NamedTuple):
@@ -207,14 +215,17 @@ class BestTree(Explainer):
     Attributes
     ----------
     starts_ : list of StartRecord
-        Start, leaves, value when grown, refined and in the end, objective, seconds.
+        Start, leaves, value when grown, refined and in the end, objective, seconds. With `start`, the list is
+        empty, and `bound_` is what holds for every tree.
     value_ : float
         Value of the goal: fidelity, mean recall of the clusters, or adjusted Rand index, for which high is
         good; or cost or sum of conductances, for which low is good.
     bound_ : float
-        The best value that is possible for a tree of this size, according to the proof so far.
+        The best value that is possible for a tree of this size, according to the proof so far. Trees that were
+        truncated or edited since have no bound.
     optimal_ : bool
-        Whether it is proved that no tree of this size is better, with or without a leaf for every cluster.
+        Whether it is proved that no tree of this size is better, with or without a leaf for every cluster;
+        like `bound_` only of the tree that was searched.
     curve_ : list of SizeStep
         With ``n_leaves="auto"``, the best tree found for every size that was searched: leaves, value,
         bound, whether it is optimal, and clusters without a leaf.
@@ -323,15 +334,18 @@ class BestTree(Explainer):
     def _stands_for_shares(self) -> bool:
         return self.goal == "balanced" or super()._stands_for_shares
 
-    def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
-        X = written_out(X)
+    def _given(self, X: Matrix) -> "_Rows":
+        """Return the rows of this fit, over the columns X."""
         labels, amounts = self._labels_searched()
         points = None
         if self.goal == "cost":
             points = self._rows_searched.table.as_points().to_host(
                 'goal="cost"', "take another goal"
             )
-        rows = self._given_rows = _Rows(X, labels, amounts, points)
+        return _Rows(X, labels, amounts, points)
+
+    def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
+        rows = self._given_rows = self._given(written_out(X))
         self.__dict__.pop("curve_", None)
         begin = time.perf_counter()
         self._deadline, self._work = begin + (self.time_budget or np.inf), _WORK
@@ -341,7 +355,7 @@ class BestTree(Explainer):
             tree = self._of_best_size(rows, reference.n_clusters, n_leaves)
         else:
             tree = self._of_size(rows, n_leaves)
-        return revalued(tree, X, objective)
+        return revalued(tree, rows.X, objective)
 
     def _labels_searched(self) -> tuple[Ints, Ints | None]:
         """Return the cluster of each row that is searched, and how many rows it counts for; None: one each."""
@@ -374,7 +388,7 @@ class BestTree(Explainer):
         return views
 
     def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
-        """Return the best tree of a size, and set the attributes about it; `smaller` is a tree to start from."""
+        """Return the best tree of a size, and set what it reaches; `smaller` is a tree to start from."""
         if self.max_rows is not None and rows.X.shape[0] > self.max_rows:
             tree = self._grow_from_sample(rows, n_leaves, self.max_rows, smaller)
         else:
@@ -405,15 +419,15 @@ class BestTree(Explainer):
             leaves = leaves_of(tree, rows.X)
             found.append((tree, self._worth(rows, leaves, tree.n_leaves)))
             n_lost = n_clusters - rows.n_kept(leaves, self.goal)
-            step = SizeStep(tree.n_leaves, self.value_, self.bound_, self.optimal_, n_lost)
-            curve.append(step)
+            value, bound, optimal = self._reached
+            curve.append(SizeStep(tree.n_leaves, value, bound, optimal, n_lost))
         at = _plateau(found)
         if self.keep_clusters:
             fewest = min(step.n_lost for step in curve[at:])
             at = next(n for n in range(at, len(curve)) if curve[n].n_lost == fewest)
         self._deadline, self._work = end, _WORK
         tree = self._of_size(rows, curve[at].n_leaves, found[at][0])
-        curve[at] = curve[at]._replace(value=self.value_, bound=self.bound_, optimal=self.optimal_)
+        curve[at] = curve[at]._replace(**self._reached._asdict())
         self.curve_ = curve
         return tree
 
@@ -423,7 +437,7 @@ class BestTree(Explainer):
     def _worth(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> float:
         """Return a share that grows with the number of leaves, for comparing sizes."""
         if self.goal not in LOW_GOALS:
-            return self.value_
+            return self._reached.value
         # Conductances grow with every leaf, so rows right decide. For the cost: the share that the tree saves.
         score = rows.score("cost" if self.goal == "cost" else "fidelity")
         total = score.square if isinstance(score, CostScore) else score.totals.sum()
@@ -682,8 +696,7 @@ class BestTree(Explainer):
 
     def _fit(self, X: Any, y: Any, **given: Any) -> Self:
         super()._fit(X, y, **given)
-        if self.start is None:  # else nothing is proved about the whole tree
-            self._set_goal()
+        self._set_goal()
         lost, classes = self.unexplained_clusters_, self.explanation_.classes
         if lost and self.keep_clusters and classes is not None and self.n_leaves_ >= len(classes):
             named = [one_line(str(label)) for label in lost]
@@ -696,7 +709,8 @@ class BestTree(Explainer):
     def _set_goal(self) -> None:
         """Add the goal of the search and its result to the explanation."""
         explanation, rows = self.explanation_, self._given_rows
-        if self.refine is not None or vars(self).get("rounding_"):  # the tree was changed since
+        # The tree was changed after the search, or was put together from several.
+        if self.refine is not None or vars(self).get("rounding_") or self.start is not None:
             kept = self._rows_searched.weights.rows
             leaves = np.asarray(explanation.labels)
             self._set_value(
@@ -707,23 +721,27 @@ class BestTree(Explainer):
         total = float(explanation.node_counts[0].sum()) if self.cluster_weight is None else 0.0
         goal = GoalRecord(
             self.goal,
-            self.value_,
-            self.bound_,
-            self.optimal_,
+            *self._reached,
             total=total,
             max_depth=self.max_depth,
             curve=tuple(vars(self).get("curve_", ())),
         )
         self._set_explanation(replace(explanation, goal=goal, leaves_for_all=self._n_for_all))
 
-    def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
-        known = super()._certified(explanation, table)
-        if explanation.goal is None:  # a part of the tree
-            return known
-        return replace(known, size_bound=explanation.goal.sentence(explanation.tree.n_leaves))
+    def _fit_from_start(self, X: Any, table: Table, *given: Any) -> Self:
+        super()._fit_from_start(X, table, *given)
+        training = self.explanation_.training
+        assert training is not None
+        searched = self._rows_to_search(table, training.reference, training.weights)
+        self._rows_searched = searched
+        self._given_rows = self._given(searched.table.values)
+        # The parts below the locked tests were searched one by one, so nothing is proved about the whole tree.
+        self._bound, self._n_for_all, self.starts_ = np.inf, None, []
+        self.__dict__.pop("curve_", None)
+        return self
 
     def _set_value(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> None:
-        """Set the value of the goal, and its bound."""
+        """Set what is reached: the value of the goal, and its bound."""
         total: float = 1.0
         if self.goal == "agreement":
             table = leaf_table(leaves, rows.labels, n_leaves, rows.amounts)
@@ -739,10 +757,12 @@ class BestTree(Explainer):
             if score.kind == LARGEST:
                 total = most
         bound = max(min(self._bound, most), value)
-        self.optimal_ = bool(bound < value + margin)
+        optimal = bool(bound < value + margin)
         sign = -1.0 if self.goal in LOW_GOALS else 1.0
-        self.value_ = sign * value / total + 0.0  # no -0.0
-        self.bound_ = self.value_ if self.optimal_ else sign * bound / total + 0.0
+        reached = sign * value / total + 0.0  # no -0.0
+        self._reached = _Reached(
+            reached, reached if optimal else sign * bound / total + 0.0, optimal
+        )
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":

@@ -489,6 +489,27 @@ class Explanation:
         return mean_recall(self.leaf_counts, self.node_codes, self.tree.leaves)
 
     @property
+    def goal_value(self) -> float | None:
+        """What the goal of the search measures of this tree; None where that is unknown, or nothing was searched.
+
+        Of a tree that was changed after the search, it is counted if the goal is fidelity, balanced or agreement,
+        every row belongs to one cluster, and the search gave clusters no weights of their own.
+        """
+        if self.goal is not None:
+            return self.goal.value
+        reference = self.row_reference
+        is_shared = self.node_weights is not None and (
+            reference is None or reference.memberships is not None
+        )
+        if is_shared or self.parameters.get("cluster_weight") is not None:
+            return None
+        name = self.parameters.get("goal")
+        value = self.balanced if name == "balanced" else np.nan
+        if name in ("fidelity", "agreement"):
+            value = getattr(self.step, name)
+        return None if np.isnan(value) else value
+
+    @property
     def leaf_counts(self) -> Array:
         """Rows of each cluster in every leaf, or their weight, shape (n_leaves, k): the contingency table."""
         return self.node_counts[self.tree.leaves]
@@ -656,8 +677,8 @@ class Explanation:
         """Return the labels that leaves stand for; refuse if there are none."""
         if self.leaf_reference is None:
             raise ValueError(
-                f'label="reference" needs reference labels, but this {self.method} was fitted without; '
-                'take label="leaf", or pass labels to fit as y.'
+                f'label="reference" needs labels of the leaves: {self.method} was fitted without reference labels, '
+                'or its file does not hold those of smaller trees; take label="leaf", or pass labels to fit as y.'
             )
         return self.leaf_reference
 

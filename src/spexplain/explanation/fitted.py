@@ -27,6 +27,7 @@ from spexplain.table.columns import FrameKind, as_frame, encoded, is_frame
 from spexplain.table.coordinates import coordinates_of
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse, look_up, on_host
+from spexplain.table.read import unseen_categories
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import SparseTable, densified
 from spexplain.table.suspects import suspicious_columns
@@ -164,6 +165,69 @@ class FittedModel(ABC):
                 f"This {type(self).__name__} knows no reference clustering to compare its leaves with."
             )
         return agreement
+
+    @property
+    def value_(self) -> float:
+        """What the goal of `BestTree` measures of the tree; of a changed tree only where it can be counted.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.value_, explainer.truncated(1).value_
+        (1.0, 0.5)
+        """
+        value = self._fitted().goal_value
+        if value is None:
+            raise AttributeError(self._unproved("value_"))
+        return value
+
+    @property
+    def bound_(self) -> float:
+        """The best value of the goal that is possible for a tree of this size, as far as `BestTree` has proved it.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.bound_
+        1.0
+        """
+        goal = self._fitted().goal
+        if goal is None:
+            raise AttributeError(self._unproved("bound_"))
+        return goal.bound
+
+    @property
+    def optimal_(self) -> bool:
+        """Whether `BestTree` has proved that no tree of this size is better.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> explainer = BestTree(feature_names=["age", "orders"]).fit(X, ["new"] * 3 + ["VIP"] * 3)
+        >>> explainer.optimal_
+        True
+        """
+        goal = self._fitted().goal
+        if goal is None:
+            raise AttributeError(self._unproved("optimal_"))
+        return goal.optimal
+
+    def _unproved(self, attribute: str) -> str:
+        """Return why there is no result of a search."""
+        explanation = self._fitted()
+        if "goal" not in explanation.parameters:
+            return (
+                f"{attribute} is a result of BestTree, but this is a tree of {explanation.method}."
+            )
+        return (
+            f"{attribute} is known only for the tree and the rows of a search, and this tree was changed, or is "
+            f"counted on other rows; fit BestTree(n_leaves={explanation.tree.n_leaves}) to search this size."
+        )
 
     @property
     def unexplained_clusters_(self) -> list[Any]:
@@ -544,8 +608,8 @@ class FittedModel(ABC):
         explanation = self._fitted()
         if explanation.leaf_reference is None:
             raise ValueError(
-                f"{explanation.method} was fitted without reference labels; pass them to fit as y to have "
-                "leaves named after them."
+                f"These leaves have no labels: {explanation.method} was fitted without reference labels, or its file "
+                "does not hold those of smaller trees; pass labels to fit as y."
             )
         return look_up(explanation.leaf_reference, self.predict(X))  # type: ignore[no-any-return]
 
@@ -717,7 +781,8 @@ class FittedModel(ABC):
     ) -> ContrastFacts:
         """Return at most three conditions that separate two clusters, and how well they do it.
 
-        An estimator searches the rows of both clusters; a model without rows takes the tests of its tree.
+        An estimator searches the rows of both clusters; a model without rows takes the tests of its tree, and the
+        text says so.
 
         Parameters
         ----------
@@ -754,6 +819,7 @@ class FittedModel(ABC):
                     "A contrast of two clusters needs the rows of each in every leaf, which this model does not "
                     "hold; ask the fitted estimator."
                 )
+            by_tree["text"] += " Only tests of the tree were compared, as the rows are not known."
             return by_tree
         tree, shares = found
         own = [leaf for leaf, (x, y) in enumerate(shares) if x > y]
@@ -844,7 +910,8 @@ class FittedModel(ABC):
                     clusters, (a, b), tree, own, shares, columns=columns, source="rows"
                 )
             apart = contrast is not None and told_apart(contrast["balanced"])
-            found.append(Mixed(a, b, share, contrast["text"] if apart and contrast else None))
+            text = contrast["text"] if apart and contrast else None
+            found.append(Mixed(a, b, share, text, is_searched=parted is not None))
         return found
 
     def _larger_trees(self) -> list[Alternative]:
@@ -1132,12 +1199,15 @@ class FittedModel(ABC):
             names=explanation.fields,
             scales=explanation.scales,
             leaf_labels=explanation.leaf_reference,  # type: ignore[arg-type]
+            unseen=unseen_categories(given, self),
         )
 
     def certificate(
         self, X: Any = None, *, feature_names: Sequence[str] | None = None
     ) -> Certificate:
-        """Return what is proved about the tree, on the graph it was grown for.
+        """Return what is proved about the tree: by the search of `BestTree`, and on the graph it was grown for.
+
+        In tables with categories, dates or durations, with weights, and without the graph, only `size_bound` is known.
 
         Parameters
         ----------
@@ -1165,31 +1235,22 @@ class FittedModel(ABC):
         return training is not None and training.graph is not None
 
     def _certified(self, explanation: Explanation, table: Matrix) -> Certificate:
-        from spexplain.facts.certificates import certify
+        from spexplain.facts.certificates import Certificate, certify
 
-        training = explanation.training
-        if explanation.node_weights is not None:
-            raise ValueError(
-                "Certificates are known for rows that all count once; fit without sample_weight and memberships to "
-                "have one."
-            )
-        if training is None or training.graph is None:
-            raise ValueError(
-                "A certificate is about the graph that the tree was grown for, which a model read from JSON does "
-                "not hold; ask the fitted estimator, or spexplain.facts.certificates.certify with the graph."
-            )
-        if explanation.has_objects:
-            raise ValueError(
-                "A certificate is about tables of numbers, but this one holds categories, dates or durations, so it "
-                "has none."
-            )
+        training, goal = explanation.training, explanation.goal
+        size_bound = None if goal is None else goal.sentence(explanation.tree.n_leaves)
+        reason = _why_no_graph(explanation)
+        if reason is not None and (goal is None or not goal.says_something):
+            raise ValueError(reason)
+        if reason is not None or training is None or training.graph is None:
+            return Certificate(size_bound=size_bound)
         graph, labels = training.graph, np.asarray(training.labels)
         searched = explanation.tree if training.searched is None else training.searched
         homes = () if graph.extra is None else searched.apply(graph.extra)
         points = _whole(table, "A certificate")
         if not explanation.is_plain:  # missing values are replaced by the column mean
             points = coordinates_of(points, explanation.fields).matrix
-        return certify(
+        known = certify(
             graph,
             points,
             explanation.tree,
@@ -1197,6 +1258,7 @@ class FittedModel(ABC):
             feature_names=explanation.names,
             leaves=np.concatenate([labels, homes]).astype(np.int64),
         )
+        return replace(known, size_bound=size_bound)
 
     def _search_objective(self, table: Matrix) -> Objective | None:
         """Return the objective that was minimised, for a second search; None if it is not known."""
@@ -1903,6 +1965,27 @@ def _rows_of_all_columns(X: Any, rows: Matrix, explanation: Explanation) -> Host
         for each, gap in zip(fields, lacks, strict=True)
     ]
     return HostTable(values, described=tuple(kept))
+
+
+def _why_no_graph(explanation: Explanation) -> str | None:
+    """Return why nothing can be proved on the graph that a tree was grown for; None if it can."""
+    if explanation.node_weights is not None:
+        return (
+            "Certificates are known for rows that all count once; fit without sample_weight and memberships to "
+            "have one."
+        )
+    if explanation.training is None or explanation.training.graph is None:
+        return (
+            "A certificate is about the graph that the tree was grown for, which models from JSON, with start= or "
+            "after edits do not hold; ask an estimator without these, or use "
+            "spexplain.facts.certificates.certify with the graph."
+        )
+    if explanation.has_objects:
+        return (
+            "A certificate is about tables of numbers, but this one holds categories, dates or durations, so it "
+            "has none."
+        )
+    return None
 
 
 def _is_text(labels: Array) -> bool:

@@ -50,6 +50,10 @@ class LoadedModel(FittedModel):
         The label each leaf stands for; only if the estimator knew reference labels.
     leaf_purity_ : array of float, shape (n_leaves,)
         Share of a leaf's training rows with that label; only if known.
+    goal : str
+        What `BestTree` searched for.
+    value_, bound_, optimal_ : float, float and bool
+        What the goal measures of the tree, and what `BestTree` proved about it.
     """
 
     def __init__(self, explanation: Explanation) -> None:
@@ -65,6 +69,25 @@ class LoadedModel(FittedModel):
         vars(self).pop("leaf_purity_", None)
         if explanation.leaf_purity is not None:
             self.leaf_purity_ = explanation.leaf_purity
+
+    @property
+    def goal(self) -> Any:
+        """What `BestTree` searched for; `value_`, `bound_` and `optimal_` are its results.
+
+        Examples
+        --------
+        >>> from spexplain import BestTree, from_json
+        >>> X = [[20, 1], [25, 1], [31, 2], [52, 7], [58, 9], [60, 8]]
+        >>> model = from_json(BestTree().fit(X, ["new"] * 3 + ["VIP"] * 3).to_json())
+        >>> model.goal, model.value_, model.optimal_
+        ('fidelity', 1.0, True)
+        """
+        explanation = self._fitted()
+        if explanation.goal is not None:
+            return explanation.goal.name
+        if "goal" not in explanation.parameters:
+            raise AttributeError(self._unproved("goal"))
+        return explanation.parameters["goal"]
 
     def _check_rows(self, X: Any, *, whole: bool = False) -> Rows:
         return read_rows(X, self, whole=whole)
@@ -191,7 +214,7 @@ def _with_stored_rows(
     names = None if model.columns is None else model.names
     table = HostTable(values, names, described=model.fields)
     training = Training(labels, reference, table, weights=weights, row_ids=ids)
-    if model.classes is None and reference is not None:  # counts of weighted rows are not stored
+    if model.classes is None and reference is not None:  # older files do not hold weighted counts
         counted = Explanation.of(model.tree, table, reference, weights=weights)
         model = replace(
             model,

@@ -85,6 +85,7 @@ _ROWS_KEYS = {"values", "clusters", "codes", "weights", "ids"}
 _SEARCH_KEYS = {"goal", "leaves_for_all"}
 _GOAL_KEYS = {"name", "value", "bound", "optimal", "total", "max_depth", "curve"}
 _NODE_KEYS = {"codes", "counts", "noise"}
+_WEIGHED = 1e-9  # share of a leaf's weight by which rounded sums may differ
 _QUOTE, _SEPARATORS = ord('"'), [ord(each) for each in ",[{"]
 _LONGEST_INTEGER = 20  # digits and sign of an int64
 
@@ -423,21 +424,20 @@ def _steps(steps: Iterable[Iterable[float]]) -> list[list[Any]]:
 
 
 def _has_nodes(explanation: "Explanation") -> bool:
-    counts = explanation.node_counts
-    if explanation.node_weights is not None:  # the format counts rows
-        return False
-    return explanation.node_codes is not None and counts.size <= 2 * MAX_COUNTS
+    return explanation.node_codes is not None and explanation.node_counts.size <= 2 * MAX_COUNTS
 
 
 def _nodes(explanation: "Explanation") -> dict[str, Any]:
-    """Return the cluster that each node stands for, and the rows of every leaf by cluster."""
+    """Return the cluster that each node stands for, and the rows of every leaf by cluster, or their weight."""
     assert explanation.node_codes is not None
     assert explanation.node_noise is not None
-    return {
+    leaves, weights = explanation.tree.leaves, explanation.node_weights
+    nodes = {
         "codes": explanation.node_codes.tolist(),
         "counts": explanation.leaf_counts.tolist(),
-        "noise": explanation.node_noise[explanation.tree.leaves].tolist(),
+        "noise": explanation.node_noise[leaves].tolist(),
     }
+    return nodes if weights is None else nodes | {"weights": weights[leaves].tolist()}
 
 
 def _number(x: float) -> Any:
@@ -807,27 +807,43 @@ def _read_clusters(data: Any, where: str = "clusters of training") -> Any:
 
 def _read_nodes(data: Any, tree: Tree, n_clusters: int) -> dict[str, Any]:
     """Return the clusters that nodes stand for, and their counts, from those of the leaves."""
-    _check_keys(data, _NODE_KEYS, "nodes of training")
+    is_weighted = isinstance(data, dict) and "weights" in data
+    _check_keys(data, _NODE_KEYS | ({"weights"} if is_weighted else set()), "nodes of training")
     codes, counts, noise = data["codes"], data["counts"], data["noise"]
+    weights = data["weights"] if is_weighted else tree.size[tree.leaves].tolist()
     is_good = (
         _is_list(codes, int, tree.n_nodes)
         and all(-1 <= code < n_clusters for code in codes)
         and _is_list(counts, list, tree.n_leaves)
-        and all(_is_list(row, int, n_clusters) for row in counts)
-        and _is_list(noise, int, tree.n_leaves)
+        and all(len(row) == n_clusters for row in counts)
+        and all(_are_amounts(row, is_weighted=is_weighted) for row in (*counts, noise, weights))
+        and len(noise) == len(weights) == tree.n_leaves
     )
     if not is_good:
         raise ValueError("nodes of training must hold a code per node, and rows per leaf")
-    table = np.array(counts, dtype=np.int64).reshape(tree.n_leaves, n_clusters)
-    beside = np.array(noise, dtype=np.int64)
-    sizes = tree.size[tree.leaves]
-    if table.min(initial=0) < 0 or beside.min() < 0 or np.any(table.sum(axis=1) + beside != sizes):
+    table = _amounts(counts).reshape(tree.n_leaves, n_clusters)
+    beside, totals = _amounts(noise), _amounts(weights)
+    margin = _WEIGHED * totals if is_weighted else 0
+    if np.any(np.abs(table.sum(axis=1) + beside - totals) > margin):
         raise ValueError("counts and noise of training must add up to the sizes of the leaves")
-    return {
+    found = {
         "node_codes": np.array(codes, dtype=np.int64),
         "node_counts": tree.totals(table),
         "node_noise": tree.totals(beside),
     }
+    return found if not is_weighted else found | {"node_weights": tree.totals(totals)}
+
+
+def _are_amounts(data: Any, *, is_weighted: bool) -> bool:
+    """Whether a list holds rows of leaves, or their weight."""
+    kinds = (int, float) if is_weighted else (int,)
+    return isinstance(data, list) and all(type(x) in kinds and 0 <= x < 2**62 for x in data)
+
+
+def _amounts(data: list[Any]) -> Array:
+    """Return rows of leaves as integers, and weights that are not whole as floats."""
+    found = np.array(data)
+    return found if found.dtype.kind == "f" and found.size else found.astype(np.int64)
 
 
 def _read_scales(data: Any, tree: Tree) -> Any:

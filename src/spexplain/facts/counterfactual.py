@@ -1,6 +1,6 @@
 """Why a row is where it is, and the smallest changes that would move it to another cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import floor, hypot, inf, isfinite, isnan
 from sys import float_info
 from typing import Any, NamedTuple, TypeAlias
@@ -37,6 +37,12 @@ class _Question(NamedTuple):
     columns: Sequence[Column]
     scales: Floats
     labels: list[Label | None]
+    unseen: Mapping[int, str]
+
+    def said(self, feature: int) -> str:
+        """Return the value of a feature."""
+        x = float(self.row[feature])
+        return self.unseen.get(feature, value_text(self.columns[feature], x))
 
 
 def explain_row(
@@ -46,6 +52,7 @@ def explain_row(
     names: Sequence[Column | str] | None = None,
     scales: Floats | None = None,
     leaf_labels: Sequence[Any] | None = None,
+    unseen: Mapping[int, str] | None = None,
 ) -> RowExplanation:
     """Explain why a row is in its leaf, and what would move it to another one.
 
@@ -64,6 +71,8 @@ def explain_row(
         changes of categories and of missing values.
     leaf_labels : sequence, optional
         Reference label that each leaf stands for.
+    unseen : mapping from int to str, optional
+        Categories of the row that no training row had, by feature; in `row` they are missing values.
 
     Returns
     -------
@@ -95,7 +104,7 @@ def explain_row(
         labels: list[Label | None] = [None] * tree.n_leaves
     else:
         labels = [plain_label(label) for label in leaf_labels]
-    question = _Question(tree, values, known, width, labels)
+    question = _Question(tree, values, known, width, labels, unseen or {})
     leaf = int(tree.apply(values[None, :])[0])
     changes = _changes(question, leaf)
     elsewhere = [change for change in changes if change["other_label"]]
@@ -143,7 +152,7 @@ def _met(question: _Question, node: int, passed: bool) -> PathTestFacts:
         "name": column.name,
         "test": test.text(column),
         "value": finite(x),
-        "text": _value_text(column, x),
+        "text": _value_text(question, feature),
         "passed": passed,
         "margin": margin,
         "margin_sd": deviations,
@@ -157,10 +166,12 @@ def _name(column: Column) -> str:
     return f'"{column.name}"' if column.kind == "word" else column.name
 
 
-def _value_text(column: Column, x: float) -> str:
+def _value_text(question: _Question, feature: int) -> str:
     """Return what a row has in a column."""
-    said = value_text(column, x)
-    return f"{_name(column)} is missing" if isnan(x) else f"{_name(column)} = {said}"
+    name, said = _name(question.columns[feature]), question.said(feature)
+    if feature in question.unseen:
+        return f"{name} is {said}, which no training row had; it counts as missing"
+    return f"{name} is missing" if isnan(float(question.row[feature])) else f"{name} = {said}"
 
 
 def _in_deviations(question: _Question, feature: int, amount: float) -> float | None:
@@ -220,7 +231,7 @@ def _move(question: _Question, feature: int, region: Region) -> MoveFacts | None
         "upwards": to > float(x) if is_known else None,
         "change": None if change is None else change if to > float(x) else -change,
         "change_sd": None if change is None else _in_deviations(question, feature, change),
-        "text": _move_text(column, float(x), to, bound),
+        "text": _move_text(column, question.said(feature), to, bound),
     }
 
 
@@ -328,9 +339,9 @@ def _deviations(amount: float | None) -> str:
     return "" if amount is None or not isfinite(amount) else f" ({amount:.2g} SD)"
 
 
-def _move_text(column: Column, x: float, to: float, bound: float | None) -> str:
+def _move_text(column: Column, said: str, to: float, bound: float | None) -> str:
     """Return a change in words."""
-    start = f"{_name(column)} from {value_text(column, x)} to "
+    start = f"{_name(column)} from {said} to "
     if bound is None:
         return start + (column.say(to) if column.kind == "category" else "any value")
     if column.kind == "date" and to == bound:

@@ -544,7 +544,7 @@ class VerdictFacts(TypedDict):
     guessing: float | None  # share of rows right if all were put into the largest cluster
     weakest: Label | None  # the cluster with the lowest recall
     lost: list[Label]
-    mixed: list[list[Label]]  # pairs of clusters that are mixed up
+    mixed: list[list[Label]]  # pairs of clusters that are mixed up, and that nothing known parts
     next_steps: list[str]
 
 

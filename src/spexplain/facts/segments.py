@@ -538,7 +538,8 @@ def contrast_facts(
 def _contrast_text(facts: ContrastFacts) -> str:
     a, b = facts["name_a"], facts["name_b"]
     if facts["n_conditions"] == 0:
-        return f"No test separates {a} from {b}."
+        where = " of the tree" if facts["source"] == "tree" else ""
+        return f"No test{where} separates {a} from {b}."
     rule, rule_b = one_line(facts["rule"]), one_line(facts["rule_b"])
     return (
         f"{a}: {rule} ({percent(facts['recall_a'])} of them); {b}: {rule_b} "

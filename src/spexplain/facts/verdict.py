@@ -82,6 +82,9 @@ class Mixed(NamedTuple):
     b: int
     share: float  # of the rows of a
     text: str | None  # what would separate them, if anything does, with marks for names
+    is_searched: bool = (
+        True  # whether the rows were searched for that, not only the tests of the tree
+    )
 
 
 def better_than_guessing(clusters: Clusters, fields: Sequence[Column], n_columns: int) -> bool:
@@ -308,12 +311,14 @@ def _weak_text(clusters: Clusters, table: Floats, weakest: int) -> list[str]:
 
 def _mixed_text(clusters: Clusters, pair: Mixed) -> str:
     a, b = clusters.names[pair.a], clusters.names[pair.b]
-    if pair.text is None:
+    if pair.text is None and pair.is_searched:
         return f"These columns do not separate {a} from {b}: {percent(pair.share)} of {a} look like {b}."
-    return (
-        f"This tree mixes {a} and {b} up: {percent(pair.share)} of {a} fall under the rule of {b}. What parts them: "
-        f"{pair.text}"
+    mixed = (
+        f"This tree mixes {a} and {b} up: {percent(pair.share)} of {a} fall under the rule of {b}."
     )
+    if pair.text is None:
+        return f"{mixed} Only the rows can tell whether other tests part them."
+    return f"{mixed} What parts them{'' if pair.is_searched else ' in this tree'}: {pair.text}"
 
 
 def _next_steps(clusters: Clusters, right: float, more_leaves: Sequence[Alternative]) -> list[str]:

@@ -21,6 +21,7 @@ from spexplain.table.checks import (
     rows_differ,
 )
 from spexplain.table.columns import (
+    cells_of,
     column_names,
     encode_rows,
     encoded,
@@ -233,6 +234,29 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     check_length(len(values), max(1, len(read)), _least_rows(model))
     _check_tested(values[:, [read.index(each) for each in used]], model)
     return TestedRows(values, tuple(read), len(fields))
+
+
+def unseen_categories(X: Any, model: Any) -> dict[int, str]:
+    """Return the values of a single row that no training row had, by the number of the tested column.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (1, n_features)
+        The row, as `read_rows` takes it.
+    model : FittedModel
+        The model, which knows the categories of its columns.
+    """
+    if is_collection(X) or is_on_device(X) or is_sparse(X):  # hold no categories
+        return {}
+    explanation = model.explanation_
+    by_name = _has_names(X) and _names(model) is not None
+    found: dict[int, str] = {}
+    for each in explanation.used:
+        column = explanation.fields[each]
+        if column.kind == "category":
+            for value in cells_of(X, column.name if by_name else each, column).odd:
+                found[each] = value
+    return found
 
 
 def _lazy_rows(X: Any, model: Any) -> Rows:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from textwrap import fill
 from typing import Any
 
@@ -35,10 +36,13 @@ _HOW = {
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved about a tree on a graph, from both sides.
+    """What is proved about a tree: on a graph from both sides, and by a search for the best tree of its size.
 
     For a set S with cut weight e(S) and volume vol(S), ψ(S) = e(S)/vol(S). A cut of everything into
     S and the rest has h = e/(the smaller volume) and Ψ = ψ(S) + ψ(rest), with h ≤ Ψ ≤ 2h.
+
+    Where nothing is proved on a graph, as in tables with categories, only `size_bound` is set: other numbers are
+    NaN, and everything else is None or empty.
 
     Parameters
     ----------
@@ -61,7 +65,7 @@ class Certificate:
         Sum of the leaves' conductances.
     lower_bound : float
         Lower bound of that sum for every partition into `n_parts` parts of positive volume.
-    method : {"exact", "dense", "lanczos"}
+    method : {"exact", "dense", "lanczos"} or None
         How the spectral lower bounds were found; see `smallest_eigenvalues` for what each proves.
     cost : CostBound or None
         For star graphs with one centre per leaf: the bound of the tree's k-medians cost.
@@ -71,27 +75,27 @@ class Certificate:
         What no tree of this size can exceed, in one sentence, where a search has proved it.
     """
 
-    ratios: tuple[float, ...]
-    pooled_ratio: float
-    smoothest_feature: int | None
-    h_bound: float
-    psi_bound: float
-    best_h: CoordinateCut | None
-    best_psi: CoordinateCut | None
-    lambda_2: float
-    n_parts: int
-    objective: float
-    lower_bound: float
-    method: Method
-    cost: CostBound | None
-    feature_names: tuple[str, ...]
+    ratios: tuple[float, ...] = ()
+    pooled_ratio: float = nan
+    smoothest_feature: int | None = None
+    h_bound: float = nan
+    psi_bound: float = nan
+    best_h: CoordinateCut | None = None
+    best_psi: CoordinateCut | None = None
+    lambda_2: float = nan
+    n_parts: int | None = None
+    objective: float = nan
+    lower_bound: float = nan
+    method: Method | None = None
+    cost: CostBound | None = None
+    feature_names: tuple[str, ...] = ()
     size_bound: str | None = None
 
     @property
     def gap(self) -> float:
         """How far the tree is from the lower bound; what explainability costs is part of it."""
-        # Both are equal on paper for some trees; rounding must not make the gap negative.
-        return max(0.0, self.objective - self.lower_bound)
+        # Both are equal on paper for some trees; rounding must not make the gap negative. NaN stays.
+        return max(self.objective - self.lower_bound, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, lists and dicts, ready for JSON; None stands for undefined numbers.
@@ -112,11 +116,11 @@ class Certificate:
             "psi_bound": finite(self.psi_bound),
             "best_h": None if self.best_h is None else self.best_h._asdict(),
             "best_psi": None if self.best_psi is None else self.best_psi._asdict(),
-            "lambda_2": self.lambda_2,
+            "lambda_2": finite(self.lambda_2),
             "n_parts": self.n_parts,
-            "objective": self.objective,
-            "lower_bound": self.lower_bound,
-            "gap": self.gap,
+            "objective": finite(self.objective),
+            "lower_bound": finite(self.lower_bound),
+            "gap": finite(self.gap),
             "method": self.method,
             "cost": None if self.cost is None else self.cost.to_dict(),
             "feature_names": list(self.feature_names),
@@ -147,28 +151,26 @@ class Certificate:
           Found: h = 0 by x0 ≤ 41.5, and Psi = 0 by x0 ≤ 41.5.
           No cut of any shape has Psi below 0 (exact).
         """
-        parts = [
-            "The leaves",
-            *_paragraphs(self._about_leaves()),
-            "",
-            "The first cut",
-            *_paragraphs(self._about_first_cut()),
-        ]
+        sections = []
         if self.size_bound is not None:
-            parts = ["The tree", *_paragraphs([self.size_bound]), "", *parts]
+            sections.append(["The tree", *_paragraphs([self.size_bound])])
+        if self.method is not None:
+            how = _HOW[self.method]
+            sections.append(["The leaves", *_paragraphs(self._about_leaves(how))])
+            sections.append(["The first cut", *_paragraphs(self._about_first_cut(how))])
         if self.cost is not None:
-            parts += ["", "The cost", self.cost.to_text()]
-        return "\n".join(parts)
+            sections.append(["The cost", self.cost.to_text()])
+        return "\n\n".join("\n".join(lines) for lines in sections)
 
-    def _about_leaves(self) -> list[str]:
+    def _about_leaves(self, how: str) -> list[str]:
         parts = "1 part" if self.n_parts == 1 else f"{self.n_parts} parts"
         return [
             f"The conductances of the leaves sum to {about(self.objective)}; 0 would mean that no edge is cut.",
             f"No partition into {parts}, by a tree or otherwise, gets below {about(self.lower_bound)} "
-            f"({_HOW[self.method]}). The gap is {about(self.gap)}.",
+            f"({how}). The gap is {about(self.gap)}.",
         ]
 
-    def _about_first_cut(self) -> list[str]:
+    def _about_first_cut(self, how: str) -> list[str]:
         if self.smoothest_feature is None or self.best_h is None or self.best_psi is None:
             return ["No feature parts the graph into two sides with edges, so nothing is claimed."]
         ratio = self.ratios[self.smoothest_feature]
@@ -181,7 +183,7 @@ class Certificate:
             f"2 sqrt(2R) = {about(self.psi_bound)}.",
             f"Found: h = {about(self.best_h.value)} by {self._cut_text(self.best_h)}, and Psi = "
             f"{about(self.best_psi.value)} by {self._cut_text(self.best_psi)}.",
-            f"No cut of any shape has Psi below {about(self.lambda_2)} ({_HOW[self.method]}).",
+            f"No cut of any shape has Psi below {about(self.lambda_2)} ({how}).",
         ]
 
     def _cut_text(self, cut: CoordinateCut) -> str:

@@ -820,9 +820,9 @@ class CertificateView(NamedTuple):
 
 
 def certificate_view(source: ReportFacts) -> CertificateView | None:
-    """Return the certificate, or None if there is none."""
+    """Return the certificate, or None if nothing is proved on a graph: what a search has proved stands elsewhere."""
     facts, text = source.summary["certificate"], source.summary["certificate_text"]
-    if facts is None or text is None:
+    if facts is None or text is None or facts["objective"] is None:
         return None
     bound, found, n_parts = facts["lower_bound"], facts["objective"], facts["n_parts"]
     top = max(bound, found, 1e-12) * 1.1
