@@ -77,7 +77,12 @@ def test_labels_that_are_no_clusters(run, files, tmp_path):
     frame = pl.DataFrame({"a": range(200), "y": [f"{at}" for at in range(200)]})
     frame.write_csv(tmp_path / "t.csv")
     said = sentence(run("explain", tmp_path / "t.csv", "-l", "y"))
-    assert "has 200 different values in 200 rows" in said
+    assert "has 200 different values in 200 rows, like row numbers or a measurement" in said
+    frame.with_columns(y=pl.col("a") // 3 + 0.5).write_csv(tmp_path / "t.csv")
+    result = run("explain", tmp_path / "t.csv", "-l", "y", "-m", "cart", "--keep", "a")
+    assert result.exit_code == 0
+    said = " ".join(result.stderr.split())
+    assert "y has 67 different labels in 200 rows, like row numbers or a measurement" in said
 
 
 def test_huge_integers(run, tmp_path):
