@@ -10,7 +10,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spexplain import CART, IMM, ClusterRules, SpexClique, SpexGraph, datasets, from_json
+from spexplain import CART, IMM, BestTree, ClusterRules, SpexClique, SpexGraph, datasets, from_json
 from spexplain.exceptions import (
     ClusterCountWarning,
     LeafCountWarning,
@@ -68,6 +68,18 @@ def test_another_number_of_clusters_than_the_labels_have_is_said():
     for silent in (SpexClique(), SpexClique(3), SpexClique(4)):  # noise may be counted or not
         assert silent.fit(X, NOISY).n_leaves_ == 3
     assert SpexGraph(2).fit(X, Y).n_leaves_ == 2  # there it is the number of leaves
+
+
+@pytest.mark.parametrize("cls", [CART, SpexClique, BestTree])
+def test_rows_of_no_cluster_count_for_the_size_of_leaves(cls):
+    random = np.random.default_rng(0)
+    points = random.normal(size=(80, 3))
+    y = (points[:, 0] > 0) + 2 * (points[:, 1] > 0.3)
+    y[random.choice(80, 30, replace=False)] = -1
+    explainer = cls(n_leaves=6, min_samples_leaf=8).fit(points, y)
+    n_rows = np.bincount(explainer.labels_)
+    assert n_rows.min() >= 8
+    assert np.bincount(explainer.labels_[y >= 0], minlength=len(n_rows)).min() < 8
 
 
 @pytest.mark.parametrize("estimator", [SpexClique(), SpexGraph(), ClusterRules(n_alternatives=0)])
