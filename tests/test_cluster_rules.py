@@ -274,6 +274,23 @@ def test_ids_and_copies_of_the_labels_are_left_out():
     assert named.rules()["rule"].tolist() == ["kind = ADELIE", "kind = CHINSTRAP", "kind = GENTOO"]
 
 
+def test_texts_that_are_names_in_most_rows_are_left_out():
+    """Sets of values that occur once would fit any clusters."""
+    at = np.arange(len(TABLE))
+    own, shared = at % 5 < 3, at % 5 < 2
+    frame = TABLE.assign(
+        name=np.where(own, [f"name {each}" for each in at], [f"name {each % 60}" for each in at]),
+        city=np.where(
+            shared, [f"city {each}" for each in at], [f"city {each % 60}" for each in at]
+        ),
+    )
+    with pytest.warns(ColumnWarning) as caught:
+        ClusterRules(1).fit(frame, PENGUINS["species"])
+    assert [str(each.message) for each in caught] == [
+        "Column 'name' is left out: most rows have a value of their own; name it in features= to use it."
+    ]
+
+
 def test_rules_do_not_depend_on_threads_order_or_library():
     one = ClusterRules(2).fit(TABLE, PENGUINS["species"])
     assert ClusterRules(2, n_jobs=2).fit(TABLE, PENGUINS["species"]).to_json() == one.to_json()

@@ -1,5 +1,7 @@
 """Reference clusterings by name, by clusterer and by labels of any type, with noise or without."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,8 +10,13 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spexplain import CART, IMM, SpexClique, SpexGraph, datasets, from_json
-from spexplain.exceptions import ClusterCountWarning, NoiseWarning
+from spexplain import CART, IMM, BestTree, ClusterRules, SpexClique, SpexGraph, datasets, from_json
+from spexplain.exceptions import (
+    ClusterCountWarning,
+    LeafCountWarning,
+    LostClusterWarning,
+    NoiseWarning,
+)
 
 IRIS = datasets.load("iris")
 X, Y = IRIS.data, IRIS.target
@@ -61,6 +68,56 @@ def test_another_number_of_clusters_than_the_labels_have_is_said():
     for silent in (SpexClique(), SpexClique(3), SpexClique(4)):  # noise may be counted or not
         assert silent.fit(X, NOISY).n_leaves_ == 3
     assert SpexGraph(2).fit(X, Y).n_leaves_ == 2  # there it is the number of leaves
+
+
+@pytest.mark.parametrize("cls", [CART, SpexClique, BestTree])
+def test_rows_of_no_cluster_count_for_the_size_of_leaves(cls):
+    random = np.random.default_rng(0)
+    points = random.normal(size=(80, 3))
+    y = (points[:, 0] > 0) + 2 * (points[:, 1] > 0.3)
+    y[random.choice(80, 30, replace=False)] = -1
+    explainer = cls(n_leaves=6, min_samples_leaf=8).fit(points, y)
+    n_rows = np.bincount(explainer.labels_)
+    assert n_rows.min() >= 8
+    assert np.bincount(explainer.labels_[y >= 0], minlength=len(n_rows)).min() < 8
+
+
+@pytest.mark.parametrize("estimator", [SpexClique(), SpexGraph(), ClusterRules(n_alternatives=0)])
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.arange(150),
+        [f"row {each}" for each in range(150)],
+        np.arange(150) // 2 + 0.5,
+        np.arange(150) // 6 / 8,
+        pd.Series(np.arange(150) // 1.9),
+    ],
+    ids=["numbers", "names", "fractions", "measurement", "few rows each"],
+)
+def test_labels_that_are_no_clusters_are_said(estimator, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ClusterCountWarning)
+        warnings.simplefilter("ignore", LeafCountWarning)
+        warnings.simplefilter("ignore", LostClusterWarning)
+        estimator.fit(X, y)
+    (found,) = caught
+    assert found.filename == __file__
+    assert str(found.message) == (
+        f"y has {len(set(y))} different labels in 150 rows, like row numbers or a measurement and unlike clusters; "
+        "cut it into ranges, or pass cluster labels."
+    )
+
+
+@pytest.mark.parametrize(
+    "y",
+    [np.arange(150) // 2, np.arange(150) // 8 + 0.5, [f"model {each % 38}" for each in range(150)]],
+    ids=["pairs", "few fractions", "many names"],
+)
+def test_many_clusters_are_clusters(y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeafCountWarning)
+        warnings.simplefilter("ignore", LostClusterWarning)
+        SpexClique().fit(X, y)
 
 
 @pytest.mark.parametrize(

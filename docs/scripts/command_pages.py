@@ -194,8 +194,8 @@ def pages() -> dict[str, str]:
     ]
     lines += [
         "",
-        "The exit status is 0 for success, 1 for a failure, 2 for wrong usage, 3 where a check or `--fail-under` "
-        "fails, 130 after Ctrl-C.",
+        "The exit status is 0 for success, 1 for a failure (also where a file is missing or lacks a column), 2 for "
+        "wrong options or arguments, 3 where a check or `--fail-under` fails, 130 after Ctrl-C.",
         "",
         "Tables may be CSV, TSV, Parquet, Arrow, JSON lines or Excel files, gzipped ones too, or `-` for standard "
         "input; see [files](../../monitoring.md#files).",

@@ -25,7 +25,7 @@ class ColumnWarning(UserWarning):
 
 
 class ClusterCountWarning(UserWarning):
-    """The given number of clusters differs from that of the labels."""
+    """The given number of clusters differs from that of the labels, or the labels do not look like clusters."""
 
 
 class NoiseWarning(UserWarning):

@@ -133,7 +133,7 @@ def test_report(run, model, folder, tmp_path):
     PENGUINS.head(100).write_csv(folder / "few.csv")
     result = run("report", model, folder / "few.csv", "-o", page, "--force")
     assert result.exit_code == 1
-    assert "Pass --labels" in result.stderr
+    assert "pass --labels" in result.stderr
     result = run("report", model, folder / "few.csv", "-l", "species", "-o", page, "--force")
     assert result.exit_code == 0, result.stderr
     assert "100 rows" in page.read_text()

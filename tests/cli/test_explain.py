@@ -279,7 +279,7 @@ def test_dates_of_text_files(run, tmp_path):
 
 def test_texts_that_are_nearly_names(run, iris, tmp_path):
     named = iris.with_columns(
-        name=pl.col("species") + " " + (pl.int_range(pl.len()) % 43).cast(pl.String)
+        name=pl.col("species") + " " + (pl.int_range(pl.len()) % 23).cast(pl.String)
     )
     named.write_csv(tmp_path / "t.csv")
     arguments = ("explain", tmp_path / "t.csv", "-l", "species", "-m", "cart", "--format", "json")

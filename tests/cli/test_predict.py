@@ -219,7 +219,7 @@ def test_a_tested_column_that_is_not_there(run, shop, tmp_path):
     ):
         (tmp_path / "new.csv").write_text(f"{name},orders\nweb,3\n")
         result = run("predict", model, tmp_path / "new.csv", "-o", out)
-        assert result.exit_code == 2
+        assert result.exit_code == run("predict", model, tmp_path / "gone.csv").exit_code == 1
         assert result.stderr.startswith("Error: ")
         assert result.stderr.strip().endswith(end)
         assert len(result.stderr.splitlines()) == 1

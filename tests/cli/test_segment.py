@@ -4,6 +4,7 @@ import json
 
 import duckdb
 import numpy as np
+import polars as pl
 
 from spexplain import ClusterRules, from_json
 
@@ -24,6 +25,24 @@ def test_one_cluster_with_alternatives(run, files):
     assert result.stdout.startswith("virginica (50 rows): petal width (cm) > 1.6")
     assert "also: petal length (cm) > " in result.stdout
     assert "setosa" not in result.stdout
+
+
+def test_long_lists_of_values_are_shortened_in_the_terminal_only(run, tmp_path):
+    at = np.arange(400)
+    models = [f"model {each}" for each in at % 40]
+    labels = np.where(at % 40 % 2, "odd", "even")
+    pl.DataFrame({"model": models, "y": labels}).write_csv(tmp_path / "t.csv")
+    result = run(
+        "segment", tmp_path / "t.csv", "-l", "y", "--target", "even", "--json", tmp_path / "r.json"
+    )
+    said = " ".join(result.stdout.split())
+    assert said.startswith(
+        "even (200 rows): model in {model 0, model 10, model 12, model 14, model 16, model 18, … 14 more} precision"
+    )
+    (record, _) = from_json((tmp_path / "r.json").read_bytes()).rules(output="records")
+    assert all(f"model {each}" in record["rule"] for each in range(0, 40, 2))
+    result = run("segment", tmp_path / "t.csv", "-l", "y", "--target", "even", "--format", "json")
+    assert json.loads(result.stdout)["rules"][0]["rule"] == record["rule"]
 
 
 def test_files_and_json(run, files, iris, tmp_path):

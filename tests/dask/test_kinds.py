@@ -407,6 +407,12 @@ def test_files_are_partitions_however_few_columns_are_read(synchronous, tmp_path
     assert few.tree_ == SpexClique(n_leaves=6).fit(frame[["orders"]], y).tree_
 
 
+def names_of_some(n_rows: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of which a share of the rows have one of their own."""
+    alone = round(share * n_rows)
+    return rng.permutation([*range(alone), *(-1 - np.arange(n_rows - alone) // 4)])
+
+
 def leaky(seed: int, n_rows: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
     """Columns that number or name the rows, or copy the labels, and some that nearly do."""
     rng = np.random.default_rng(seed)
@@ -423,6 +429,8 @@ def leaky(seed: int, n_rows: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
             "day": START + pd.to_timedelta(np.arange(n_rows), "D"),
             "visit": START + pd.to_timedelta(rng.permutation(n_rows), "D"),
             "name": [f"n{each}" for each in rng.permutation(n_rows)],
+            "model": [f"m{each}" for each in names_of_some(n_rows, 0.6, rng)],
+            "city": [f"c{each}" for each in names_of_some(n_rows, 0.4, rng)],
             "segment": np.array(["ash", "birch", "cedar"])[y],
             "leak": 7 - y,
             "nearly": y,
@@ -455,8 +463,10 @@ def test_ids_and_leaks_are_left_out_as_in_memory(seed):
         expected = said(alone, frame, labels)
         assert said(together, rows, given_) == expected
         assert together.tree_ == alone.tree_
-    assert {"'number'", "'customer_id'", "'leak'"} <= {each.split()[1] for each in expected}
-    assert not {"'shuffled'", "'visit'", "'nearly'", "'group_id'"} & {
+    assert {"'number'", "'customer_id'", "'leak'", "'model'"} <= {
+        each.split()[1] for each in expected
+    }
+    assert not {"'shuffled'", "'visit'", "'nearly'", "'group_id'", "'city'"} & {
         each.split()[1] for each in expected
     }
     table = together.explanation_.training.table
@@ -482,5 +492,15 @@ def test_many_different_values_are_counted_by_some():
         assert len(signs.marks) == 1024
         found = suspects._n_different(signs.marks, 1024) / len(values)
         assert found == pytest.approx(share, rel=0.15)
+    described = Column("model", "category", tuple(map(str, range(20_000))))
+    for n_shared in (8000, 12_000):  # rows whose value another row has
+        values = rng.permutation(np.where(ids < n_shared, ids // 2, ids)).astype(float)
+        for n_marks in (None, 1024):
+            parts = [
+                suspects._signs(each[:, None], columns=[(0, described)], n_marks=n_marks)[0]
+                for each in np.array_split(values, 5)
+            ]
+            reason = suspects._reason(described, suspects._joined(parts, n_marks), n_marks)
+            assert reason == ("most rows have a value of their own" if n_shared == 8000 else "")
     few = suspects._signs((ids % 50)[:, None].astype(float), columns=[(0, column)], n_marks=1024)
     assert suspects._n_different(few[0].marks, 1024) == 50

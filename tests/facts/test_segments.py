@@ -205,6 +205,25 @@ def test_contrasts_of_the_tree_are_what_its_tests_do():
             assert columns
 
 
+def test_sentences_name_a_few_values_of_a_list_and_rules_all():
+    at = np.arange(400)
+    model = [f"model {each % 40}" for each in at]
+    explainer = CART().fit(pd.DataFrame({"model": model}), np.where(at % 40 < 15, "old", "new"))
+    old = sorted(f"model {each}" for each in range(15))
+    listed, short = ", ".join(old), f"{', '.join(old[:6])}, … 9 more"
+    contrast = explainer.contrast("old", "new")
+    assert contrast["rule"] == f"model in {{{listed}}}"
+    assert contrast["rule_b"] == f"model not in {{{listed}}}"
+    assert contrast["text"] == (
+        f"old: model in {{{short}}} (100% of them); new: model not in {{{short}}} (100% of them)."
+    )
+    facts = explainer.segment("old")
+    assert facts["rule"] == contrast["rule"]
+    assert facts["sentences"][0] == f"old: 150 rows (38%), model in {{{short}}}."
+    assert facts["sentences"][-1] == f"Nearest: new. {contrast['text']}"
+    assert short in explainer.stability(n=2)["tests"][0]["text"]
+
+
 def test_lost_clusters_have_no_rule():
     X = np.array([[0.0], [1.0], [2.0], [3.0], [3.0]])
     explainer = CART(n_leaves=2).fit(X, list("aabbc"))

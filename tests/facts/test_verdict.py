@@ -50,6 +50,30 @@ def test_random_labels_are_no_better_than_guessing(seed, shape):
         assert NO_BETTER in explainer._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore::spexplain.exceptions.LostClusterWarning")
+@pytest.mark.parametrize(("k", "n_leaves"), [(2, 60), (5, 120), (50, 270), (150, 290)])
+def test_random_labels_that_many_leaves_fit_are_no_better_than_guessing(k, n_leaves):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(300, 10)), random.permutation(np.arange(300) % k)
+    explainer = CART(n_leaves=n_leaves).fit(X, y)
+    assert explainer.score(X, y) > 0.95
+    assert explainer.verdict_.level == "none"
+
+
+@pytest.mark.filterwarnings("ignore::spexplain.exceptions.ClusterCountWarning")
+@pytest.mark.parametrize("method", [CART(), BestTree()])
+@pytest.mark.parametrize("n_rows", [3, 30, 344])
+def test_a_tree_that_numbers_the_rows_is_no_better_than_guessing(method, n_rows):
+    X = np.random.default_rng(0).normal(size=(n_rows, 3))
+    explainer = method.fit(X, X[:, 0] * 1000 + 0.5)
+    assert explainer.n_leaves_ == n_rows
+    said = " ".join(explainer.verdict_.sentences)
+    assert explainer.verdict_.level == "none"
+    assert said.startswith(NO_BETTER)
+    assert "100% of the rows are put into their own cluster" in said
+    assert (f"There are {n_rows} clusters for {n_rows} rows" in said) == (n_rows > 20)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_labels_of_a_table_with_many_categories_are_no_better_than_guessing(seed):
     rng = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ from spexplain.cli.terminal import Terminal
 from spexplain.export.spreadsheets import disarmed
 from spexplain.messages import closest, counted, listed
 from spexplain.table.columns import Cells, cells_of
-from spexplain.table.reference import text_array
+from spexplain.table.reference import has_label_per_row, text_array
 from spexplain.tree import Column
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from spexplain.tree import Kind
 
 _EXACT = 2**53  # whole numbers up to here are exact as floats
-_MANY_LABELS = 50
 _NOISE = -1
 # Dates as ISO 8601 writes them: other orders of day and month cannot be told apart.
 _ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
@@ -233,10 +232,10 @@ def _labels(
         raise UserError(
             f"The label column {name} has {count}; an explanation needs at least two clusters."
         )
-    if len(clusters) > max(_MANY_LABELS, len(series) // 2):
+    if has_label_per_row(len(clusters), len(series)):
         raise UserError(
-            f"The label column {name} has {len(clusters):,} different values in {len(series):,} rows; "
-            "it does not look like clusters."
+            f"The label column {name} has {len(clusters):,} different values in {len(series):,} rows, like row "
+            "numbers or a measurement and unlike clusters; cut it into ranges, or take another column."
         )
     _note_noise(int(is_missing.sum()), int(is_noise.sum()), noise, terminal)
     n_clusters = len(clusters)

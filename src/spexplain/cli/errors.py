@@ -28,7 +28,7 @@ class UserError(Exception):
     message : str
         The sentence.
     status : int, default=1
-        Exit status; 2 where the files do not fit the command.
+        Exit status; 3 where a check or ``--fail-under`` fails.
     """
 
     def __init__(self, message: str, *, status: int = 1) -> None:

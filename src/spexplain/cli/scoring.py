@@ -69,7 +69,7 @@ class ScoredFile:
             noun = "column" if len(absent) == 1 else "columns"
             end = closest(absent[0], self.schema)
             raise UserError(
-                f"{file.name} has no {noun} {listed(absent)}, which the model tests{end}", status=2
+                f"{file.name} has no {noun} {listed(absent)}, which the model tests{end}"
             )
         known = {*(self.plan.names or ()), *self.sources.values()}
         self.extra = [name for name in self.names if name not in known]

@@ -256,8 +256,9 @@ def show_rules(found: "RuleSet", terminal: "Terminal", codes: Sequence[int] | No
     from rich.text import Text
 
     from spexplain.cli.terminal import wrapped
+    from spexplain.facts.text import MOST_VALUES
 
-    for line in found.text(codes).splitlines():
+    for line in found.text(codes, MOST_VALUES).splitlines():
         text = line.lstrip()
         indent = len(line) - len(text)
         hang = len("also: ") if text.startswith("also: ") else 2

@@ -213,7 +213,7 @@ def _summary_of_rows(
         return summary_of_rows(loaded, told, rows)
     except ValueError as error:
         text = str(error).replace(
-            "Pass labels of these rows as y", "Pass --labels with the column of their clusters"
+            "pass their labels as y", "pass --labels with the column of their clusters"
         )
         raise UserError(text) from None
 

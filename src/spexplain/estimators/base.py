@@ -46,7 +46,7 @@ from spexplain.table.columns import row_names
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable
 from spexplain.table.places import is_collection, is_sparse
-from spexplain.table.reference import NOISE, Reference
+from spexplain.table.reference import NOISE, Reference, warn_of_labels
 from spexplain.table.rounding import rounded, settled
 from spexplain.table.views import SearchColumns, SearchedTree, written_out
 from spexplain.tree import Tree
@@ -101,7 +101,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -831,6 +831,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         """Return the number of leaves wanted; refuse or warn of a bad number before any work is done."""
         n_leaves = self._wanted_leaves(reference)
         if reference is not None:
+            if is_given:
+                warn_of_labels(reference.classes, n_rows)
             if is_given and self._needs_reference:
                 self._warn_of_other_clusters(reference)
             _check_size(min(n_leaves, n_rows), reference.n_clusters)

@@ -36,7 +36,7 @@ class CART(Explainer):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional

@@ -162,7 +162,7 @@ class IMM(CenterExplainer):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -291,7 +291,7 @@ class EMN(CenterExplainer):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -415,7 +415,7 @@ class ExKMC(CenterExplainer):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -546,7 +546,7 @@ class RandomCuts(CenterExplainer):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -678,7 +678,7 @@ class ExGreedy(CenterExplainer):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional
@@ -793,7 +793,7 @@ class ExShallow(CenterExplainer):
     max_depth : int, optional
         Greatest number of tests on the way to a leaf.
     min_samples_leaf : int, default=1
-        Smallest number of training rows in a leaf; rows of weight 0 do not count.
+        Smallest number of training rows in a leaf; rows of no cluster count, those of weight 0 do not.
     features : list of int or str, optional
         Columns that the tree may use, by number or name; by default all.
     start : Explanation or fitted model, optional

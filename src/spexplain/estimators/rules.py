@@ -16,7 +16,7 @@ from spexplain.facts.profile import profile_of
 from spexplain.rules import MEASURES, Found, MeasureName, Space, Task, best_rule, space_of
 from spexplain.table.base import Table
 from spexplain.table.columns import row_names
-from spexplain.table.reference import Reference, labels_of_codes
+from spexplain.table.reference import Reference, labels_of_codes, warn_of_labels
 from spexplain.threads import Threads, count_threads
 
 _WIDTH_OF_OTHERS = 3  # rules that are kept at each length in searches for alternatives
@@ -193,6 +193,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
                 raise ValueError(
                     f"The labels (y) need two clusters or more to tell apart, but have {reference.n_clusters}."
                 )
+            warn_of_labels(reference.classes, len(table))
             columns = self._searched_columns(table, reference)
             with stage(type(self).__name__, "rules"):
                 found = self._searched(table, reference, weights, columns)

@@ -66,9 +66,9 @@ class ClusterRule(NamedTuple):
         """The columns that it uses, in increasing order."""
         return sorted({column for rule in self.rules for column in rule.used})
 
-    def text(self, columns: Sequence[Column | str]) -> str:
-        """Return it in one line."""
-        texts = [rule.text(columns) for rule in self.rules]
+    def text(self, columns: Sequence[Column | str], most: int | None = None) -> str:
+        """Return it in one line; if asked for, with at most so many values of a list."""
+        texts = [rule.text(columns, most) for rule in self.rules]
         return (
             joined_by_or(texts, [len(rule.conditions) for rule in self.rules])
             if texts
@@ -283,18 +283,20 @@ class RuleSet:
             "proved": rule.is_optimal,
         }
 
-    def text(self, clusters: Sequence[int] | None = None) -> str:
-        """Return the rules in words, one paragraph per cluster."""
+    def text(self, clusters: Sequence[int] | None = None, most: int | None = None) -> str:
+        """Return the rules in words, one paragraph per cluster; if asked for, with at most so many values of a list."""
         chosen = range(len(self.clusters)) if clusters is None else clusters
         noun = "weight" if self.is_weighted else "rows"
         parts = []
         for code in chosen:
             cluster, label = self.clusters[code], one_line(str(self.labels[code]))
-            lines = [f"{label} ({_plain(cluster.total):,} {noun}): {cluster.text(self.fields)}"]
+            lines = [
+                f"{label} ({_plain(cluster.total):,} {noun}): {cluster.text(self.fields, most)}"
+            ]
             if cluster.rules:
                 lines.append(f"  {_figures_text(cluster, noun)}")
             for other in cluster.alternatives:
-                lines.append(f"  also: {other.text(self.fields)}")
+                lines.append(f"  also: {other.text(self.fields, most)}")
                 lines.append(f"        {_figures_text(other, noun)}")
             parts.append("\n".join(one_line_each(lines)))
         if clusters is not None:

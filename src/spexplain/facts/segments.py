@@ -28,6 +28,7 @@ from spexplain.facts.statistics import (
 )
 from spexplain.facts.summary import conditions_of
 from spexplain.facts.text import (
+    MOST_VALUES,
     amount_figure,
     brief_text,
     cluster_text,
@@ -108,7 +109,8 @@ def segment_facts(
     columns = known_columns(explanation.tree.n_features, names)
     clusters = Clusters.of(explanation)
     joins = Joins(clusters.tree, columns)
-    segments = [_segment(clusters, code, joins, columns) for code in range(len(clusters.labels))]
+    boxes = [joins.of(clusters.leaves_of(code)) for code in range(len(clusters.labels))]
+    segments = [_segment(clusters, code, own, columns) for code, own in enumerate(boxes)]
     if X is None or clusters.codes is None:
         told = explanation.told if clusters.is_reference else None
         if told is not None and len(told) != len(segments):
@@ -120,8 +122,9 @@ def segment_facts(
     else:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             _add_rows(segments, clusters, X, columns, telling_columns, detail or Detail())
-    for each in segments:
-        each["sentences"] = _sentences(each, is_weighted=explanation.node_weights is not None)
+    for each, own in zip(segments, boxes, strict=True):
+        rule = rule_of(each["leaves"], own, columns, MOST_VALUES)
+        each["sentences"] = _sentences(each, rule, is_weighted=explanation.node_weights is not None)
     return segments
 
 
@@ -306,17 +309,18 @@ def fit_of(clusters: Clusters, code: int) -> SegmentFit:
     return SegmentFit(leaves, size, selected, caught, share, precision, recall, f1)
 
 
-def rule_of(leaves: list[int], boxes: Sequence[Box], columns: Sequence[Column]) -> str:
-    """Return some leaves, whose joined boxes are given, as one rule in words."""
-    return joined_text(boxes, columns) if leaves else NO_RULE
+def rule_of(
+    leaves: list[int], boxes: Sequence[Box], columns: Sequence[Column], most: int | None = None
+) -> str:
+    """Return some leaves, whose joined boxes are given, as one rule; if asked for, with few values of a list."""
+    return joined_text(boxes, columns, most) if leaves else NO_RULE
 
 
 def _segment(
-    clusters: Clusters, code: int, joins: Joins, columns: Sequence[Column]
+    clusters: Clusters, code: int, boxes: Sequence[Box], columns: Sequence[Column]
 ) -> SegmentFacts:
-    """Return the facts about a cluster that follow from the counts."""
+    """Return the facts about a cluster, whose joined boxes are given, that follow from the counts."""
     leaves, size, selected, caught, share, precision, recall, f1 = fit_of(clusters, code)
-    boxes = joins.of(leaves)
     facts: SegmentFacts = {
         "cluster": clusters.labels[code],
         "code": code,
@@ -531,18 +535,19 @@ def contrast_facts(
         "source": source,
         "text": "",
     }
-    facts["text"] = _contrast_text(facts)
+    facts["text"] = _contrast_text(
+        facts, joined_text(boxes, columns, MOST_VALUES), joined_text(rest, columns, MOST_VALUES)
+    )
     return facts
 
 
-def _contrast_text(facts: ContrastFacts) -> str:
+def _contrast_text(facts: ContrastFacts, rule: str, rule_b: str) -> str:
     a, b = facts["name_a"], facts["name_b"]
     if facts["n_conditions"] == 0:
         where = " of the tree" if facts["source"] == "tree" else ""
         return f"No test{where} separates {a} from {b}."
-    rule, rule_b = one_line(facts["rule"]), one_line(facts["rule_b"])
     return (
-        f"{a}: {rule} ({percent(facts['recall_a'])} of them); {b}: {rule_b} "
+        f"{a}: {one_line(rule)} ({percent(facts['recall_a'])} of them); {b}: {one_line(rule_b)} "
         f"({percent(facts['recall_b'])} of them)."
     )
 
@@ -763,17 +768,17 @@ def _typical(
     ]
 
 
-def _sentences(facts: SegmentFacts, *, is_weighted: bool) -> list[str]:
+def _sentences(facts: SegmentFacts, rule: str, *, is_weighted: bool) -> list[str]:
     """Return what matters about a cluster, one sentence after the other."""
     name = facts["name"]
     if facts["rows"] is None:
-        return [f"{name}: {one_line(facts['rule'])}."]
+        return [f"{name}: {one_line(rule)}."]
     amount = rows_or_weight(facts["rows"], is_weighted=is_weighted)
     size = f"{name}: {amount} ({percent(facts['share'])})"
     if not facts["leaves"]:
         told = [f"{size}; no leaf stands for it."]
     else:
-        told = [f"{size}, {one_line(facts['rule'])}."]
+        told = [f"{size}, {one_line(rule)}."]
         if facts["precision"] is not None and facts["recall"] is not None:
             told.append(
                 f"The rule catches {percent(facts['recall'])} of them, and {percent(facts['precision'])} of the rows "

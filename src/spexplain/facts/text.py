@@ -18,6 +18,7 @@ from spexplain.tree.column import as_columns
 
 _MARK = re.compile("\ue000([0-9]+)\ue001")  # what `name_mark` returns
 _N_PARTS = 4  # clusters of a leaf that are named
+MOST_VALUES = 6  # of a list, that sentences about rules name
 _UNITS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
 
 

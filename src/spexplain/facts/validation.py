@@ -18,7 +18,7 @@ from spexplain.facts.schema import (
     finite,
 )
 from spexplain.facts.segments import Clusters
-from spexplain.facts.text import name_mark, named_parts, named_text, percent
+from spexplain.facts.text import MOST_VALUES, name_mark, named_parts, named_text, percent
 from spexplain.messages import counted, one_line
 from spexplain.metrics.agreement import agreement_of_counts
 from spexplain.table.base import NodeValues
@@ -347,7 +347,7 @@ class Stability:
         column = columns[test.feature]
         chosen = self._columns[node]
         same = sum(each == test.feature for each in chosen) / max(len(chosen), 1)
-        said = one_line(test.text(column))
+        said = one_line(test.region().text(column, MOST_VALUES))
         interval = free = interval_text = free_text = same_values = None
         text = f"{said}: {percent(same)} of the drawn trees test {one_line(column.name)} here"
         if test.values is not None:

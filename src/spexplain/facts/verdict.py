@@ -14,6 +14,7 @@ from spexplain.facts.schema import ValidationFacts, VerdictFacts
 from spexplain.facts.segments import Clusters
 from spexplain.facts.text import lost_text, named_parts, named_text, percent
 from spexplain.facts.validation import in_sample_confusion
+from spexplain.table.reference import has_label_per_row
 from spexplain.tree import Column
 
 Level: TypeAlias = Literal["good", "usable", "weak", "none"]
@@ -28,6 +29,7 @@ _WORTH = 0.01  # rows right that a step must add
 GOOD_ENOUGH = 0.95  # rows right from which on nothing needs to be done
 _LUCK = 0.75  # of the margin, which the best trees for random labels do not reach
 _NO_LUCK = 0.9  # of what is possible beyond chance
+_FITS_ANY = 0.6  # of the logarithm of the number of trees, from which on they fit any labels
 _MOST_MERGES = 40  # clusters up to which all pairs are tried
 
 
@@ -95,6 +97,10 @@ def better_than_guessing(clusters: Clusters, fields: Sequence[Column], n_columns
     twenty. A test of a number could have as many thresholds as there are rows, a test of categories as many sets as
     there are of that size. The best trees that are found for random labels reach 0.4 to 0.7 of the margin, whatever
     the numbers of rows, columns, categories, clusters and leaves; a tree below three quarters of it may be one of them.
+
+    In few rows, the margin may exceed what is possible. There, a tree that is right nearly everywhere is no accident
+    either, unless it has so many leaves that it fits any labels: trees for random labels are right everywhere once the
+    logarithm of the number of trees is about twice that of the number of ways to label the rows.
     """
     table = in_sample_confusion(clusters)
     total = float(table.sum())
@@ -109,8 +115,11 @@ def better_than_guessing(clusters: Clusters, fields: Sequence[Column], n_columns
             n_tests = log(n_values) + log(comb(n_values, len(test.values)))
         n_trees += max(log(n_columns) + n_tests, log(2))
     margin = sqrt((n_trees + log(20)) / (2 * n_rows))
-    # A tree that is right nearly everywhere is not an accident, however few rows there are.
-    return right > chance + min(_LUCK * margin, _NO_LUCK * (1 - chance))
+    shares = table.sum(axis=1) / total
+    shares = shares[shares > 0]
+    n_labellings = -n_rows * float(shares @ np.log(shares))  # a logarithm, as is that of the trees
+    fits_any = _FITS_ANY * n_trees >= n_labellings
+    return right > chance + min(_LUCK * margin, (1.0 if fits_any else _NO_LUCK) * (1 - chance))
 
 
 def beats_guessing(validation: ValidationFacts) -> bool:
@@ -210,13 +219,7 @@ def verdict_of(
         if validation is None
         else beats_guessing(validation)
     )
-    level: Level = "weak"
-    if not is_better:
-        level = "none"
-    elif fidelity >= _GOOD[0] and kappa >= _GOOD[1] and not lost:
-        level = "good"
-    elif fidelity >= _USABLE[0] and kappa >= _USABLE[1]:
-        level = "usable"
+    level = _level(fidelity, kappa, is_whole=not lost) if is_better else "none"
     sentences = [NO_BETTER] if level == "none" else []
     where = "rows that were left out" if held_out else "the rows"
     start = "" if level == "none" else f"{level.capitalize()}: "
@@ -228,6 +231,11 @@ def verdict_of(
         sentences.append(_loss_text(validation))
     elif level == "none" and fidelity > guessing:
         sentences.append("A tree of this size can be right this often on labels drawn at random.")
+    n_clusters, n_rows = len(clusters.labels), int(clusters.tree.size[0])
+    if has_label_per_row(n_clusters, n_rows):
+        sentences.append(
+            f"There are {n_clusters:,} clusters for {n_rows:,} rows, so hardly any two rows have the same."
+        )
     weakest = _weakest(table)
     if level != "none":
         if validation is None:
@@ -254,6 +262,13 @@ def verdict_of(
         "next_steps": [named_text(each, names) for each in steps],
     }
     return Verdict(level, tuple(facts["sentences"]), facts)
+
+
+def _level(fidelity: float, kappa: float, *, is_whole: bool) -> Level:
+    """Return the level of a tree that is better than guessing; only one without lost clusters is good."""
+    if fidelity >= _GOOD[0] and kappa >= _GOOD[1] and is_whole:
+        return "good"
+    return "usable" if fidelity >= _USABLE[0] and kappa >= _USABLE[1] else "weak"
 
 
 def _unknown(clusters: Clusters) -> Verdict:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from spexplain.messages import one_line
 from spexplain.tree import Column, Region
 from spexplain.tree.column import renamed
+from spexplain.tree.region import value_list
 
 _SHORTEST_NAME = 8
 _MARK = "\0"  # stands for a name, which never holds it: names are printable
@@ -74,10 +75,9 @@ def _shorter_list(
     is_inside = " not in {" not in text
     listed = [code for code in range(len(column.categories)) if (code in codes) == is_inside]
     values = [one_line(column.say(code)) for code in listed]
-    before, found, after = text.partition(f"{{{', '.join(values)}}}")
+    before, found, after = text.partition(value_list(values))
     for n_shown in range(len(values) - 1, 0, -1) if found else ():
-        some = f"{', '.join(values[:n_shown])}, … {len(values) - n_shown} more"
-        text = f"{before}{{{some}}}{after}"
+        text = f"{before}{value_list(values, n_shown)}{after}"
         if length(text) <= width:
             break
     return text

@@ -7,7 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
-from spexplain.exceptions import NoiseWarning, quoted, quoted_list, warn_caller
+from spexplain.exceptions import (
+    ClusterCountWarning,
+    NoiseWarning,
+    quoted,
+    quoted_list,
+    warn_caller,
+)
 from spexplain.table.columns import is_missing
 from spexplain.table.places import (
     is_collection,
@@ -19,6 +25,10 @@ from spexplain.table.places import (
 
 NOISE = -1
 _LONG_TEXT = 256  # characters
+_FEW_LABELS = 20  # which may be clusters in tables of any length
+# Rows per label below which labels are not clusters; numbers with decimals, which few clusters have, need more rows.
+_ROWS_PER_LABEL, _ROWS_PER_FRACTION = 2, 10
+_MOST_FRACTIONS = 1000  # that may be clusters, however many rows there are
 _FEW_INTEGERS = (
     1 << 16
 )  # between the least and the greatest label, for codes to be looked up in a table
@@ -320,6 +330,40 @@ def warn_of_noise(labels: Array, n_missing: int, *, counts_rows: bool = True) ->
         "make noise a cluster.",
         NoiseWarning,
     )
+
+
+def has_label_per_row(n_labels: int, n_rows: int) -> bool:
+    """Whether there are so many different labels that nearly every row has its own.
+
+    Examples
+    --------
+    >>> from spexplain.table.reference import has_label_per_row
+    >>> has_label_per_row(344, 344), has_label_per_row(100, 344), has_label_per_row(8, 8)
+    (True, False, False)
+    """
+    return n_labels > max(_FEW_LABELS, n_rows // _ROWS_PER_LABEL)
+
+
+def warn_of_labels(classes: Array, n_rows: int) -> None:
+    """Warn if labels look like row numbers or a measurement.
+
+    Parameters
+    ----------
+    classes : array of shape (k,)
+        The different labels, without noise.
+    n_rows : int
+        Number of rows.
+    """
+    is_measured = False
+    if classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
+        most = min(n_rows // _ROWS_PER_FRACTION, _MOST_FRACTIONS)
+        is_measured = len(classes) > max(_FEW_LABELS, most)
+    if is_measured or has_label_per_row(len(classes), n_rows):
+        warn_caller(
+            f"y has {len(classes):,} different labels in {n_rows:,} rows, like row numbers or a measurement and "
+            "unlike clusters; cut it into ranges, or pass cluster labels.",
+            ClusterCountWarning,
+        )
 
 
 def _counted(n_rows: int) -> str:

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.table.base import Table
 from spexplain.tree import Column
 
 _FEWEST_ROWS = 20  # in shorter tables many useful columns have no repeated values
 _NEARLY_ALL = 0.95  # share of distinct values from which on texts count as row names
+_MOST_ROWS = 0.5  # share of rows whose text no other row has, beyond which texts are names, too
+_FEW_VALUES = 20  # unless there are no more of them
 _FEW = 4096  # rows that usually suffice to rule out an ordered column or a copy
 _N_MARKS = 1 << 16  # hashes of a column's values in partitions, for counting distinct values
 _ID_NAMES = ("id", "key", "uuid", "guid", "index", "number", "nr", "no")
@@ -21,9 +23,9 @@ _ID_NAMES = ("id", "key", "uuid", "guid", "index", "number", "nr", "no")
 def suspicious_columns(table: Table, codes: Any = None) -> dict[int, str]:
     """Return the columns of a data frame that rules should not use, with the reason in words.
 
-    These are texts that differ in nearly every row; whole numbers that differ in every row and follow the
-    row order or are called an id; dates that differ and follow the row order; and columns whose values
-    are the labels under other names.
+    These are texts that differ in nearly every row, and those of more than a few values where most rows have
+    a text of their own; whole numbers that differ in every row and follow the row order or are called an id;
+    dates that differ and follow the row order; and columns whose values are the labels under other names.
 
     Parameters
     ----------
@@ -83,6 +85,7 @@ class _Signs(NamedTuple):
     rises: bool  # from row to row
     falls: bool
     marks: Array  # of distinct values: all of them, or the smallest of their hashes
+    lone: Bools  # which of these values only one row has
     clusters: (
         Floats | None
     )  # the value of every cluster, NaN for those without rows; None if one has several
@@ -111,10 +114,10 @@ def _signs(
         missing = np.isnan(x)
         known = x[~missing] if missing.any() else x
         ends = (float(known[0]), float(known[-1])) if len(known) else ()
-        marks = _marks(known, n_marks) if _is_counted(column) else np.empty(0)
+        marks, lone = _marks(known if _is_counted(column) else known[:0], n_marks)
         clusters = None if own is None else _values_of_clusters(x, own)
         rises, falls = _goes(known, up=True), _goes(known, up=False)
-        found.append(_Signs(len(x), len(known), ends, rises, falls, marks, clusters))
+        found.append(_Signs(len(x), len(known), ends, rises, falls, marks, lone, clusters))
     return found
 
 
@@ -124,7 +127,11 @@ def _joined(parts: Sequence[_Signs], n_marks: int | None) -> _Signs:
         return parts[0]
     ends = [each.ends for each in parts if each.ends]
     steps = [after[0] - before[1] for before, after in pairwise(ends)]
-    marks = np.unique(np.concatenate([each.marks for each in parts]))[:n_marks]
+    # A mark that is kept here was kept in all parts that have its value.
+    marks, places, n_parts = np.unique(
+        np.concatenate([each.marks for each in parts]), return_index=True, return_counts=True
+    )
+    lone = np.concatenate([each.lone for each in parts])[places] & (n_parts == 1)
     clusters = None
     if all(each.clusters is not None for each in parts):
         clusters = _agreed([each.clusters for each in parts if each.clusters is not None])
@@ -134,7 +141,8 @@ def _joined(parts: Sequence[_Signs], n_marks: int | None) -> _Signs:
         (ends[0][0], ends[-1][1]) if ends else (),
         all(each.rises for each in parts) and all(step > 0 for step in steps),
         all(each.falls for each in parts) and all(step < 0 for step in steps),
-        marks,
+        marks[:n_marks],
+        lone[:n_marks],
         clusters,
     )
 
@@ -143,8 +151,13 @@ def _reason(column: Column, signs: _Signs, n_marks: int | None) -> str:
     """Return why a column names rows; an empty text if it does not."""
     enough = _NEARLY_ALL * signs.n_rows
     if column.kind == "category":
-        is_name = _n_different(signs.marks, n_marks) >= enough
-        return "nearly every row has a value of its own" if is_name else ""
+        n_different = _n_different(signs.marks, n_marks)
+        if n_different >= enough:
+            return "nearly every row has a value of its own"
+        is_name = n_different > _FEW_VALUES and (
+            n_different * signs.lone.mean() > _MOST_ROWS * signs.n_rows
+        )
+        return "most rows have a value of their own" if is_name else ""
     if column.kind not in ("whole", "date") or signs.n_known < enough:
         return ""
     if signs.rises or signs.falls:
@@ -171,19 +184,22 @@ def _goes(known: Floats, *, up: bool) -> bool:
     return True
 
 
-def _marks(known: Floats, n_marks: int | None) -> Array:
-    """Return the distinct values or, if they are too many to send, the smallest of their hashes.
+def _marks(known: Floats, n_marks: int | None) -> tuple[Array, Bools]:
+    """Return the distinct values and which of them occur once; of too many to send, only the smallest of their hashes.
 
     Fewer than `n_marks` hashes count the values exactly; otherwise the largest hash gives an estimate of their
     number, as hashes are spread evenly.
     """
-    different = np.unique(known)
+    different, counts = np.unique(known, return_counts=True)
+    lone = counts == 1
     if n_marks is None:
-        return different
+        return different, lone
     bits = (different + 0.0).view(np.uint64)  # there is one zero
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-    return np.sort(bits ^ (bits >> np.uint64(31)))[:n_marks]
+    hashes = bits ^ (bits >> np.uint64(31))
+    order = np.argsort(hashes)[:n_marks]
+    return hashes[order], lone[order]
 
 
 def _n_different(marks: Array, n_marks: int | None) -> float:

@@ -65,10 +65,17 @@ class Region(NamedTuple):
         """Return the codes of the categories in the region."""
         return [code for code in range(n_categories) if self.holds(code)]
 
-    def text(self, column: Column | str) -> str:
-        """Return in words that a value of a column lies here.
+    def text(self, column: Column | str, most: int | None = None) -> str:
+        """Return in words that a value of a column lies here; sentences name at most so many values of a list.
 
         Missing values are mentioned only for columns that had some in training.
+
+        Examples
+        --------
+        >>> from spexplain.tree import Column, Region
+        >>> city = Column("city", "category", tuple(f"city {at}" for at in range(12)))
+        >>> Region.of_codes([1, 2, 3, 5, 7]).text(city, most=2)
+        'city in {city 1, city 2, … 3 more}'
         """
         column = as_column(column)
         name = column.name
@@ -86,7 +93,7 @@ class Region(NamedTuple):
             return f"{name} is not missing"
         if is_full:
             return f"any {name}"
-        found = _set_text(column, inside) if n_values else self._number_text(column)
+        found = _set_text(column, inside, most) if n_values else self._number_text(column)
         return f"{found} or missing" if speaks and self.missing else found
 
     def _number_text(self, column: Column) -> str:
@@ -100,7 +107,14 @@ def _n_values(column: Column) -> int:
     return 2 if column.kind in ("boolean", "flag") else 0
 
 
-def _set_text(column: Column, inside: list[int]) -> str:
+def value_list(values: Sequence[str], most: int | None = None) -> str:
+    """Return values in braces, by default all of them."""
+    if most is None or len(values) <= most:
+        return f"{{{', '.join(values)}}}"
+    return f"{{{', '.join(values[:most])}, … {len(values) - most:,} more}}"
+
+
+def _set_text(column: Column, inside: list[int], most: int | None) -> str:
     """Return in words that a value is one of some, by the shorter of both lists."""
     n_values = _n_values(column)
     outside = [code for code in range(n_values) if code not in inside]
@@ -108,7 +122,7 @@ def _set_text(column: Column, inside: list[int]) -> str:
     values = [column.say(code) for code in (inside if is_listed else outside)]
     if len(values) == 1:
         return f"{column.name} {'=' if is_listed else '≠'} {values[0]}"
-    return f"{column.name} {'in' if is_listed else 'not in'} {{{', '.join(values)}}}"
+    return f"{column.name} {'in' if is_listed else 'not in'} {value_list(values, most)}"
 
 
 def _interval_text(low: float, high: float, column: Column) -> str:
@@ -144,7 +158,7 @@ def _word_text(low: float, high: float, column: Column) -> str:
     return f"{word} {often} {_times(high)}"
 
 
-def any_of_text(region: Region, columns: Sequence[Column]) -> str:
+def any_of_text(region: Region, columns: Sequence[Column], most: int | None = None) -> str:
     """Return in words that the value of one of some columns lies in a region.
 
     Examples
@@ -159,7 +173,7 @@ def any_of_text(region: Region, columns: Sequence[Column]) -> str:
     if found is not None and len(columns) > 1:
         lead, words = found
         return f"{lead} {', '.join(map(_quoted, words))}"
-    return " or ".join(region.text(column) for column in columns)
+    return " or ".join(region.text(column, most) for column in columns)
 
 
 def word_parts(region: Region, columns: Sequence[Column]) -> tuple[str, list[str]] | None:

@@ -28,9 +28,9 @@ class Condition(NamedTuple):
     columns: tuple[int, ...]
     region: Region
 
-    def text(self, columns: Sequence[Column | str]) -> str:
-        """Return the condition in words."""
-        return any_of_text(self.region, [as_column(columns[each]) for each in self.columns])
+    def text(self, columns: Sequence[Column | str], most: int | None = None) -> str:
+        """Return the condition in words; if asked for, with at most so many values of a list."""
+        return any_of_text(self.region, [as_column(columns[each]) for each in self.columns], most)
 
     def parts(self, columns: Sequence[Column]) -> tuple[str, list[str]]:
         """Return the condition as a text and the words that follow it; without words, the text alone."""
@@ -62,11 +62,11 @@ class Rule(NamedTuple):
         """How many conditions it has; each of several words counts."""
         return sum(len(each.columns) for each in self.conditions)
 
-    def text(self, columns: Sequence[Column | str]) -> str:
-        """Return the rule in one line."""
+    def text(self, columns: Sequence[Column | str], most: int | None = None) -> str:
+        """Return the rule in one line; if asked for, with at most so many values of a list."""
         from spexplain.tree.words import joined_by_and
 
-        return joined_by_and([each.text(columns) for each in self.conditions])
+        return joined_by_and([each.text(columns, most) for each in self.conditions])
 
     def tree(self, columns: Sequence[Column]) -> tuple[Tree, Bools]:
         """Return a tree that tests the conditions one by one, and which of its leaves meet all of them."""

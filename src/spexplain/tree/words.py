@@ -19,8 +19,10 @@ __all__ = [
 _DEEPEST_INDENT = 40  # levels
 
 
-def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
+def rule_text(box: Box, columns: Sequence[Column | str], most: int | None = None) -> str:
     """Return the rule of a box in one line: the conditions on each column, joined by "and".
+
+    Sentences about rules name at most so many values of a list; the rule itself has all of them.
 
     Examples
     --------
@@ -30,7 +32,7 @@ def rule_text(box: Box, columns: Sequence[Column | str]) -> str:
     >>> rule_text(box, ["age", "pay"])
     '(4 < age ≤ 6 or age > 9) and 2 < pay ≤ 3'
     """
-    return joined_by_and([region.text(columns[feature]) for feature, region in box.items()])
+    return joined_by_and([region.text(columns[feature], most) for feature, region in box.items()])
 
 
 def joined_by_and(conditions: Sequence[str]) -> str:
@@ -40,7 +42,9 @@ def joined_by_and(conditions: Sequence[str]) -> str:
     return " and ".join(texts) or "all rows"
 
 
-def joined_text(boxes: Sequence[Box], columns: Sequence[Column | str]) -> str:
+def joined_text(
+    boxes: Sequence[Box], columns: Sequence[Column | str], most: int | None = None
+) -> str:
     """Return the rule of several boxes in one line, joined by "or"; see `spexplain.tree.joins.joined`.
 
     Examples
@@ -51,7 +55,8 @@ def joined_text(boxes: Sequence[Box], columns: Sequence[Column | str]) -> str:
     >>> joined_text([{0: young, 1: rich}, {1: Region(((2.0, 3.0),))}], ["age", "pay"])
     '(0 < age ≤ 6 and pay > 9) or 2 < pay ≤ 3'
     """
-    return joined_by_or([rule_text(box, columns) for box in boxes], [len(box) for box in boxes])
+    rules = [rule_text(box, columns, most) for box in boxes]
+    return joined_by_or(rules, [len(box) for box in boxes])
 
 
 def joined_by_or(rules: Sequence[str], sizes: Sequence[int]) -> str:

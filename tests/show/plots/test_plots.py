@@ -195,6 +195,7 @@ def test_odd_trees(case):
     plt.close("all")
 
 
+@pytest.mark.filterwarnings("ignore::spexplain.exceptions.ClusterCountWarning")
 def test_many_clusters():
     X = np.arange(40.0)[:, None]
     explainer = CART(n_leaves=40).fit(X, np.arange(40))
