@@ -33,7 +33,7 @@ _N_BINS = 16  # of a column in sketches
 _RANKED_ROWS = 3000  # in which whole trees are sketched to rank first cuts
 _RANK_WORK = 1e9
 _N_SMALL = 5_000  # rows × columns of tables that are solved without compiled code
-_N_PAIRS = 1_000_000  # and pairs of their cuts × clusters
+_N_PAIRS = 300_000  # and pairs of their cuts × clusters
 _ROUNDING = 1e-11
 
 
