@@ -482,9 +482,8 @@ class BestTree(Explainer):
         with self._sorted(X) as orders:
             ground = self._ground(orders, rows)
             candidates, tree = self._candidates(X, ground, n_leaves, smaller)
-            if (
-                not self._views.has_all_tests
-            ):  # the proof holds for the sets that were searched only
+            # A proof holds only for the sets of categories that were searched.
+            if not self._views.has_all_tests:
                 self._bound = self._bound_of_sizes(ground, n_leaves)
             self._n_for_all = self._leaves_needed(ground, tree)
             objective = spex(cliques(rows.labels, rows.amounts))
