@@ -221,7 +221,7 @@ def test_names_that_mean_two_columns():
     [
         ({"dialect": "oracle"}, "^dialect='oracle' must be"),
         ({"label": "class"}, '^label=\'class\' must be "leaf" or "reference"'),
-        ({"label": "reference"}, '^label="reference" needs reference labels'),
+        ({"label": "reference"}, '^label="reference" needs labels of the leaves'),
         ({"view": "v"}, "^view='v' needs a table"),
         ({"table": ""}, "^table='' must be a name"),
         ({"table": "a..b"}, "^table='a..b' must be a name"),
