@@ -319,4 +319,5 @@ class Served:
 
     def run(self) -> None:
         """Answer until the process is asked to end."""
-        self.server.run(sockets=[self.socket])
+        with self.socket:  # also closed if the server does not start
+            self.server.run(sockets=[self.socket])
