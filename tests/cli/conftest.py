@@ -23,7 +23,9 @@ from spexplain import datasets
 from spexplain.cli.app import app
 
 FORMATS = ["csv", "tsv", "parquet", "arrow", "jsonl", "csv.gz", "jsonl.gz"]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {
+# Output that is not buffered hides what happens at the end of a process.
+_LEFT_OUT = ("NO_COLOR", "PYTHONUNBUFFERED")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT} | {
     "COLUMNS": "80",
     "LINES": "24",
     "TERM": "xterm-256color",

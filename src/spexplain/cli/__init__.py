@@ -1,11 +1,13 @@
 """The command line: files in, a tree in the terminal, files out; only `main` is for others."""
 
 import atexit
+import errno
 import gc
 import os
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
+from typing import Any
 
 _NEEDED = ("typer", "rich", "polars")
 # Objects made before garbage is collected: modules make so many while they load that it would happen all the time.
@@ -38,8 +40,33 @@ def main() -> int | None:
         return 130
     except SystemExit as ending:
         _leave_threads(ending.code)
-        raise
+        raise SystemExit(_flushed(ending.code)) from None
     return None
+
+
+def _flushed(status: Any) -> Any:
+    """Write what is left of the output and return the exit status, which is 1 if output is lost.
+
+    What cannot be written is dropped: otherwise Python would try once more at its end, and fail with a
+    status and a message of its own.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except ValueError:  # it is closed
+            continue
+        except OSError as error:
+            with suppress(OSError, ValueError, AttributeError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if not status and error.errno != errno.EPIPE:
+                status = 1
+                with suppress(OSError, ValueError):
+                    print(
+                        f"Error: The output could not be written: {error.strerror}.",
+                        file=sys.stderr,
+                    )
+    return status
 
 
 def _leave_threads(status: object) -> None:
