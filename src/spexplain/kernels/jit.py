@@ -206,6 +206,8 @@ def jit(function: _Kernel, *, fastmath: bool | set[str] = False) -> _Kernel:
         pipeline_class=KernelCompiler,
     )
     compiled: Any = compile_with()(function)
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # kernels run as plain Python, for example to measure coverage
+        return function
     compile_for = compiled.compile
 
     def compile_whole(sig: Any) -> Any:
