@@ -89,7 +89,7 @@ test-wheel:
 # integers warn when they wrap around. A few examples of every property test reach the same lines as many.
 # From Python 3.12 on, COVERAGE_CORE=sysmon makes it twice as fast.
 PLAIN_PYTHON := tests/test_definitions.py tests/test_properties.py tests/test_refine.py tests/test_exchanges.py \
-  tests/test_centers.py tests/test_kernel_imm.py tests/test_kernel_expansions.py
+  tests/test_centers.py tests/test_kernel_imm.py tests/test_kernel_expansions.py tests/test_solver.py
 
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase
