@@ -217,7 +217,7 @@ def _values_of_clusters(x: Floats, codes: Ints) -> Floats | None:
         values, own = x[some][clustered], codes[some][clustered]
         value_of = np.full(n_clusters, np.nan)
         value_of[own] = values  # of one row of each cluster
-        if not np.array_equal(value_of[own], values):  # a missing value is not equal to itself, too
+        if not np.array_equal(value_of[own], values):  # nor does a missing value equal itself
             return None
     return value_of
 
