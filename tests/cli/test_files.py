@@ -187,6 +187,8 @@ def test_pipes_and_streams(small, line, environment, tmp_path):
             "The output could not be written: No space left on device.",
         ),
         ("spexplain explain $1 -l y -m cart --sql /dev/full", 1, "/dev/full: No space left on device."),
+        ("spexplain --version > /dev/full", 1, "The output could not be written: No space left on device."),
+        ("spexplain predict --help > /dev/full", 1, "The output could not be written: No space left on device."),
     ],
 )  # fmt: skip
 def test_outputs_that_fail_are_named(small, line, status, said, environment, tmp_path):

@@ -41,7 +41,17 @@ def main() -> int | None:
     except SystemExit as ending:
         _leave_threads(ending.code)
         raise SystemExit(_flushed(ending.code)) from None
+    except OSError as error:  # of the help or the version: commands word their own errors
+        if error.filename is not None:
+            raise
+        _say_unwritten(error)
+        raise SystemExit(_flushed(1)) from None
     return None
+
+
+def _say_unwritten(error: OSError) -> None:
+    with suppress(OSError, ValueError):
+        print(f"Error: The output could not be written: {error.strerror}.", file=sys.stderr)
 
 
 def _flushed(status: Any) -> Any:
@@ -61,11 +71,7 @@ def _flushed(status: Any) -> Any:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             if not status and error.errno != errno.EPIPE:
                 status = 1
-                with suppress(OSError, ValueError):
-                    print(
-                        f"Error: The output could not be written: {error.strerror}.",
-                        file=sys.stderr,
-                    )
+                _say_unwritten(error)
     return status
 
 

@@ -119,6 +119,14 @@ def is_frame(X: Any) -> bool:
     return not isinstance(X, np.ndarray) and bool(nw.dependencies.is_into_dataframe(X))
 
 
+def is_sparse_frame(X: Any) -> bool:
+    """Whether a table is a pandas frame whose columns are all sparse, with zero as the fill value."""
+    if not nw.dependencies.is_pandas_dataframe(X) or not X.shape[1]:
+        return False
+    # Frames with missing values as the fill value are read like dense ones.
+    return all(getattr(each, "fill_value", None) == 0 for each in X.dtypes)
+
+
 def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame, which need not be texts, nor unique.
 

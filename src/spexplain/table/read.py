@@ -28,6 +28,7 @@ from spexplain.table.columns import (
     holds_numbers,
     is_frame,
     is_short,
+    is_sparse_frame,
     kinds_of,
     large_numbers,
     readable,
@@ -42,7 +43,6 @@ from spexplain.table.sparse import (
     densified,
     entries_differ,
     float_entries,
-    is_sparse_frame,
     kinds_of_entries,
 )
 from spexplain.tree import Column

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
 from scipy import sparse
 
@@ -224,14 +223,6 @@ class _Columns:
         values[self.X.indices[start:stop]] = self.X.data[start:stop]
         chosen: Floats = values[rows]
         return chosen
-
-
-def is_sparse_frame(X: Any) -> bool:
-    """Whether a table is a pandas frame whose columns are all sparse, with zero as the fill value."""
-    if not nw.dependencies.is_pandas_dataframe(X) or not X.shape[1]:
-        return False
-    # Frames with missing values as the fill value are read like dense ones.
-    return all(getattr(each, "fill_value", None) == 0 for each in X.dtypes)
 
 
 def kinds_of_entries(X: Any) -> Kind | tuple[Kind, ...]:
