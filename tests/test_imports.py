@@ -1,9 +1,14 @@
-"""What is optional or heavy is imported by nobody who did not ask for it."""
+"""What is optional or heavy is imported by nobody who did not ask for it; a name means one thing."""
 
+import ast
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
+
+import spexplain
 
 OPTIONAL = {
     "cupy",
@@ -217,3 +222,16 @@ def test_putting_off(tmp_path, monkeypatch):
     assert value == math.pi
     for name in ("outer_part", "outer_part.inner"):
         monkeypatch.delitem(sys.modules, name)
+
+
+def test_names_mean_one_thing():
+    """No two classes share a name, and no module is called like one of Python's own."""
+    files = list(Path(spexplain.__file__).parent.rglob("*.py"))
+    classes = [
+        each.name
+        for file in files
+        for each in ast.parse(file.read_text("utf-8")).body
+        if isinstance(each, ast.ClassDef)
+    ]
+    assert [name for name, times in Counter(classes).items() if times > 1] == []
+    assert {file.stem for file in files} & set(sys.stdlib_module_names) == set()

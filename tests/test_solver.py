@@ -19,7 +19,7 @@ from spexplain.refine.best_tree import Improver, grown_by_agreement
 from spexplain.refine.routes import tree_of
 from spexplain.refine.rows import SortedRows
 from spexplain.refine.scores import GOALS, LARGEST, LeafScore
-from spexplain.refine.solver import BinnedSolver, Budget, SmallSolver, Solver, _Node, _Pairs
+from spexplain.refine.solver import BinnedSolver, Budget, SmallSolver, Solver, _Node, _SecondCuts
 
 COUNTED = [goal for goal in GOALS if goal != "cost"]  # whose scores are made of counts by cluster
 
@@ -230,7 +230,7 @@ def test_second_cuts_between_bins_are_the_first_of_the_best(seed, goal, least, i
     weights = random.integers(0, 4, len(X)) if is_weighted else None  # some rows count for nothing
     score = LeafScore.of(goal, codes, weights)
     orders = SortedRows(np.ascontiguousarray(X.T))
-    pairs = _Pairs(
+    pairs = _SecondCuts(
         BinnedSolver(orders, score, least, n_bins=6), orders.node(0, len(X)), np.arange(4)
     )
     before = {  # rows that are before each cut

@@ -28,7 +28,9 @@ sys.exit(cli.main())
 def test_an_existing_file_is_refused_before_the_work(run, files, tmp_path, monkeypatch):
     old = tmp_path / "m.json"
     old.write_text("old")
-    monkeypatch.setattr("spexplain.cli.columns.read_table", None)  # would fail if it were reached
+    monkeypatch.setattr(
+        "spexplain.cli.columns.read_input_table", None
+    )  # would fail if it were reached
     result = run("explain", files["csv"], "-k", 3, "--json", old)
     assert result.exit_code == 1
     assert f"{old} exists; pass --force to overwrite it" in result.stderr
@@ -217,7 +219,9 @@ def test_a_width_of_nothing(small, environment, tmp_path):
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(run, files, monkeypatch):
     """Whatever the permissions say: the superuser may write everywhere but there."""
-    monkeypatch.setattr("spexplain.cli.columns.read_table", None)  # would fail if it were reached
+    monkeypatch.setattr(
+        "spexplain.cli.columns.read_input_table", None
+    )  # would fail if it were reached
     result = run("explain", files["csv"], "-k", 3, "--json", "/proc/model.json")
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: /proc/model.json: ")

@@ -12,7 +12,7 @@ import pytest
 
 import spexplain
 from spexplain.cli import read, sources
-from spexplain.cli.numbers import option_that_reads, read_numbers
+from spexplain.cli.number_formats import option_that_reads, read_numbers
 from spexplain.cli.options import ReadingOptions
 
 SHOP = pl.DataFrame(

@@ -88,7 +88,7 @@ def test_arff_equals_csv(name: str, newline: str, serve: Callable[..., TextTable
     """The rows of the CSV, served as an ARFF with the line ends of the source."""
     table = TABLES[name]
     path = Path(str(DATA), table.file)
-    data, labels = readers.read_table(path, table)
+    data, labels = readers.read_text_table(path, table)
     rows = path.read_text().splitlines()[1:]
     serve(name, arff(table.features, [*table.class_sizes], rows, newline))
     dataset = datasets.load(name, full=name == "ecoli")
@@ -100,7 +100,7 @@ def test_arff_equals_csv(name: str, newline: str, serve: Callable[..., TextTable
 def test_beans_archive_equals_csv(serve: Callable[..., TextTable]) -> None:
     table = TABLES["beans"]
     path = Path(str(DATA), table.file)
-    data, labels = readers.read_table(path, table)
+    data, labels = readers.read_text_table(path, table)
     rows = gzip.decompress(path.read_bytes()).decode().splitlines()[1:]
     serve("beans", zipped(arff(uci_spelling(table), [*table.class_sizes], rows)))
     dataset = datasets.load("beans")

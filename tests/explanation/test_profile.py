@@ -13,7 +13,7 @@ from scipy import sparse
 import spexplain
 from spexplain import CART, SpexClique, from_json
 from spexplain.exceptions import ProfileWarning
-from spexplain.facts.profile import MAX_CATEGORIES
+from spexplain.facts.profiles import MAX_CATEGORIES
 
 PENGUINS = load_penguins()
 X, y = PENGUINS.drop(columns="species"), PENGUINS["species"]

@@ -15,7 +15,7 @@ import drifts
 import spexplain
 from spexplain import CART, ClusterRules
 from spexplain.facts.drift import KINDS, beyond_p_value, p_value, psi, share_p_value
-from spexplain.facts.profile import ColumnProfile, bin_counts, borders_of, part_of
+from spexplain.facts.profiles import ColumnProfile, bin_counts, borders_of, part_of
 from spexplain.facts.tally import ColumnTally, Sketch, Watched
 from spexplain.tree import Column
 

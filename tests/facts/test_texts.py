@@ -22,7 +22,7 @@ from facts.cases import (
 )
 from spexplain.facts import feature_scales, summarize, summary_text
 from spexplain.facts.counterfactual import explain_row, row_text
-from spexplain.show.html import html_repr
+from spexplain.show.notebook import html_repr
 from spexplain.show.palette import colors
 from spexplain.tree import LEAF, Tree
 

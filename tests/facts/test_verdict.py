@@ -17,7 +17,7 @@ from spexplain.estimators.again import grown_on
 from spexplain.facts.segments import Clusters
 from spexplain.facts.validation import dealt
 from spexplain.facts.verdict import NO_BETTER, best_merge, better_than_guessing
-from spexplain.show.html import html_repr
+from spexplain.show.notebook import html_repr
 from spexplain.table.host import HostTable
 
 

@@ -178,7 +178,7 @@ def test_lockstep_equals_separate_starts():
     kernel = kernel_kmeans.Kernel.over(X, "rbf", {"gamma": 0.5})
     problem = kernel_kmeans._Means(kernel, 5, cache_bytes=0)
     starts = [members_of(rng.permutation(np.arange(100) % 5), 5) for _ in range(6)]
-    clusters = [kernel_kmeans.Clusters(members) for members in starts]
+    clusters = [kernel_kmeans.KernelCenters(members) for members in starts]
     separate = [lloyd(problem, [start], max_iter=100) for start in clusters]
     together = lloyd(problem, clusters, max_iter=100)
     best = min(separate, key=lambda run: round(run.cost, 9))

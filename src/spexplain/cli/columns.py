@@ -12,7 +12,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats
 from spexplain.cli.errors import UserError
-from spexplain.cli.numbers import option_that_reads, read_numbers
+from spexplain.cli.number_formats import option_that_reads, read_numbers
 from spexplain.cli.options import ClusteringOptions, ColumnOptions
 from spexplain.cli.read import TableFile, is_number
 from spexplain.cli.terminal import Terminal
@@ -78,7 +78,7 @@ class InputTable:
     texts: list[str] | None = None
 
 
-def read_table(
+def read_input_table(
     file: TableFile, columns: ColumnOptions, clustering: ClusteringOptions, terminal: Terminal
 ) -> InputTable:
     """Read a file: its columns, clusters and weights, and the columns that tests may use.

@@ -88,7 +88,7 @@ def compare(
     conductances that SpEx minimises. sklearn-cart is scikit-learn's own tree.
     """
     from spexplain.cli import fitting
-    from spexplain.cli.columns import read_table
+    from spexplain.cli.columns import read_input_table
     from spexplain.cli.read import opened
     from spexplain.cli.terminal import Terminal, data_title, write_json
 
@@ -97,7 +97,7 @@ def compare(
     chosen = _chosen(methods)
     terminal = Terminal(quiet=messages.quiet, is_taken=format == "json")
     with opened(data, reading) as file:
-        table = _in_one_block(read_table(file, columns, clustering, terminal))
+        table = _in_one_block(read_input_table(file, columns, clustering, terminal))
     try:
         with _limited(time_limit):
             table, seconds = _with_labels(table, clustering, tree, terminal)

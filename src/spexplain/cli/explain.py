@@ -63,7 +63,7 @@ def explain(
     [dim]Explain your own:[/dim]   spexplain explain customers.parquet --labels segment
     """
     from spexplain.cli import fitting
-    from spexplain.cli.columns import read_table
+    from spexplain.cli.columns import read_input_table
     from spexplain.cli.read import opened
     from spexplain.cli.terminal import Terminal, segment_lines, write_json
 
@@ -73,7 +73,7 @@ def explain(
     outputs = _checked_outputs(files, data, force=force, is_json=format == "json")
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout or format == "json")
     with outputs, opened(data, reading) as file:
-        table = read_table(file, columns, clustering, terminal)
+        table = read_input_table(file, columns, clustering, terminal)
         unfitted = fitting.estimator_of(method, table, clustering, tree)
         estimator, seconds = fitting.fit(unfitted, table, clustering, terminal)
         if names is not None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 import numpy as np
 
 from spexplain.cli.errors import UserError, usage_error
-from spexplain.cli.numbers import has_decimal_comma, read_numbers
+from spexplain.cli.number_formats import has_decimal_comma, read_numbers
 from spexplain.cli.options import ReadingOptions
-from spexplain.cli.sources import copied, in_utf8, plain, sheet_as_csv, sniffed, unzipped
+from spexplain.cli.sources import copied, in_utf8, plain_path, sheet_as_csv, sniffed, unzipped
 from spexplain.files import FORMATS, READ_ONLY_FORMATS, TableFormat
 from spexplain.memory import check_memory, in_words
 from spexplain.messages import closest, listed, one_line
@@ -356,7 +356,7 @@ def opened(data: str, reading: ReadingOptions) -> Iterator[TableFile]:
         elif is_pipe:
             path = stack.enter_context(copied(stack.enter_context(path.open("rb")), name))
         else:
-            path = stack.enter_context(plain(path))
+            path = stack.enter_context(plain_path(path))
         path = stack.enter_context(unzipped(path, name, is_named=is_zipped, format=format))
         if format == "xlsx":
             path = stack.enter_context(sheet_as_csv(path, name, reading))

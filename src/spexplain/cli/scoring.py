@@ -149,7 +149,7 @@ class ScoredFile:
         """Return how many rows reach no leaf and why, with the options that would read their values."""
         import polars as pl
 
-        from spexplain.cli.numbers import option_that_reads
+        from spexplain.cli.number_formats import option_that_reads
 
         told = {
             reason: f"{reason} in {counted(count, 'row')}" for reason, count in self.reasons.items()

@@ -178,7 +178,7 @@ def segment(
 
     [dim]What defines the VIPs:[/dim] spexplain segment customers.csv --labels segment --target VIP
     """
-    from spexplain.cli.columns import read_table
+    from spexplain.cli.columns import read_input_table
     from spexplain.cli.read import opened
     from spexplain.cli.terminal import Terminal, write_json
     from spexplain.cli.write import Outputs
@@ -194,7 +194,7 @@ def segment(
         usage_error("--format json and a file called - both write to standard output.")
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout or format == "json")
     with outputs, opened(data, reading) as file:
-        read = read_table(file, columns, clustering, terminal)
+        read = read_input_table(file, columns, clustering, terminal)
         options = {
             "max_conditions": max_conditions,
             "n_rules": rules,
@@ -278,7 +278,7 @@ def rules_html(found: "RuleSet", title: str | None = None, texts: list[str] | No
 
 def rules_document(found: "RuleSet", codes: Sequence[int] | None = None) -> dict[str, Any]:
     """Return what is known of rules, for programs."""
-    from spexplain.facts.schema import plain
+    from spexplain.facts.schema import plain_value
 
     labels = found.labels if codes is None else [found.labels[code] for code in codes]
     records = [record for record in found.records(alternatives=True) if record["cluster"] in labels]
@@ -287,8 +287,8 @@ def rules_document(found: "RuleSet", codes: Sequence[int] | None = None) -> dict
         "macro_f1": found.macro_f1,
         "uncovered": found.uncovered,
         "shared": found.shared,
-        "order": [plain(found.labels[code]) for code in found.order],
-        "rules": [{key: plain(value) for key, value in record.items()} for record in records],
+        "order": [plain_value(found.labels[code]) for code in found.order],
+        "rules": [{key: plain_value(value) for key, value in record.items()} for record in records],
     }
 
 

@@ -64,7 +64,7 @@ def copied(stream: BinaryIO, name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def plain(path: Path) -> Iterator[Path]:
+def plain_path(path: Path) -> Iterator[Path]:
     """Yield a name of a file that polars takes as it is: no pattern, no ~ for a home, no foreign bytes."""
     text = str(path)
     if text.isprintable() and not any(sign in text for sign in "*?[~"):

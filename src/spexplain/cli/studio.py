@@ -363,10 +363,10 @@ class FileSource:
         }
 
     def _table(self, clustering: ClusteringOptions) -> "InputTable":
-        from spexplain.cli.columns import read_table
+        from spexplain.cli.columns import read_input_table
 
         with self._opened() as file:
-            return read_table(file, self.options.columns, clustering, self.terminal)
+            return read_input_table(file, self.options.columns, clustering, self.terminal)
 
     def _asked(
         self, settings: Mapping[str, Any], *, must_say: bool = True

@@ -95,11 +95,11 @@ def load_table(table: TextTable, *, full: bool = False) -> Bunch:
     """
     path = find_in_data_folder(table.file, table.source.name)
     if path is not None:
-        data, labels = read_table(path, table)
+        data, labels = read_text_table(path, table)
     else:
         path = download_table(table)
         try:
-            data, labels = read_table(path, table)
+            data, labels = read_text_table(path, table)
         except ValueError as error:
             # For example a login page instead of the file: if kept, it would be read again.
             path.unlink(missing_ok=True)
@@ -121,7 +121,7 @@ def load_table(table: TextTable, *, full: bool = False) -> Bunch:
     )
 
 
-def read_table(path: Path, table: TextTable) -> tuple[NDArray[np.float64], list[str]]:
+def read_text_table(path: Path, table: TextTable) -> tuple[NDArray[np.float64], list[str]]:
     """Read a dataset's text file, and check that it is that dataset.
 
     Parameters

@@ -207,7 +207,7 @@ def refitted(
         return other.fit(table.take(rows), labels, sample_weight=mass)
 
 
-class Known(NamedTuple):
+class FittedData(NamedTuple):
     """What a method is fitted to again."""
 
     table: Table
@@ -218,13 +218,13 @@ class Known(NamedTuple):
 
 
 def held_out(
-    estimator: "Explainer", known: Known, folds: Sequence[tuple[Ints, Ints]]
+    estimator: "Explainer", known: FittedData, folds: Sequence[tuple[Ints, Ints]]
 ) -> list[HeldOut]:
     """Return the predictions for the held-out rows of every fold, given as (rows to fit to, held-out rows)."""
     return [_judged(estimator, known, train, test) for train, test in folds]
 
 
-def _judged(estimator: "Explainer", known: Known, train: Ints, test: Ints) -> HeldOut:
+def _judged(estimator: "Explainer", known: FittedData, train: Ints, test: Ints) -> HeldOut:
     labels = None if known.labels is None else known.labels[train]
     fitted = refitted(estimator, known.table, train, labels, known.weights)
     leaves = np.asarray(known.table.take(test).leaves(fitted.tree_))
@@ -232,7 +232,7 @@ def _judged(estimator: "Explainer", known: Known, train: Ints, test: Ints) -> He
     return HeldOut(test, stands[leaves], leaves, clustering)
 
 
-def stands_for(fitted: "Explainer", known: Known, train: Ints) -> tuple[Ints, float | None]:
+def stands_for(fitted: "Explainer", known: FittedData, train: Ints) -> tuple[Ints, float | None]:
     """Return the cluster that every leaf of a refit stands for.
 
     Where the clusters were found anew, they are matched one to one with the clusters of the explanation, so that
@@ -267,7 +267,7 @@ def stands_for(fitted: "Explainer", known: Known, train: Ints) -> tuple[Ints, fl
 
 def drawn(
     estimator: "Explainer",
-    known: Known,
+    known: FittedData,
     stability: Stability,
     n_drawn: int,
     random: np.random.Generator,

@@ -52,9 +52,9 @@ from spexplain.table.views import SearchColumns, SearchedTree, written_out
 from spexplain.tree import Tree
 
 if TYPE_CHECKING:
-    from spexplain.estimators.again import Known
+    from spexplain.estimators.again import FittedData
     from spexplain.facts.schema import StabilityFacts, ValidationFacts
-    from spexplain.facts.verdict import Alternative
+    from spexplain.facts.verdict import OtherSize
 
 _MORE_LEAVES = 2  # how many more leaves a verdict tries
 _QUICK = 300_000  # rows × columns × leaves up to which a verdict tries more leaves
@@ -644,9 +644,9 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         around = known.table.node_values(explanation.tree)
         return found.facts(Clusters.of(explanation), explanation.fields, around)
 
-    def _known(self, X: Any, y: Any, what: str) -> "Known":
+    def _known(self, X: Any, y: Any, what: str) -> "FittedData":
         """Return the rows and clusters to fit the method to again."""
-        from spexplain.estimators.again import Known
+        from spexplain.estimators.again import FittedData
 
         explanation = self._fitted()
         training = explanation.training
@@ -673,7 +673,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             )
         if reference is None:
             leaves = np.asarray(training.labels)
-            return Known(table, leaves, None, weights, explanation.tree.n_leaves)
+            return FittedData(table, leaves, None, weights, explanation.tree.n_leaves)
         classes = reference.classes.tolist()
         if explanation.classes is None or not set(classes) <= set(explanation.classes.tolist()):
             raise ValueError("y must hold the clusters that were explained, but it has others.")
@@ -685,7 +685,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             labels = reference.memberships
         if training.is_found and y is None:
             labels = None
-        return Known(table, codes, labels, weights, len(explanation.classes))
+        return FittedData(table, codes, labels, weights, len(explanation.classes))
 
     def _parted(self, a: int, b: int, *, quick: bool = False) -> tuple[Tree, Floats] | None:
         """Search the rows of two clusters for the few tests that separate them best."""
@@ -700,9 +700,9 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         table, codes = training.table, np.asarray(reference.codes)
         return parted(table, codes, (a, b), training.weights, training.columns, quick=quick)
 
-    def _larger_trees(self) -> "list[Alternative]":
+    def _larger_trees(self) -> "list[OtherSize]":
         from spexplain.estimators.again import refitted
-        from spexplain.facts.verdict import Alternative
+        from spexplain.facts.verdict import OtherSize
 
         found = super()._larger_trees()
         explanation = self._fitted()
@@ -725,14 +725,14 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                 self, training.table, everything, labels, training.weights, **options
             ).explanation_
             if larger.tree.n_leaves == n_leaves + more:
-                found.append(Alternative(n_leaves + more, larger.step.fidelity))
+                found.append(OtherSize(n_leaves + more, larger.step.fidelity))
         return found
 
-    def _grown_a_little(self, explanation: Explanation, training: Training) -> "list[Alternative]":
+    def _grown_a_little(self, explanation: Explanation, training: Training) -> "list[OtherSize]":
         """Return this tree with further splits of its leaves, where a new fit would take long."""
         from spexplain.estimators.again import grown_on
         from spexplain.facts.segments import Clusters
-        from spexplain.facts.verdict import Alternative
+        from spexplain.facts.verdict import OtherSize
 
         assert training.table is not None
         assert training.reference is not None
@@ -748,7 +748,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             training.columns,
             training.min_samples_leaf,
         )
-        return [Alternative(n_leaves + more, share) for more, share in enumerate(shares, 1)]
+        return [OtherSize(n_leaves + more, share) for more, share in enumerate(shares, 1)]
 
     def _warn_of_missing_leaves(self, n_leaves: int) -> None:
         if self.n_leaves_ < n_leaves:
@@ -911,7 +911,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
     def _html_repr(self) -> str:
         """Return the tree as HTML for notebooks; before `fit`, scikit-learn's own display."""
         if hasattr(self, "tree_"):
-            from spexplain.show.html import html_repr
+            from spexplain.show.notebook import html_repr
 
             return html_repr(self.outline())
         shown: str = super()._html_repr()

@@ -99,7 +99,7 @@ class _Reached(NamedTuple):
     optimal: bool
 
 
-class _Rows(NamedTuple):
+class _SearchRows(NamedTuple):
     """The rows of a search."""
 
     X: Matrix  # the columns that are searched
@@ -107,11 +107,11 @@ class _Rows(NamedTuple):
     amounts: Ints | None  # how many rows each counts for
     points: Matrix | None  # where they lie, for the goal "cost"
 
-    def take(self, rows: Ints) -> "_Rows":
+    def take(self, rows: Ints) -> "_SearchRows":
         """Return some of the rows; clusters without a row among them are not numbered."""
         numbers = np.unique(self.labels[rows], return_inverse=True)[1]
         amounts = None if self.amounts is None else self.amounts[rows]
-        return _Rows(
+        return _SearchRows(
             _rows_of(self.X, rows),
             numbers,
             amounts,
@@ -334,7 +334,7 @@ class BestTree(Explainer):
     def _stands_for_shares(self) -> bool:
         return self.goal == "balanced" or super()._stands_for_shares
 
-    def _given(self, X: Matrix) -> "_Rows":
+    def _given(self, X: Matrix) -> "_SearchRows":
         """Return the rows of this fit, over the columns X."""
         labels, amounts = self._labels_searched()
         points = None
@@ -342,7 +342,7 @@ class BestTree(Explainer):
             points = self._rows_searched.table.as_points().to_host(
                 'goal="cost"', "take another goal"
             )
-        return _Rows(X, labels, amounts, points)
+        return _SearchRows(X, labels, amounts, points)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
         rows = self._given_rows = self._given(written_out(X))
@@ -387,7 +387,7 @@ class BestTree(Explainer):
         self._grown_with_sets = {name: views.taken_over(tree, sets) for name, tree in grown.items()}
         return views
 
-    def _of_size(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
+    def _of_size(self, rows: "_SearchRows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree of a size, and set what it reaches; `smaller` is a tree to start from."""
         if self.max_rows is not None and rows.X.shape[0] > self.max_rows:
             tree = self._grow_from_sample(rows, n_leaves, self.max_rows, smaller)
@@ -398,7 +398,7 @@ class BestTree(Explainer):
         self._set_value(rows, leaves_of(ordered, rows.X), ordered.n_leaves)
         return ordered
 
-    def _of_best_size(self, rows: "_Rows", n_clusters: int, most: int) -> Tree:
+    def _of_best_size(self, rows: "_SearchRows", n_clusters: int, most: int) -> Tree:
         """Search trees of some sizes, set the curve, and return the tree after which leaves add little."""
         first = n_clusters if self.keep_clusters else 2
         most = max(most, first)
@@ -434,7 +434,7 @@ class BestTree(Explainer):
     def _auto_leaves(self, grown: Explanation) -> int:
         return grown.tree.n_leaves
 
-    def _worth(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> float:
+    def _worth(self, rows: "_SearchRows", leaves: Ints, n_leaves: int) -> float:
         """Return a share that grows with the number of leaves, for comparing sizes."""
         if self.goal not in LOW_GOALS:
             return self._reached.value
@@ -446,7 +446,7 @@ class BestTree(Explainer):
     def _sorted(self, X: Any) -> AbstractContextManager[Orders]:
         return sorted_table(X, None, self.n_jobs, needs_zeros=self.goal not in COUNTING_GOALS)
 
-    def _ground(self, orders: Orders, rows: "_Rows") -> Improver:
+    def _ground(self, orders: Orders, rows: "_SearchRows") -> Improver:
         work = self._work if self.time_budget is None else np.inf
         return Improver(
             orders,
@@ -461,7 +461,7 @@ class BestTree(Explainer):
         )
 
     def _grow_from_sample(
-        self, given: "_Rows", n_leaves: int, n_rows: int, smaller: Tree | None
+        self, given: "_SearchRows", n_leaves: int, n_rows: int, smaller: Tree | None
     ) -> Tree:
         """Search on evenly spaced rows, then refine what was found on all rows."""
         clustered = np.flatnonzero(given.labels >= 0)
@@ -475,7 +475,7 @@ class BestTree(Explainer):
         self._bound = np.inf  # a proof for a sample says nothing about all rows
         return tree
 
-    def _search(self, rows: "_Rows", n_leaves: int, smaller: Tree | None = None) -> Tree:
+    def _search(self, rows: "_SearchRows", n_leaves: int, smaller: Tree | None = None) -> Tree:
         """Return the best tree found from all starts."""
         X = rows.X
         self._best_shown: Any = None
@@ -739,7 +739,7 @@ class BestTree(Explainer):
         self.__dict__.pop("curve_", None)
         return self
 
-    def _set_value(self, rows: "_Rows", leaves: Ints, n_leaves: int) -> None:
+    def _set_value(self, rows: "_SearchRows", leaves: Ints, n_leaves: int) -> None:
         """Set what is reached: the value of the goal, and its bound."""
         total: float = 1.0
         if self.goal == "agreement":

@@ -99,7 +99,7 @@ def raw_units(pipeline: Any, X: Any = None) -> LoadedModel:
             f"{explainer.n_features_in_}."
         )
     back = _Back(explainer, sources, raw_names, n_columns)
-    rows = None if X is None else _Rows.of(pipeline, steps, explainer, X)
+    rows = None if X is None else _PipelineRows.of(pipeline, steps, explainer, X)
     final = back.explanation(explainer.explanation_, rows)
     return LoadedModel(final)
 
@@ -449,7 +449,7 @@ _AFTER: dict[Any, Callable[[Any, list[_Source]], list[_Source]]] = {
 # --- The tree in raw columns ----------------------------------------------------------------------
 
 
-class _Rows(NamedTuple):
+class _PipelineRows(NamedTuple):
     """Rows as they went into a pipeline, and as its explainer saw them."""
 
     given: Any
@@ -457,7 +457,7 @@ class _Rows(NamedTuple):
     explainer: Explainer
 
     @classmethod
-    def of(cls, pipeline: Any, steps: Any, explainer: Explainer, X: Any) -> "_Rows":
+    def of(cls, pipeline: Any, steps: Any, explainer: Explainer, X: Any) -> "_PipelineRows":
         return cls(X, X if steps is None else steps.transform(X), explainer)
 
     def visits(self, tree: Tree) -> Any:
@@ -482,7 +482,7 @@ class _Back:
     names: tuple[str, ...] | None
     n_columns: int
 
-    def explanation(self, seen: Explanation, rows: _Rows | None) -> Explanation:
+    def explanation(self, seen: Explanation, rows: _PipelineRows | None) -> Explanation:
         """Return the record in raw columns."""
         trees = {"final": seen} | ({} if seen.grown is None else {"grown": seen.grown})
         fields = self._raw_fields(trees.values())
@@ -551,7 +551,7 @@ class _Back:
                 found[source.column] = replace(before, has_missing=has_missing)
         return [found.get(each, Column(names[each])) for each in range(self.n_columns)]
 
-    def _tree(self, seen: Explanation, fields: list[Column], rows: _Rows | None) -> Tree:
+    def _tree(self, seen: Explanation, fields: list[Column], rows: _PipelineRows | None) -> Tree:
         """Return a tree in raw columns, with the roundest thresholds that split the rows as before."""
         tree, tests = seen.tree, {}
         training = self.explainer.explanation_.training
@@ -641,7 +641,7 @@ class _Back:
         gaps = np.abs(raw - np.round(raw))
         return bool(np.all(gaps <= _MARGINS[-1] * np.maximum(1.0, np.abs(raw))))
 
-    def _table(self, rows: _Rows, fields: list[Column], used: list[int]) -> HostTable:
+    def _table(self, rows: _PipelineRows, fields: list[Column], used: list[int]) -> HostTable:
         """Return raw rows as a table whose tested columns are coded as the tests expect."""
         reader = clone(self.explainer).set_params(missing="allow")
         table = read_table(rows.given, reader)
@@ -661,7 +661,7 @@ class _Back:
         )
         return HostTable(values, self.names, described=kept)
 
-    def _check(self, tree: Tree, seen: Explanation, rows: _Rows, table: HostTable) -> None:
+    def _check(self, tree: Tree, seen: Explanation, rows: _PipelineRows, table: HostTable) -> None:
         """Refuse a translation that gives some row another leaf than the pipeline does."""
         before: Ints = np.asarray(on_host(rows.explainer._check_rows(rows.seen).leaves(seen.tree)))
         n_changed = int(np.count_nonzero(before != table.leaves(tree)))

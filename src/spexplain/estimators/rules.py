@@ -12,8 +12,8 @@ from spexplain.arguments import check_choice, check_integer
 from spexplain.estimators.progress import messages, stage
 from spexplain.estimators.reading import TableReader
 from spexplain.explanation.rule_set import ClusterRule, RuleSet, RulesModel
-from spexplain.facts.profile import profile_of
-from spexplain.rules import MEASURES, Found, MeasureName, Space, Task, best_rule, space_of
+from spexplain.facts.profiles import profile_of
+from spexplain.rules import MEASURES, FoundRule, MeasureName, Space, Task, best_rule, space_of
 from spexplain.table.base import Table
 from spexplain.table.columns import row_names
 from spexplain.table.reference import Reference, labels_of_codes, warn_of_labels
@@ -352,11 +352,11 @@ class _Search:
         self,
         task: Task,
         *,
-        beside: Sequence[Found] = (),
+        beside: Sequence[FoundRule] = (),
         most: int | None = None,
         without: frozenset[int] = frozenset(),
         is_first: bool,
-    ) -> Found:
+    ) -> FoundRule:
         """Return the best rule within the conditions that the other rules of the cluster leave."""
         return best_rule(
             self.space,
@@ -372,14 +372,14 @@ class _Search:
         """Most conditions of a rule."""
         return int(self.estimator.max_conditions)
 
-    def _room(self, found: Sequence[Found]) -> int:
+    def _room(self, found: Sequence[FoundRule]) -> int:
         """Return how many conditions a rule may have, given the others of its cluster."""
         total = self.estimator.max_total_conditions
         if total is None:
             return self._most
         return min(self._most, int(total) - sum(each.size for each in found))
 
-    def best(self, code: int, taken: Bools | None = None) -> list[Found]:
+    def best(self, code: int, taken: Bools | None = None) -> list[FoundRule]:
         """Return the rules of a cluster, one of which must hold."""
         first = self._found(self._task(code, taken=taken), is_first=True)
         if not first.clauses or self.estimator.n_rules == 1:
@@ -402,11 +402,11 @@ class _Search:
     def _several(
         self,
         code: int,
-        found: list[Found],
+        found: list[FoundRule],
         taken: Bools | None,
         beta: float | None,
         most: int | None = None,
-    ) -> list[Found]:
+    ) -> list[FoundRule]:
         """Return rules that were found one after the other and then exchanged, the first ones precise.
 
         `most` is the greatest number of conditions of the first rule.
@@ -425,13 +425,13 @@ class _Search:
             found = [*found, more]
         return self._exchanged(code, found, taken) if len(found) > 1 else found
 
-    def _rows(self, found: list[Found]) -> Bools:
+    def _rows(self, found: list[FoundRule]) -> Bools:
         covered = np.zeros(len(self.mass), dtype=np.bool_)
         for each in found:
             covered |= self.space.rows(each.clauses)
         return covered
 
-    def _exchanged(self, code: int, found: list[Found], taken: Bools | None) -> list[Found]:
+    def _exchanged(self, code: int, found: list[FoundRule], taken: Bools | None) -> list[FoundRule]:
         """Return the rules, each re-optimised while the others are fixed."""
         value = self._task(code, taken=taken).covered(self._rows(found))
         for _ in range(len(found)):
@@ -447,7 +447,7 @@ class _Search:
                 break
         return [each._replace(is_optimal=False) for each in found]
 
-    def apart(self, found: list[list[Found]]) -> list[list[Found]]:
+    def apart(self, found: list[list[FoundRule]]) -> list[list[FoundRule]]:
         """Return rules that hold for no training row of another cluster's rule."""
         value = [self._task(code).covered(self._rows(rules)) for code, rules in enumerate(found)]
         taken = np.zeros(len(self.mass), dtype=np.bool_)
@@ -459,10 +459,10 @@ class _Search:
             taken |= self._rows(found[code])
         return found
 
-    def others(self, code: int, found: list[Found]) -> list[Found]:
+    def others(self, code: int, found: list[FoundRule]) -> list[FoundRule]:
         """Return rules on other columns."""
         used = {column for each in found for clause in each.clauses for column, _ in clause}
-        others: list[Found] = []
+        others: list[FoundRule] = []
         while found and len(others) < int(self.estimator.n_alternatives):
             task = self._task(code)
             other = self._found(task, without=frozenset(used), is_first=False)
@@ -473,7 +473,7 @@ class _Search:
             used |= {column for clause in other.clauses for column, _ in clause}
         return others
 
-    def typical(self, code: int, found: list[Found], others: list[Found]) -> Ints:
+    def typical(self, code: int, found: list[FoundRule], others: list[FoundRule]) -> Ints:
         """Return a few rows of a cluster that meet its rule, those first that meet most conditions of other rules."""
         own = np.flatnonzero(self._rows(found) & (self.amounts.argmax(axis=1) == code))
         met = np.zeros(len(own), dtype=np.int64)
@@ -484,7 +484,7 @@ class _Search:
         alike = self.space.affinity(self._task(code))[own]
         return own[np.lexsort((-alike, -met))[:_N_EXAMPLES]]
 
-    def rule(self, code: int, found: list[Found]) -> ClusterRule:
+    def rule(self, code: int, found: list[FoundRule]) -> ClusterRule:
         """Return the record of rules, one of which must hold."""
         covered = self._rows(found)
         inside = self.amounts[:, code]

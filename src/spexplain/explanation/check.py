@@ -18,11 +18,11 @@ from spexplain.facts.drift import (
     KINDS,
     CheckFacts,
     FindingFacts,
-    Known,
+    KnownLeaves,
     check_text,
     compare,
 )
-from spexplain.facts.profile import MAX_PSI, ColumnProfile
+from spexplain.facts.profiles import MAX_PSI, ColumnProfile
 from spexplain.facts.tally import ColumnTally, Tally, Watched, merged
 from spexplain.messages import closest
 from spexplain.table.columns import Cells, cells_of, column_names, is_frame, is_missing
@@ -277,13 +277,13 @@ def _classes(explanation: Explanation) -> Array | None:
     return np.unique(explanation.leaf_reference)
 
 
-def _known(explanation: Explanation | RuleSet) -> Known:
+def _known(explanation: Explanation | RuleSet) -> KnownLeaves:
     """Return the segments: the leaves of a model, or the rows that rules put into every cluster and into none."""
     if isinstance(explanation, RuleSet):
         codes = np.append(np.arange(len(explanation.classes)), -1)
         sizes = np.array(explanation.decided, dtype=np.int64)
         right = np.append(np.array(explanation.right, dtype=np.float64), 0.0)
-        return Known(
+        return KnownLeaves(
             explanation.method,
             sizes,
             [*explanation.labels, None],
@@ -298,7 +298,7 @@ def _known(explanation: Explanation | RuleSet) -> Known:
         number = {label: code for code, label in enumerate(classes.tolist())}
         codes = np.array([number.get(label, -1) for label in labels.tolist()], dtype=np.int64)
     sizes = np.asarray(explanation.node_sizes)[explanation.tree.leaves].astype(np.int64)
-    return Known(
+    return KnownLeaves(
         explanation.method,
         sizes,
         None if labels is None else labels.tolist(),

@@ -277,7 +277,7 @@ def _reduced(explanation: Explanation, shape: Reshaped) -> Explanation:
     )
 
 
-def counted(explanation: Explanation, training: Training) -> Explanation:
+def recounted(explanation: Explanation, training: Training) -> Explanation:
     """Return the explanation of the same tree, counted on given rows."""
     same = replace(explanation, training=training, locked=frozenset(), forbidden={})
     found = _rebuilt(same, reshaped(explanation.tree), empty=True)
@@ -754,7 +754,7 @@ def restored(explanation: Explanation, number: int) -> Explanation:
     if first is None:  # a journal that was read from a file
         known, given = state.classes, now.reference
         if known is not None and given is not None and known.tolist() == given.classes.tolist():
-            return replace(counted(state, now), edits=(), past=(), future=())
+            return replace(recounted(state, now), edits=(), past=(), future=())
         return state
     if first.table is None:
         return state
@@ -828,7 +828,7 @@ def _branches(explanation: Explanation, node: int) -> Branches:
     return branches_of(explanation, node, table, _needed(training.reference))
 
 
-class _Change(NamedTuple):
+class _TestEffect(NamedTuple):
     """The effect of another test on the rows of a node."""
 
     branches: Branches
@@ -838,22 +838,24 @@ class _Change(NamedTuple):
     shape: Reshaped  # of the whole tree
 
 
-def _changed(explanation: Explanation, node: int, test: Test) -> _Change:
+def _changed(explanation: Explanation, node: int, test: Test) -> _TestEffect:
     table, _ = _rows(explanation)
     branches, tree = _branches(explanation, node), explanation.tree
     is_left = test.passes(branches.of(table.column(test.feature)))
     n_changed = int(np.count_nonzero(is_left != branches.is_left))
     if not branches.is_inner:
         graft = reshaped(_stump(tree.n_features, test)).tree
-        return _Change(branches, is_left, False, n_changed, reshaped(tree, grafts={node: graft}))
+        return _TestEffect(
+            branches, is_left, False, n_changed, reshaped(tree, grafts={node: graft})
+        )
     turned = 2 * n_changed > len(is_left)
     if turned:
         n_changed = len(is_left) - n_changed
     shape = reshaped(tree, tests={node: test}, turned={node} if turned else frozenset[int]())
-    return _Change(branches, is_left, turned, n_changed, shape)
+    return _TestEffect(branches, is_left, turned, n_changed, shape)
 
 
-def _new_labels(explanation: Explanation, node: int, change: _Change) -> Ints:
+def _new_labels(explanation: Explanation, node: int, change: _TestEffect) -> Ints:
     """Return the leaf of every row after the change."""
     own, branches = leaves_below(explanation.tree, node), change.branches
     labels = np.asarray(explanation.labels)

@@ -16,7 +16,7 @@ from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.facts.goal import GoalRecord
 from spexplain.facts.path import mean_recall
-from spexplain.facts.profile import Profile, profile_of
+from spexplain.facts.profiles import Profile, profile_of
 from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
@@ -1116,7 +1116,7 @@ class Explanation:
         """Return the explanation of the same tree with its figures counted on given rows."""
         from spexplain.explanation import editing
 
-        return editing.counted(self, training)
+        return editing.recounted(self, training)
 
     @property
     def rows_right(self) -> Any:

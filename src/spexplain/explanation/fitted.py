@@ -19,7 +19,7 @@ from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_choice, check_texts, check_weights
 from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.path import PathStep
-from spexplain.facts.profile import MAX_PSI
+from spexplain.facts.profiles import MAX_PSI
 from spexplain.files import write_file
 from spexplain.messages import one_line
 from spexplain.table.base import Rows, Table
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         ValidationFacts,
     )
     from spexplain.facts.segments import Clusters
-    from spexplain.facts.verdict import Alternative, Mixed, Verdict
+    from spexplain.facts.verdict import Mixed, OtherSize, Verdict
     from spexplain.objectives import Objective
 
 _REFITS = (
@@ -914,13 +914,13 @@ class FittedModel(ABC):
             found.append(Mixed(a, b, share, text, is_searched=parted is not None))
         return found
 
-    def _larger_trees(self) -> list[Alternative]:
+    def _larger_trees(self) -> list[OtherSize]:
         """Return larger trees of the same method, if they are known."""
-        from spexplain.facts.verdict import Alternative
+        from spexplain.facts.verdict import OtherSize
 
         n_leaves = self._fitted().tree.n_leaves
         return [
-            Alternative(step.n_leaves, step.fidelity)
+            OtherSize(step.n_leaves, step.fidelity)
             for step in self._fitted().path
             if n_leaves < step.n_leaves <= n_leaves + 2
         ]

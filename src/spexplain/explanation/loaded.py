@@ -13,7 +13,7 @@ from spexplain.explanation.path import PathStep
 from spexplain.explanation.rule_set import LoadedRules, read_rules
 from spexplain.export.rules import FORMAT as RULES_FORMAT
 from spexplain.export.serialize import refusal, stored_model
-from spexplain.show.html import html_repr
+from spexplain.show.notebook import html_repr
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind
 from spexplain.table.host import HostTable

@@ -15,7 +15,7 @@ from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.arguments import check_choice, check_texts
 from spexplain.export.dialects import DialectName
 from spexplain.export.rules import rules_to_json, rules_to_sql, stored_rules
-from spexplain.facts.profile import MAX_PSI, Profile
+from spexplain.facts.profiles import MAX_PSI, Profile
 from spexplain.facts.text import percent
 from spexplain.messages import counted, one_line
 from spexplain.table.base import Rows

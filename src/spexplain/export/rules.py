@@ -23,7 +23,7 @@ from spexplain.export.serialize import (
     seen_entries,
 )
 from spexplain.export.sql import check_new_column, condition_sql, path_sql, quoted_columns
-from spexplain.facts.schema import plain
+from spexplain.facts.schema import plain_value
 from spexplain.tree import Region
 from spexplain.tree.rule import Condition, Rule
 
@@ -184,7 +184,7 @@ def rules_to_json(rule_set: "RuleSet", *, with_profile: bool = True) -> str:
             "macro_f1": float(rule_set.macro_f1),
             "weighted": rule_set.is_weighted,
             "parameters": {
-                key: plain(each)
+                key: plain_value(each)
                 for key, each in rule_set.parameters.items()
                 if key not in _NOT_STORED
             },

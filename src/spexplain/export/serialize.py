@@ -14,14 +14,14 @@ from spexplain.arguments import check_choice
 from spexplain.exceptions import quoted, quoted_list
 from spexplain.export.labels import label_array, plain_labels, type_of_plain
 from spexplain.facts.goal import GoalRecord, SizeStep
-from spexplain.facts.profile import (
+from spexplain.facts.profiles import (
     MAX_CATEGORIES,
     QUANTILE_SHARES,
     ColumnProfile,
     Profile,
     borders_of,
 )
-from spexplain.facts.schema import plain
+from spexplain.facts.schema import plain_value
 from spexplain.facts.segments import TELLING_KINDS, Telling
 from spexplain.refine.scores import GOALS
 from spexplain.table.sparse import dense
@@ -177,7 +177,8 @@ def _journal(explanation: "Explanation") -> dict[str, Any]:
     return {
         "position": position - first,
         "journal": [
-            {"edit": each.name, "arguments": plain(dict(each.arguments))} for each in edits[first:]
+            {"edit": each.name, "arguments": plain_value(dict(each.arguments))}
+            for each in edits[first:]
         ],
         "states": [json.loads(to_json(state)) for state in states[first:]],
     }
@@ -385,7 +386,7 @@ def _training(explanation: "Explanation", is_named: bool) -> dict[str, Any]:
         "nodes": _nodes(explanation) if has_nodes else None,
         "scales": None if scales is None else [_number(x) for x in scales[explanation.used]],
         "parameters": {
-            name: plain(each)
+            name: plain_value(each)
             for name, each in explanation.parameters.items()
             if name not in _NOT_STORED
         }

@@ -11,11 +11,11 @@ from spexplain.lazy import names_of
 
 if TYPE_CHECKING:
     from spexplain.facts.importance import feature_importances
+    from spexplain.facts.leaf_statistics import feature_scales
     from spexplain.facts.path import PathStep, path_of
     from spexplain.facts.rows import Detail, most_used_features
     from spexplain.facts.runner_up import RunnerUp, runner_ups
     from spexplain.facts.schema import Summary
-    from spexplain.facts.statistics import feature_scales
     from spexplain.facts.summary import summarize
     from spexplain.facts.text import summary_text
 
@@ -41,7 +41,7 @@ __getattr__ = names_of(
         "RunnerUp": "runner_up",
         "Summary": "schema",
         "feature_importances": "importance",
-        "feature_scales": "statistics",
+        "feature_scales": "leaf_statistics",
         "most_used_features": "rows",
         "path_of": "path",
         "runner_ups": "runner_up",

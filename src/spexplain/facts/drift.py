@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.facts.profile import MAX_PSI, ColumnProfile
+from spexplain.facts.profiles import MAX_PSI, ColumnProfile
 from spexplain.facts.schema import Label, plain_label
 from spexplain.facts.tally import SKETCH_ERROR, ColumnTally, Tally
 from spexplain.facts.text import brief_text, percent
@@ -148,7 +148,7 @@ class CheckFacts(TypedDict):
     fidelity_now: float | None
 
 
-class Known(NamedTuple):
+class KnownLeaves(NamedTuple):
     """What a model knows of its leaves."""
 
     method: str
@@ -255,7 +255,7 @@ def beyond_p_value(count: int, n_then: int, n_now: int) -> float:
 def compare(
     tally: Tally,
     absent: Sequence[Column],
-    known: Known,
+    known: KnownLeaves,
     *,
     max_psi: float = MAX_PSI,
     fail_on: Sequence[str] = ("alarm",),
@@ -268,7 +268,7 @@ def compare(
         Counts of the new rows.
     absent : sequence of Column
         Columns that the model tests and the rows lack.
-    known : Known
+    known : KnownLeaves
         What the model knows of its leaves.
     max_psi : float, default=0.2
         Population stability index above which a column, or the segments, have drifted.
@@ -667,7 +667,7 @@ def _binned_points(values: Floats, counts: Ints, borders: Sequence[float]) -> In
 
 
 def _segments(
-    tally: Tally, known: Known, groups: list[list[int]], labels: list[Any] | None
+    tally: Tally, known: KnownLeaves, groups: list[list[int]], labels: list[Any] | None
 ) -> list[SegmentChange]:
     """Return segments then and now."""
     then = np.array([known.sizes[leaves].sum() for leaves in groups], dtype=np.int64)
@@ -694,21 +694,21 @@ def _segments(
     return found
 
 
-def _right_then(known: Known, leaves: list[int]) -> float | None:
+def _right_then(known: KnownLeaves, leaves: list[int]) -> float | None:
     sizes = known.sizes[leaves]
     if known.purity is None or not sizes.sum() or (known.codes[leaves] < 0).any():
         return None
     return float((known.purity[leaves] * sizes).sum() / sizes.sum())
 
 
-def _hits(tally: Tally, known: Known, leaves: list[int]) -> tuple[int, int]:
+def _hits(tally: Tally, known: KnownLeaves, leaves: list[int]) -> tuple[int, int]:
     """Return rows of some leaves with a known label, and those whose label is what their leaf stands for."""
     assert tally.labels is not None
     clustered = tally.labels[leaves, :-1]
     return int(clustered.sum()), int(tally.labels[leaves, known.codes[leaves]].sum())
 
 
-def _right_now(tally: Tally, known: Known, leaves: list[int]) -> float | None:
+def _right_now(tally: Tally, known: KnownLeaves, leaves: list[int]) -> float | None:
     if tally.labels is None or known.labels is None or (known.codes[leaves] < 0).any():
         return None
     n_rows, n_right = _hits(tally, known, leaves)
@@ -751,7 +751,7 @@ def _segment_findings(
 
 
 def _fidelity(
-    tally: Tally, known: Known, segments: list[SegmentChange], alpha: float
+    tally: Tally, known: KnownLeaves, segments: list[SegmentChange], alpha: float
 ) -> tuple[tuple[float | None, float | None], list[_Found]]:
     """Return the share of rows right then and now, and segments in which it fell."""
     if tally.labels is None or known.labels is None or known.purity is None:

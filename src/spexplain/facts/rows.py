@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
-from spexplain.facts.profile import Profile
+from spexplain.facts.leaf_statistics import (
+    QUANTILES,
+    Moments,
+    Shares,
+    leaf_quantiles,
+    nearest_rows,
+    quantiles_of,
+)
+from spexplain.facts.profiles import Profile
 from spexplain.facts.schema import (
     DifferencesFacts,
     FeatureFacts,
@@ -22,14 +30,6 @@ from spexplain.facts.schema import (
     column_of,
     finite,
     plain_label,
-)
-from spexplain.facts.statistics import (
-    QUANTILES,
-    Moments,
-    Shares,
-    leaf_quantiles,
-    nearest_rows,
-    quantiles_of,
 )
 from spexplain.facts.text import amount_text, percent
 from spexplain.table.host import rows_of_groups

@@ -672,16 +672,16 @@ def plain_label(label: Any) -> Label:
     return value if isinstance(value, str | int | float | bool) else str(label)
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Return a setting as a JSON value; arrays and objects are only named, not spelled out."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, np.generic | bool | int | float):
         return plain_label(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain_value(each) for key, each in value.items()}
     if isinstance(value, Sequence):
-        return [plain(each) for each in value]
+        return [plain_value(each) for each in value]
     if hasattr(value, "shape"):
         return f"{type(value).__name__} of shape {tuple(value.shape)}"
     # The default repr of objects ends in their address, which no two runs share.

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
+from spexplain.facts.leaf_statistics import (
+    QUANTILES,
+    Moments,
+    Shares,
+    leaf_quantiles,
+    nearest_rows,
+)
 from spexplain.facts.rows import Detail, column_values, share_text
 from spexplain.facts.schema import (
     ContrastFacts,
@@ -18,13 +25,6 @@ from spexplain.facts.schema import (
     TypicalFacts,
     finite,
     plain_label,
-)
-from spexplain.facts.statistics import (
-    QUANTILES,
-    Moments,
-    Shares,
-    leaf_quantiles,
-    nearest_rows,
 )
 from spexplain.facts.summary import conditions_of
 from spexplain.facts.text import (

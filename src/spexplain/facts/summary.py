@@ -33,8 +33,8 @@ from spexplain.facts.schema import (
     ValidationFacts,
     VerdictFacts,
     finite,
-    plain,
     plain_label,
+    plain_value,
 )
 from spexplain.facts.text import known_columns
 from spexplain.metrics.agreement import agreement_of_counts
@@ -528,7 +528,7 @@ def settings_facts(
     return {
         "spexplain": __version__,
         "method": method,
-        "parameters": {name: plain(value) for name, value in (parameters or {}).items()},
+        "parameters": {name: plain_value(value) for name, value in (parameters or {}).items()},
         "max_features": detail.max_features,
         "n_exemplars": detail.n_exemplars,
         "n_sampled": detail.n_sampled,

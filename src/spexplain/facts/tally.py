@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from spexplain.aliases import Bools, Floats, Ints
-from spexplain.facts.profile import QUANTILE_SHARES, ColumnProfile, bin_counts
+from spexplain.facts.profiles import QUANTILE_SHARES, ColumnProfile, bin_counts
 from spexplain.tree import Column
 
 MAX_NAMED = 1_000  # values by name that one column remembers

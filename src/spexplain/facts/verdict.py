@@ -70,7 +70,7 @@ class Verdict:
         return f"<p>{'<br>'.join(map(escape, self.sentences))}</p>"
 
 
-class Alternative(NamedTuple):
+class OtherSize(NamedTuple):
     """A tree of the same method with another number of leaves."""
 
     n_leaves: int
@@ -178,7 +178,7 @@ def verdict_of(
     *,
     validation: ValidationFacts | None = None,
     mixed: Sequence[Mixed] = (),
-    more_leaves: Sequence[Alternative] = (),
+    more_leaves: Sequence[OtherSize] = (),
     leaves_for_all: int | None = None,
 ) -> Verdict:
     """Return the verdict on an explanation.
@@ -195,7 +195,7 @@ def verdict_of(
         What `validate` found.
     mixed : sequence of Mixed
         Clusters that are mixed up.
-    more_leaves : sequence of Alternative
+    more_leaves : sequence of OtherSize
         Larger trees of the same method.
     leaves_for_all : int, optional
         With how many leaves every cluster has one.
@@ -336,7 +336,7 @@ def _mixed_text(clusters: Clusters, pair: Mixed) -> str:
     return f"{mixed} What parts them{'' if pair.is_searched else ' in this tree'}: {pair.text}"
 
 
-def _next_steps(clusters: Clusters, right: float, more_leaves: Sequence[Alternative]) -> list[str]:
+def _next_steps(clusters: Clusters, right: float, more_leaves: Sequence[OtherSize]) -> list[str]:
     """Return what would make more rows right, with the figure."""
     if right >= GOOD_ENOUGH:
         return []

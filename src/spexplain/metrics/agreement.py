@@ -336,9 +336,9 @@ def leaf_table(labels: Array, codes: Ints, n_leaves: int, amounts: Ints | None =
     known = codes >= 0
     cells = labels[known].astype(np.int64) * n_clusters + codes[known]
     own = None if amounts is None else amounts[known]
-    return counted(cells, own, n_leaves * n_clusters).reshape(n_leaves, n_clusters)
+    return cell_totals(cells, own, n_leaves * n_clusters).reshape(n_leaves, n_clusters)
 
 
-def counted(cells: Ints, amounts: Ints | None, n_cells: int) -> Ints:
+def cell_totals(cells: Ints, amounts: Ints | None, n_cells: int) -> Ints:
     """Return the number of rows in each cell, or the sum of their amounts; their sum is below 2**53."""
     return np.bincount(cells, amounts, minlength=n_cells).astype(np.int64)

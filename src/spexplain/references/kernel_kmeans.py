@@ -237,7 +237,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             return {"gamma": gamma, "degree": degree, "coef0": coef0}
         return {"gamma": gamma} if self.kernel in ("rbf", "laplacian") else {}
 
-    def _starts(self, problem: _Means, n_init: int) -> list[Clusters]:
+    def _starts(self, problem: _Means, n_init: int) -> list[KernelCenters]:
         """Return the clusters that each start begins with."""
         n_samples, n_clusters = problem.squares.size, problem.n_clusters
         if not isinstance(self.init, str):
@@ -246,16 +246,16 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
                 raise ValueError(
                     f"init must hold {n_samples} labels that use all of 0 to {n_clusters - 1}."
                 )
-            return [Clusters(members_of(labels.astype(np.int64), n_clusters))]
+            return [KernelCenters(members_of(labels.astype(np.int64), n_clusters))]
         generators = spawn_generators(self.random_state, n_init)
         if self.init == "random":
             drawn = [_random_labels(n_samples, n_clusters, rng) for rng in generators]
-            return [Clusters(members_of(labels, n_clusters)) for labels in drawn]
+            return [KernelCenters(members_of(labels, n_clusters)) for labels in drawn]
         if self.init == "k-means++":
             rows = spread_rows(
                 problem.distances_to, n_samples, n_clusters, generators, problem.weights
             )
-            return [Clusters(list(start[:, np.newaxis])) for start in rows]
+            return [KernelCenters(list(start[:, np.newaxis])) for start in rows]
         raise ValueError(
             f'init must be "k-means++", "random" or an array of labels, got {self.init!r}.'
         )
@@ -354,7 +354,7 @@ class Kernel:
 
 
 @dataclass
-class Clusters:
+class KernelCenters:
     """Rows whose mean is the centre of each cluster, and the squared norms of these means."""
 
     members: list[Ints]
@@ -379,7 +379,7 @@ class _Means:
         fits = 8 * self.squares.size**2 <= cache_bytes
         self.cache = list(kernel.blocks(kernel.X)) if fits else None
 
-    def assign(self, starts: Sequence[Clusters]) -> list[Assignment]:
+    def assign(self, starts: Sequence[KernelCenters]) -> list[Assignment]:
         members = [rows for start in starts for rows in start.members]
         indicator = indicator_of(members, self.squares.size, self.weights)
         similarities = np.empty(indicator.shape)
@@ -402,18 +402,18 @@ class _Means:
             return float(values.mean())
         return float(np.average(values, weights=self.weights[rows]))
 
-    def update(self, labels: Ints, centers: Clusters) -> Clusters:
+    def update(self, labels: Ints, centers: KernelCenters) -> KernelCenters:
         members = members_of(labels, self.n_clusters)
         if self.weights is not None:
             members = [rows[self.weights[rows] > 1e-200 * self.weights.max()] for rows in members]
         pairs = zip(members, centers.members, strict=True)
-        return Clusters([new if new.size else old for new, old in pairs])
+        return KernelCenters([new if new.size else old for new, old in pairs])
 
-    def place(self, centers: Clusters, clusters: Ints, rows: Ints) -> Clusters:
+    def place(self, centers: KernelCenters, clusters: Ints, rows: Ints) -> KernelCenters:
         members = list(centers.members)
         for cluster, row in zip(clusters, rows, strict=True):
             members[cluster] = np.array([row])
-        return Clusters(members)
+        return KernelCenters(members)
 
     def distances_to(self, rows: Ints) -> Floats:
         """Return the squared distances of all rows to some of them, (n_samples, n_rows)."""

@@ -12,7 +12,7 @@ from spexplain.aliases import Bools, Floats, Ints, Matrix
 from spexplain.engines import Engine
 from spexplain.graphs import StarGraph, WeightedStar
 from spexplain.grow import grow
-from spexplain.metrics.agreement import RandIndex, counted, pairs
+from spexplain.metrics.agreement import RandIndex, cell_totals, pairs
 from spexplain.objectives import Objective, emn, gini_cart, spex
 from spexplain.records import Cut
 from spexplain.refine.goals import (
@@ -1002,7 +1002,7 @@ class AgreementSearch:
     def _totals(self, node: RowRange) -> Ints:
         rows = self.orders.rows(*node)
         own = None if self.amounts is None else self.amounts[rows]
-        return counted(self.codes[rows], own, self.n_clusters + 1)
+        return cell_totals(self.codes[rows], own, self.n_clusters + 1)
 
     def _sums(self, totals: Ints) -> tuple[int, int]:
         clustered = totals[:-1]

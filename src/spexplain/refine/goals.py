@@ -8,7 +8,7 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints
 from spexplain.graphs import CliqueGraph, MembershipGraph
 from spexplain.ledgers import ledger_of
-from spexplain.metrics.agreement import RandIndex, counted, pair_sums
+from spexplain.metrics.agreement import RandIndex, cell_totals, pair_sums
 from spexplain.objectives import Objective
 from spexplain.refine.moves import NodeMoves, check_walk, packed, walk_of
 from spexplain.refine.routes import Routes
@@ -42,7 +42,7 @@ class AgreementGoal:
 
     def _table(self) -> Ints:
         cells = self.routes.labels * self.n_columns + self.codes
-        counts = counted(cells, self.amounts, self.routes.n_leaves * self.n_columns)
+        counts = cell_totals(cells, self.amounts, self.routes.n_leaves * self.n_columns)
         return counts.reshape(-1, self.n_columns)
 
     def _score(self, table: Ints) -> Fraction:
@@ -117,7 +117,9 @@ def moving_rows(
     own, n_leaves = codes[rows], len(need)
     into, out = (route[rows].astype(np.int64) * n_columns + own for route in routes)
     n_cells = n_leaves * n_columns
-    table = counted(out, None if amounts is None else amounts[rows], n_cells).reshape(-1, n_columns)
+    table = cell_totals(out, None if amounts is None else amounts[rows], n_cells).reshape(
+        -1, n_columns
+    )
     n_rows = np.bincount(routes[1][rows], minlength=n_leaves)
     same, both = pair_sums(table[:, :-1])
     return PairMoveTable(

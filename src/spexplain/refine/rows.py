@@ -9,7 +9,7 @@ from scipy import sparse
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
-from spexplain.metrics.agreement import counted, pair_sums
+from spexplain.metrics.agreement import cell_totals, pair_sums
 from spexplain.table.places import is_sparse
 from spexplain.table.sparse import canonical, dense, leaves_of
 from spexplain.threads import Threads, blocks_of, count_threads
@@ -88,7 +88,7 @@ class PairMoveTable(NamedTuple):
         cells[members] = ((out << half) | into).astype(cells.dtype)
         n_leaves, own = len(self.need), None if self.amounts is None else self.amounts[members]
         left: Ints = into.astype(np.int64)
-        table = counted(left, own, len(self.counts)).reshape(n_leaves, -1)
+        table = cell_totals(left, own, len(self.counts)).reshape(n_leaves, -1)
         before = pair_sums(self.counts.reshape(n_leaves, -1)[:, :-1])
         same, both = (
             start + after - past

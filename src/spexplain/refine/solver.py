@@ -343,7 +343,7 @@ class Followed(NamedTuple):
     row: int
 
 
-class Profile(list[Solved]):
+class TreesBySize(list[Solved]):
     """The best trees found of one leaf, of two, and so on."""
 
     def offer(self, n_leaves: int, value: float, tree: Subtree | None) -> None:
@@ -409,13 +409,13 @@ class BinnedSolver(Solver):
         depth: int,
         level: int = 0,
         features: Ints | None = None,
-    ) -> Profile:
+    ) -> TreesBySize:
         """Return the best trees found of up to so many leaves.
 
         `features` says which columns the orders are of; by default all.
         """
         most = max(1, min(most, 2 ** min(depth, 30), len(node.rows)))
-        found = Profile([Solved(-np.inf, np.inf, None)] * most)
+        found = TreesBySize([Solved(-np.inf, np.inf, None)] * most)
         leaf = self._leaf(node)
         found.offer(1, leaf.value, leaf.tree)
         features = np.arange(len(node.first)) if features is None else features
@@ -426,7 +426,7 @@ class BinnedSolver(Solver):
                 found.offer(2, float(scores[1]), self._split(cut, node.rows))
         if most < 3:
             return found
-        pairs = _Pairs(self, node, features)
+        pairs = _SecondCuts(self, node, features)
         for n_leaves in range(2, min(most, 4) + 1):
             found.offer(n_leaves, *pairs.best(n_leaves))
         if most > 4 or (most == 4 and depth > 2):
@@ -440,8 +440,8 @@ class BinnedSolver(Solver):
 
     def _join(
         self,
-        found: Profile,
-        pairs: "_Pairs",
+        found: TreesBySize,
+        pairs: "_SecondCuts",
         cut: tuple[int, int],
         kept: Ints,
         depth: int,
@@ -561,7 +561,7 @@ class SmallSolver:
         return found[0], found[1], seconds
 
 
-class _Pairs:
+class _SecondCuts:
     """The best second cuts for all first cuts of a node, between bins."""
 
     def __init__(self, solver: BinnedSolver, node: NodeOrders, features: Ints) -> None:

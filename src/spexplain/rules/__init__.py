@@ -3,8 +3,8 @@
 Import `Task` and `best_rule` from here, and what they search from `space_of`.
 """
 
-from spexplain.rules.search import Found, Space, best_rule
+from spexplain.rules.search import FoundRule, Space, best_rule
 from spexplain.rules.spaces import space_of
 from spexplain.rules.task import MEASURES, MeasureName, Task
 
-__all__ = ["MEASURES", "Found", "MeasureName", "Space", "Task", "best_rule", "space_of"]
+__all__ = ["MEASURES", "FoundRule", "MeasureName", "Space", "Task", "best_rule", "space_of"]

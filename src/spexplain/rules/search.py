@@ -18,7 +18,7 @@ Clauses: TypeAlias = tuple[tuple[Literal, ...], ...]
 _SAME = 1e-12  # values that differ by less are equal
 
 
-class Found(NamedTuple):
+class FoundRule(NamedTuple):
     """A rule and the measure it has."""
 
     value: float
@@ -54,7 +54,7 @@ class Space(ABC):
 
     def extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
-    ) -> list[Found]:
+    ) -> list[FoundRule]:
         """Return the best rules that have one literal more, on columns that are not `without`.
 
         Searches come back to the same rules again and again, so answers are kept with the task.
@@ -62,19 +62,19 @@ class Space(ABC):
         key = n_best, without, clauses_key(clauses)
         if key not in task.memo:
             task.memo[key] = self._extensions(clauses, task, n_best, without)
-        found: list[Found] = task.memo[key]
+        found: list[FoundRule] = task.memo[key]
         return found
 
     @abstractmethod
     def _extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
-    ) -> list[Found]:
+    ) -> list[FoundRule]:
         """Search for what `extensions` returns."""
 
     @abstractmethod
     def best_pair(
         self, task: Task, value: float, without: frozenset[int]
-    ) -> tuple[Found | None, bool]:
+    ) -> tuple[FoundRule | None, bool]:
         """Return the best rule of two literals if it is above a value, and whether none can be better."""
 
     @abstractmethod
@@ -102,7 +102,7 @@ def best_rule(
     width: int = 8,
     without: frozenset[int] = frozenset(),
     exact: bool = True,
-) -> Found:
+) -> FoundRule:
     """Return the best rule of at most so many conditions; of equal ones the shortest.
 
     Rules of one and of two conditions are the best there are. Longer ones are searched from the best
@@ -124,8 +124,8 @@ def best_rule(
     exact : bool, default=True
         Whether pairs of conditions are searched exactly.
     """
-    best = Found(task.nothing, (), is_optimal=max_conditions == 0)
-    kept: list[Found] = [best]
+    best = FoundRule(task.nothing, (), is_optimal=max_conditions == 0)
+    kept: list[FoundRule] = [best]
     is_proved = True
     for n_conditions in range(1, max_conditions + 1):
         found = [
@@ -151,13 +151,13 @@ def best_rule(
     )
 
 
-def _best_of(found: Sequence[Found], width: int) -> list[Found]:
+def _best_of(found: Sequence[FoundRule], width: int) -> list[FoundRule]:
     """Return the best rules, each once."""
     different = {each.key: each for each in reversed(found)}
     return sorted(different.values(), key=lambda each: each.rank)[:width]
 
 
-def _exchanged(space: Space, start: Found, task: Task, without: frozenset[int]) -> Found:
+def _exchanged(space: Space, start: FoundRule, task: Task, without: frozenset[int]) -> FoundRule:
     """Return a rule in which no single literal can be replaced by a better one."""
     best, is_better = start, True
     while is_better:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.rules.search import Clauses, Found, Literal, Space
+from spexplain.rules.search import Clauses, FoundRule, Literal, Space
 from spexplain.rules.task import Task
 from spexplain.table.base import Table
 from spexplain.table.places import is_sparse
@@ -223,7 +223,7 @@ class Regions(Space):
 
     def _extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
-    ) -> list[Found]:
+    ) -> list[FoundRule]:
         """Return the best rules that have one condition more."""
         used = {number for clause in clauses for number, _ in clause}
         places = self._places(without | used)
@@ -232,7 +232,7 @@ class Regions(Space):
             rows = rows[self.rows(clauses)[rows]]
         values = self._best_values(rows, task)[places]
         whole = float(task.value(task.inside[rows].sum(), task.outside[rows].sum()))
-        found: list[Found] = []
+        found: list[FoundRule] = []
         for at in np.argsort(-values, kind="stable").tolist():
             place, value = int(places[at]), float(values[at])
             if not clauses and value <= whole + _TINY:  # a rule must leave some rows out
@@ -244,7 +244,7 @@ class Regions(Space):
                 best = best_region(int(self.kinds[place]), *sums, task, start=value)
             if best.region is not None and not self._is_all(place, best.region):
                 literal = int(self.numbers[place]), best.region
-                found.append(Found(best.value, (*clauses, (literal,))))
+                found.append(FoundRule(best.value, (*clauses, (literal,))))
         return sorted(found, key=lambda each: each.rank)[:n_best]
 
     def _is_all(self, place: int, region: Any) -> bool:
@@ -286,7 +286,7 @@ class Regions(Space):
 
     def best_pair(
         self, task: Task, value: float, without: frozenset[int]
-    ) -> tuple[Found | None, bool]:
+    ) -> tuple[FoundRule | None, bool]:
         """Return the best rule of two conditions if it is above a value, and whether none can be better."""
         rows = task.rows
         places = self._places(without)
@@ -298,8 +298,8 @@ class Regions(Space):
         work = np.array([_ROWS_OF_PAIRS])
         best = np.zeros(7)
         best[0] = value
-        pairs = _Pairs(self, task, rows, best, work)
-        found: Found | None = None
+        pairs = _ColumnPairs(self, task, rows, best, work)
+        found: FoundRule | None = None
         for first in range(len(chosen)):
             for second in range(first + 1, len(chosen)):
                 region = pairs.better(int(chosen[first]), int(chosen[second]))
@@ -337,7 +337,7 @@ class Regions(Space):
                     break
         return clauses
 
-    def _completed(self, first: Literal, task: Task, without: frozenset[int]) -> Found | None:
+    def _completed(self, first: Literal, task: Task, without: frozenset[int]) -> FoundRule | None:
         """Return the pair of a first condition and the best second one."""
         best = self.extensions(((first,),), task, 1, without)
         return best[0] if best else None
@@ -366,7 +366,7 @@ class Regions(Space):
         return Region(((low, high),), missing)
 
 
-class _Pairs:
+class _ColumnPairs:
     """The search over pairs of columns of one task, with its room."""
 
     def __init__(self, space: Regions, task: Task, rows: Ints, best: Floats, work: Ints) -> None:
@@ -509,7 +509,7 @@ class Words(Space):
 
     def _extensions(
         self, clauses: Clauses, task: Task, n_best: int, without: frozenset[int]
-    ) -> list[Found]:
+    ) -> list[FoundRule]:
         """Return the best rules that have one word more: beside another, demanded or ruled out."""
         from spexplain.kernels.rules import best_words
 
@@ -538,7 +538,7 @@ class Words(Space):
             ):
                 clauses = longer(word)
                 weight = sum(float(alone[each]) for clause in clauses for each, _ in clause)
-                found.append(Found(value, clauses, weight=round(weight, 9)))
+                found.append(FoundRule(value, clauses, weight=round(weight, 9)))
 
         keep((0.0, 0.0), 1.0, lambda word: (*clauses, ((word, True),)))
         keep((base_tp, base_fp), -1.0, lambda word: (*clauses, ((word, False),)))
@@ -565,7 +565,7 @@ class Words(Space):
 
     def best_pair(
         self, task: Task, value: float, without: frozenset[int]
-    ) -> tuple[Found | None, bool]:
+    ) -> tuple[FoundRule | None, bool]:
         """Return the best rule of two words if it is above a value, and whether none can be better.
 
         Of "a or b", let a be the word of more documents of the cluster: then the rule has at most
@@ -576,7 +576,7 @@ class Words(Space):
         tp, fp = self._sums(rows, task)
         total, others = task.inside[rows].sum(), task.outside[rows].sum()
         allowed = self._allowed(without)
-        best: Found | None = None
+        best: FoundRule | None = None
         tried: set[tuple[int, bool]] = set()
         while True:
             up, down, start = task.gains(best.value if best else value)

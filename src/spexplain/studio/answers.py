@@ -26,18 +26,18 @@ _SKEWED = (
 )
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a value as JSON has it: NumPy's numbers as Python's, what is not finite as null."""
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): json_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     if isinstance(value, np.ndarray):
         listed = value.tolist()
         is_plain = value.dtype.kind in "iub" or (
             value.dtype.kind == "f" and bool(np.isfinite(value).all())
         )
-        return listed if is_plain else [plain(each) for each in listed]
+        return listed if is_plain else [json_value(each) for each in listed]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -75,7 +75,7 @@ def figures(explanation: "Explanation") -> dict[str, Any]:
     goal = explanation.goal
     if goal is not None and goal.says_something:
         found["bound"] = {"goal": goal.name, "value": goal.bound, "text": goal.text(tree.n_leaves)}
-    return plain(found)  # type: ignore[no-any-return]
+    return json_value(found)  # type: ignore[no-any-return]
 
 
 def segments(explanation: "Explanation", colors: Sequence[str]) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def segments(explanation: "Explanation", colors: Sequence[str]) -> list[dict[str
     clusters = Clusters.of(explanation)
     joins = Joins(clusters.tree, explanation.fields)
     return [
-        plain(
+        json_value(
             {
                 "code": code,
                 "name": clusters.names[code],
@@ -108,7 +108,7 @@ def segment_fits(explanation: "Explanation") -> list[dict[str, Any]]:
     """Return how well the rule of each cluster fits, without its words."""
     clusters = Clusters.of(explanation)
     return [
-        plain(
+        json_value(
             {
                 "code": code,
                 "predicted": fit.selected,
@@ -155,7 +155,7 @@ def nodes(explanation: "Explanation") -> list[dict[str, Any]]:
                 ),
             }
         )
-    return plain(found)  # type: ignore[no-any-return]
+    return json_value(found)  # type: ignore[no-any-return]
 
 
 def test_record(test: Test) -> dict[str, Any]:

@@ -206,7 +206,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def listed() -> list[dict[str, Any]]:
+def available_formats() -> list[dict[str, Any]]:
     """Return what can be exported here, and what a missing package would add."""
     found = []
     for name, each in FORMATS.items():

@@ -15,7 +15,7 @@ from spexplain.facts.segments import Clusters
 from spexplain.messages import closest, one_line
 from spexplain.show.palette import NOISE_COLOR, colors
 from spexplain.studio import answers, exports
-from spexplain.studio.answers import plain
+from spexplain.studio.answers import json_value
 from spexplain.studio.saving import SavedSession, Stored
 from spexplain.table.host import HostTable
 from spexplain.tree import Test
@@ -180,7 +180,7 @@ class Session:
             "compare": self._compare,
             "rows": self._rows,
             "row": self._row,
-            "formats": lambda _: {"formats": exports.listed()},
+            "formats": lambda _: {"formats": exports.available_formats()},
             "export": self._export,
         }
         if not isinstance(asked, str) or asked not in known:
@@ -350,7 +350,7 @@ class Session:
             training = self.explanation.training
             start |= {
                 "model": self._model.to_json(profile="none"),
-                "columns": plain(None if training is None else training.columns),
+                "columns": json_value(None if training is None else training.columns),
                 "min_samples_leaf": 1 if training is None else int(training.min_samples_leaf),
             }
         self.saved.begin(start)
@@ -436,7 +436,7 @@ class Session:
             "node": node,
             "path": answers.path_text(explanation, node),
             "record": answers.nodes(explanation)[node],
-            "alternatives": plain(found),
+            "alternatives": json_value(found),
         }
 
     @staticmethod
@@ -462,7 +462,7 @@ class Session:
             swept = explanation.sweep(node, number, sent, purity=False)
             found["sweep"] = answers.curve(field, swept, bool(found.get("log")))
         is_asked = int(explanation.tree.feature[node]) == number
-        return plain(  # type: ignore[no-any-return]
+        return json_value(  # type: ignore[no-any-return]
             found
             | {
                 "node": node,
@@ -532,7 +532,7 @@ class Session:
         problem = None
         if (sizes == 0).any():
             problem = "This test would leave a leaf without rows."
-        return plain(  # type: ignore[no-any-return]
+        return json_value(  # type: ignore[no-any-return]
             {
                 "version": self.version,
                 "node": node,
@@ -786,7 +786,7 @@ class Session:
         values = _dense(table.take(shown).to_host("Rows", "keep the table in memory"))[:, order]
         cells = answers.row_cells(fields, values)
         ids = self._ids(explanation, shown)
-        return plain(  # type: ignore[no-any-return]
+        return json_value(  # type: ignore[no-any-return]
             {
                 "columns": [field.name for field in fields],
                 "rows": [
@@ -869,7 +869,7 @@ class Session:
         said = int(clusters.leaf_codes[leaf])
         home = int(explanation.tree.leaves[leaf])
         fields = self._fields
-        return plain(  # type: ignore[no-any-return]
+        return json_value(  # type: ignore[no-any-return]
             {
                 "id": name,
                 "row": row,
@@ -938,7 +938,7 @@ def _heirs(explanation: "Explanation") -> dict[Any, Any]:
 
 def _written(test: Test) -> dict[str, Any]:
     """Return a test as JSON, to the last bit."""
-    return plain(vars(test)) | {"lower": repr(test.lower), "upper": repr(test.upper)}  # type: ignore[no-any-return]
+    return json_value(vars(test)) | {"lower": repr(test.lower), "upper": repr(test.upper)}  # type: ignore[no-any-return]
 
 
 def _read(test: Mapping[str, Any]) -> Test:

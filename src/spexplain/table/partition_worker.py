@@ -41,7 +41,7 @@ _AT_A_TIME = 1 << 15  # values of a column that are added up at a time: they sta
 LIMB = 34  # bits of either half of a number: with 2**28 rows a partition, sums fit 63 bits
 
 
-class Part:
+class BinnedPartition:
     """A partition in bins, with its values: in memory, or in a file on the worker's own disk.
 
     Parameters
@@ -128,10 +128,10 @@ class Part:
         return _received, (*whole, self.low, self.high, self.flaw, self._path is not None)
 
 
-def _received(codes: Array, values: Array, *about: Any) -> Part:
+def _received(codes: Array, values: Array, *about: Any) -> BinnedPartition:
     """Return a partition that another worker has made."""
     *rest, is_stored = about
-    part = Part(codes, values, *rest)
+    part = BinnedPartition(codes, values, *rest)
     part.owned = codes.nbytes + values.nbytes
     return part.stored() if is_stored else part
 
@@ -155,7 +155,7 @@ def _remove(path: str) -> None:
         os.remove(path)
 
 
-class Promise(NamedTuple):
+class PartitionSchema(NamedTuple):
     """What a Dask data frame promises about its partitions; a partition may differ from it."""
 
     names: tuple[Any, ...]
@@ -167,7 +167,7 @@ class Promise(NamedTuple):
         return cls(tuple(frame.columns), tuple(_type_kind(each) for each in frame.dtypes))
 
 
-def kept(block: Any, promise: Promise, number: int | None = None) -> Any:
+def kept(block: Any, promise: PartitionSchema, number: int | None = None) -> Any:
     """Return a partition with its columns in the promised order; refuse it if it breaks the promise.
 
     Dask itself checks neither the names nor the types of a partition.
@@ -176,7 +176,7 @@ def kept(block: Any, promise: Promise, number: int | None = None) -> Any:
     ----------
     block : data frame
         The partition.
-    promise : Promise
+    promise : PartitionSchema
         What it must hold.
     number : int, optional
         Which partition it is.
@@ -215,7 +215,7 @@ _NOUNS = {"i": "numbers", "m": "durations", "M": "dates", "O": "texts or other o
 
 def as_matrix(block: Any) -> Matrix:
     """Return a block of rows, an array, a data frame or a partition in bins, as floats."""
-    if isinstance(block, Part):
+    if isinstance(block, BinnedPartition):
         return block.values.T
     values = block.to_numpy() if hasattr(block, "to_numpy") else np.asarray(block)
     if values.ndim != 2:
@@ -427,7 +427,7 @@ def merge_samples(found: list[tuple[list[Matrix], list[int]]]) -> tuple[list[Mat
     return list(chain.from_iterable(rows)), list(chain.from_iterable(sizes))
 
 
-def code_part(block: Any, binning: Binning, room: float, *, is_held: bool) -> Part:
+def code_part(block: Any, binning: Binning, room: float, *, is_held: bool) -> BinnedPartition:
     """Return a partition in bins.
 
     Parameters
@@ -456,12 +456,12 @@ def code_part(block: Any, binning: Binning, room: float, *, is_held: bool) -> Pa
     for place, feature in enumerate(binning.discrete.tolist()):
         if flaw is None:
             spread_of_bins(X, feature, np.nan, codes, feature, low[place], high[place])
-    part = Part(codes, X.T, low, high, flaw)
+    part = BinnedPartition(codes, X.T, low, high, flaw)
     part.owned = codes.nbytes + (0 if is_held and X is block else X.nbytes)
     return part if part.owned <= room else part.stored()
 
 
-def summary_of(part: Part) -> tuple[Any, ...]:
+def summary_of(part: BinnedPartition) -> tuple[Any, ...]:
     """Return what the client needs to know about a partition: rows, first flaw, extremes of its bins."""
     return [part.shape[1]], [part.flaw], part.low, part.high
 
@@ -526,7 +526,7 @@ def leaf_of_tested(block: Any, tested: Tested) -> Ints:
     return tested.tree.apply(X) if columns else np.zeros(len(X), dtype=np.int64)
 
 
-def leaf_series(block: Any, tested: Tested, promise: Promise) -> Any:
+def leaf_series(block: Any, tested: Tested, promise: PartitionSchema) -> Any:
     """Return the leaf ids of a data frame's rows as one of its columns."""
     from pandas import Series
 
@@ -593,7 +593,7 @@ def sums_of_groups(block: Any, groups: Array, request: tuple[int, Floats]) -> Gr
     return GroupSums(group_sizes(groups, n_groups), sums, squares.sum(axis=1))
 
 
-def margins_of(part: Part, codes: Array, request: tuple[Any, ...]) -> GroupSums:
+def margins_of(part: BinnedPartition, codes: Array, request: tuple[Any, ...]) -> GroupSums:
     """Return the sums over pairs of leaf and cluster, of the rows that have a cluster."""
     tree, columns, (n_leaves, n_clusters), origin = request
     leaves = leaf_of_rows(part, tree, columns)

@@ -43,7 +43,7 @@ _N_SAMPLE = 1 << 14  # rows from all of these partitions together
 _CODED_SHARE = 0.25  # of the workers' memory for bins and values; beyond it they are on disk
 
 
-class Source:
+class PartitionSource:
     """Where the rows come from: a Dask array or data frame, or an array in this process."""
 
     def __init__(self, X: Any, rows_per_partition: int) -> None:
@@ -79,7 +79,7 @@ class Source:
         chosen = tuple(columns)
         if chosen not in self._columns:
             picked = self.collection[[self.names[column] for column in chosen]]
-            promise = worker.Promise.of(picked)
+            promise = worker.PartitionSchema.of(picked)
             name = f"spexplain-rows-{uuid4().hex[:12]}"
             self._columns[chosen] = [
                 dask.delayed(worker.kept, name=f"{name}-{number}", traverse=False)(
@@ -95,7 +95,7 @@ class DerivedSource:
 
     Parameters
     ----------
-    source : Source
+    source : PartitionSource
         The source of the rows.
     workers : Workers
         The workers that compute them.
@@ -169,7 +169,7 @@ class ChosenSource:
         return self._columns[chosen], places
 
 
-AnySource: TypeAlias = Source | DerivedSource | ChosenSource
+AnySource: TypeAlias = PartitionSource | DerivedSource | ChosenSource
 
 
 def _parts_of(frame: Any) -> list[Any]:
@@ -260,7 +260,7 @@ class LazyRows(Rows):
             keys = list(rows.columns)
             rows = rows[[column.name if self.by_name else keys[place] for place, column in columns]]
             columns = tuple((place, column) for place, (_, column) in enumerate(columns))
-        tested, promise = worker.Tested(compact, columns, *options), worker.Promise.of(rows)
+        tested, promise = worker.Tested(compact, columns, *options), worker.PartitionSchema.of(rows)
         nothing = worker.leaf_series(rows._meta, tested, promise)
         found = rows.map_partitions(worker.leaf_series, tested, promise, meta=nothing)
         return found.to_dask_array()
@@ -276,7 +276,7 @@ class PartitionedTable(Table):
 
     Parameters
     ----------
-    source : Source
+    source : PartitionSource
         The source of the values, as numbers.
     workers : Workers
         The workers that do the counting.
@@ -318,7 +318,7 @@ class PartitionedTable(Table):
         """
         if isinstance(X, PartitionedTable):
             return X
-        workers, source = Workers(n_jobs), Source(X, rows_per_partition)
+        workers, source = Workers(n_jobs), PartitionSource(X, rows_per_partition)
         if source.holds_numbers:
             coded, flaws = CodedTable.coded(source, workers, max_bins, stop_early=allow_missing)
             if not (allow_missing and any(flaw is not None for flaw in flaws)):
@@ -845,7 +845,7 @@ def _refuse_flaws(
 
 
 def _described(
-    source: Source, workers: Workers, max_bins: int, *, allow_missing: bool
+    source: PartitionSource, workers: Workers, max_bins: int, *, allow_missing: bool
 ) -> PartitionedTable:
     """Return a table with columns of any kind; one pass over all partitions finds what they hold."""
     blocks, _ = source.read(range(source.n_features))
@@ -877,7 +877,7 @@ def _described(
     return replace(coded, **about)
 
 
-def _typed_columns(source: Source) -> tuple[Column, ...]:
+def _typed_columns(source: PartitionSource) -> tuple[Column, ...]:
     """Return what the columns of a table of numbers hold, by their types."""
     names = default_names(source.n_features) if source.names is None else map(str, source.names)
     kinds = kinds_of(source.collection)
@@ -887,7 +887,7 @@ def _typed_columns(source: Source) -> tuple[Column, ...]:
 
 
 def _with_all_categories(
-    source: Source, workers: Workers, columns: list[Column], told: list[worker.Told]
+    source: PartitionSource, workers: Workers, columns: list[Column], told: list[worker.Told]
 ) -> tuple[Column, ...]:
     """Return the columns, including values from partitions that look like numbers or dates on their own."""
     partly = [

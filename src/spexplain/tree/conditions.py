@@ -17,7 +17,7 @@ _EXAMPLES = (
 )
 
 
-class Condition(NamedTuple):
+class ParsedCondition(NamedTuple):
     """What a text says about one column."""
 
     feature: int
@@ -75,7 +75,7 @@ def read_test(text: str, columns: Sequence[Column], *, missing: bool | None = No
     return Test(condition.feature, missing=passes, values=codes)
 
 
-def read_condition(text: str, columns: Sequence[Column]) -> Condition:
+def read_condition(text: str, columns: Sequence[Column]) -> ParsedCondition:
     """Return the column and the values that a text describes; refuse what cannot be read, in one sentence.
 
     Besides the operators that are printed, ``<``, ``>=``, ``<=``, ``!=`` and ``==`` are understood.
@@ -93,7 +93,7 @@ def read_condition(text: str, columns: Sequence[Column]) -> Condition:
     # Names may be parts of other names or of values, so the result must print like the text.
     named = [at for at, each in enumerate(columns) if each.name in text or _name(each) in text]
     named.sort(key=lambda at: -len(columns[at].name))
-    found: list[Condition] = []
+    found: list[ParsedCondition] = []
     reason = "it names no column of the table"
     for at in named:
         try:
@@ -118,13 +118,13 @@ def _name(column: Column) -> str:
     return '"' + column.name.replace('"', '\\"') + '"' if column.kind == "word" else column.name
 
 
-def _read(text: str, column: Column, at: int) -> Condition:
+def _read(text: str, column: Column, at: int) -> ParsedCondition:
     full = Region().intervals
     whole = {
-        f"{column.name} is missing": Condition(at, Region((), True), True),
-        f"no value of {column.name}": Condition(at, Region((), False), True),
-        f"{column.name} is not missing": Condition(at, Region(full, False), True),
-        f"any {column.name}": Condition(at, Region(full, True), column.has_missing),
+        f"{column.name} is missing": ParsedCondition(at, Region((), True), True),
+        f"no value of {column.name}": ParsedCondition(at, Region((), False), True),
+        f"{column.name} is not missing": ParsedCondition(at, Region(full, False), True),
+        f"any {column.name}": ParsedCondition(at, Region(full, True), column.has_missing),
     }
     if text in whole:
         return whole[text]
@@ -142,7 +142,7 @@ def _read(text: str, column: Column, at: int) -> Condition:
     else:
         parts = text.replace(_name(column), _MARK).split(" or ")
         intervals = tuple(_read_interval(each, column) for each in parts)
-    return Condition(at, Region(tuple(sorted(intervals)), missing), says)
+    return ParsedCondition(at, Region(tuple(sorted(intervals)), missing), says)
 
 
 def _read_set(text: str, column: Column) -> tuple[Interval, ...]:

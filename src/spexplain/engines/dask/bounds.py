@@ -68,7 +68,7 @@ class Node:
     centers: Ints  # extra vertices in the node
     parent: "Node | None" = None  # until the first search below it
     histograms: Array | None = None
-    found: "tuple[Cut, Found] | None" = None
+    found: "tuple[Cut, FoundCut] | None" = None
 
 
 class Segments(NamedTuple):
@@ -92,7 +92,7 @@ class Fields(NamedTuple):
     caps: Floats | None  # shape (m, 2, n_bins + 1)
 
 
-class Found(NamedTuple):
+class FoundCut(NamedTuple):
     """A cut that was found. The first three decide between cuts."""
 
     score: float
@@ -110,7 +110,7 @@ class Found(NamedTuple):
         return self[:3]
 
 
-NOTHING = Found(np.inf, -1, 0)
+NOTHING = FoundCut(np.inf, -1, 0)
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Bounded:
     n_inside: Ints  # rows in each bin, extra vertices not counted
     fields: Fields
 
-    def can_win(self, best: Found) -> Bools:
+    def can_win(self, best: FoundCut) -> Bools:
         """Return which bins can hold a better cut, or an equal one that comes earlier."""
         features = self.segments.features[:, None]
         earlier = (features < best.feature) | (
@@ -146,7 +146,7 @@ class Scorer:
         # All cuts tie: only their order matters.
         self.is_flat = objective.flat_if_pure and sums.is_pure(node)
 
-    def bound(self, segments: Segments) -> tuple[Bounded, Found]:
+    def bound(self, segments: Segments) -> tuple[Bounded, FoundCut]:
         """Return the segments with bounds of their bins, and the best cut at a border inside them."""
         fields = self.sums.fields(self.node, segments)
         n_left, samples = fields.sums[:, -2], fields.sums[:, -1]
@@ -168,7 +168,7 @@ class Scorer:
         left, right = self.sums.sides(self.node, sums)
         return CutSums(left, right, sums[..., -2, :], sums[..., -1, :])
 
-    def _best(self, bounded: Bounded, scores: Floats) -> Found:
+    def _best(self, bounded: Bounded, scores: Floats) -> FoundCut:
         ranked = np.where(scores < np.inf, 0.0, np.inf) if self.is_flat else scores
         lowest = ranked.min(initial=np.inf)
         if not lowest < np.inf:
@@ -182,7 +182,7 @@ class Scorer:
         if segments.depth > 0:
             last_code = -1
             low, high = segments.high[row, :border].max(), segments.low[row, border:].min()
-        return Found(
+        return FoundCut(
             float(lowest),
             int(segments.features[row]),
             int(n_left[first]),

@@ -12,7 +12,15 @@ from spexplain.aliases import Bools, Floats, Ints
 from spexplain.engines.base import searches_empty_sides
 from spexplain.engines.categories import GroupedSums
 from spexplain.engines.dask import worker
-from spexplain.engines.dask.bounds import NOTHING, Bounded, Found, Node, Scorer, Segments, ruler_of
+from spexplain.engines.dask.bounds import (
+    NOTHING,
+    Bounded,
+    FoundCut,
+    Node,
+    Scorer,
+    Segments,
+    ruler_of,
+)
 from spexplain.engines.dask.sums import Above, EdgeSums, Sums
 from spexplain.engines.dask.worker import Entries, Look, Seen
 from spexplain.engines.dask.zoom import (
@@ -21,8 +29,8 @@ from spexplain.engines.dask.zoom import (
     Geometry,
     Job,
     all_numbered,
+    bin_per_value,
     groups_of,
-    listed,
     look_bytes,
     make_job,
     number_jobs,
@@ -186,7 +194,7 @@ class NodeSearch:
             ]
             asked = Asked(self.node, [job for job, _ in chosen], [at for _, at in chosen])
             if is_list:
-                self._add(listed(asked, entries, tally, geometry))
+                self._add(bin_per_value(asked, entries, tally, geometry))
             else:
                 self._add(zoomed(asked, seen, tally, geometry))
 
@@ -271,7 +279,7 @@ class DaskSearch:
         split: worker.Split,
         blocks: list[Any] | None,
         is_left: Bools,
-        known: Found | None,
+        known: FoundCut | None,
     ) -> tuple[Node, Node]:
         """Return the two parts of a node, from the sides of its rows and of its extra vertices."""
         number = len(self._splits)
@@ -284,7 +292,7 @@ class DaskSearch:
         )
 
     def _totals_of_parts(
-        self, node: Node, paths: Sequence[worker.Path], known: Found | None
+        self, node: Node, paths: Sequence[worker.Path], known: FoundCut | None
     ) -> tuple[Ints, Ints]:
         """Return the cells of both parts of a node: from the search if it found the cut, else counted."""
         if self.edges is not None:

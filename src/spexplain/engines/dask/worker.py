@@ -18,7 +18,7 @@ from spexplain.kernels.routes import rows_in_bins
 from spexplain.kernels.sums import scan_sums
 from spexplain.records import Cut
 from spexplain.table.coding import N_CODES
-from spexplain.table.partition_worker import Part, as_matrix
+from spexplain.table.partition_worker import BinnedPartition, as_matrix
 from spexplain.table.views import SearchedMatrix
 
 Path = tuple[tuple[int, bool], ...]  # splits above a node, and whether it lies on their left
@@ -112,7 +112,7 @@ def side_of(block: Any, column: int, cut: Cut) -> Array:
     return np.packbits((cut.lower < x) & (x <= cut.threshold))
 
 
-def side_of_codes(part: Part, feature: int, last_code: int) -> Array:
+def side_of_codes(part: BinnedPartition, feature: int, last_code: int) -> Array:
     """Return which rows lie in bins up to the last one of the left side, eight to a byte."""
     return np.packbits(part.codes[feature] <= last_code)
 
@@ -137,7 +137,7 @@ class Splits(NamedTuple):
     by_number: Mapping[int, Split]
 
 
-def sides_of(part: Part, splits: Splits, blocks: Sequence[Array]) -> Mapping[int, Array]:
+def sides_of(part: BinnedPartition, splits: Splits, blocks: Sequence[Array]) -> Mapping[int, Array]:
     """Return which rows of a partition lie left of each split, eight to a byte."""
     sides = part.remembered(splits.search)
     for number, (side, rest, block) in splits.by_number.items():
@@ -163,7 +163,7 @@ def rows_of(n_rows: int, path: Path, sides: Mapping[int, Array]) -> Array:
 
 
 def cells_of_categories(
-    part: Part, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
+    part: BinnedPartition, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
 ) -> Ints:
     """Return the cells of every category of some columns, shape (n_nodes, n_groups of all columns, width).
 
@@ -183,7 +183,7 @@ def cells_of_categories(
 
 
 def histograms_of(
-    part: Part, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
+    part: BinnedPartition, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
 ) -> Array:
     """Return the cells of all bins, shape (n_nodes, n_features, n_bins, width)."""
     tally, features, shift, paths = request
@@ -199,7 +199,7 @@ def histograms_of(
 
 
 def totals_of(
-    part: Part, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
+    part: BinnedPartition, marks: Array, splits: Splits, request: tuple[Any, ...], *blocks: Array
 ) -> Array:
     """Return the cells of whole nodes, shape (n_nodes, width)."""
     tally, paths = request
@@ -275,7 +275,9 @@ class Entries(NamedTuple):
     cells: Array
 
 
-def look_closely(part: Part, marks: Array, splits: Splits, look: Look, *blocks: Array) -> Seen:
+def look_closely(
+    part: BinnedPartition, marks: Array, splits: Splits, look: Look, *blocks: Array
+) -> Seen:
     """Return what lies in the asked intervals and around the asked borders."""
     X, sides = as_matrix(part), sides_of(part, splits, blocks)
     tally, n_places = look.tally, look.n_places
@@ -416,7 +418,7 @@ def itself(value: Any) -> Any:
     return value
 
 
-def all_codes(columns: Ints, *all_parts: Part) -> Array:
+def all_codes(columns: Ints, *all_parts: BinnedPartition) -> Array:
     """Return the bins of all rows, partition after partition."""
     return np.concatenate([part.codes[columns] for part in all_parts], axis=1)
 
@@ -426,7 +428,9 @@ def concatenated(*pieces: Array) -> Array:
     return np.concatenate(pieces, axis=-1)
 
 
-def node_numbers(part: Part, splits: Splits, paths: Sequence[Path], *blocks: Array) -> Array:
+def node_numbers(
+    part: BinnedPartition, splits: Splits, paths: Sequence[Path], *blocks: Array
+) -> Array:
     """Return which of the nodes each row of a partition lies in; -1 for none."""
     sides = sides_of(part, splits, blocks)
     numbers = np.full(part.shape[1], -1, dtype=np.int16)
@@ -466,7 +470,7 @@ def _inside(edges: EdgePart, nodes: Array) -> tuple[Array, Bools]:
     return node[inside].astype(np.int64), inside
 
 
-def places_of(part: Part, splits: Splits, look: Look, *blocks: Array) -> Array:
+def places_of(part: BinnedPartition, splits: Splits, look: Look, *blocks: Array) -> Array:
     """Return where every row lies on the feature of each group: bin, then stretch; -1 outside the node."""
     X, sides = as_matrix(part), sides_of(part, splits, blocks)
     n_rows = part.shape[1]

@@ -185,7 +185,7 @@ def zoomed(asked: Asked, seen: Seen, tally: Tally, geometry: Geometry) -> Segmen
     return segments._replace(rises=Rises(np.stack(steps), rises)) if steps else segments
 
 
-def listed(asked: Asked, entries: Entries, tally: Tally, geometry: Geometry) -> Segments:
+def bin_per_value(asked: Asked, entries: Entries, tally: Tally, geometry: Geometry) -> Segments:
     """Return intervals with a bin for every value."""
     values = []
     for job, interval in zip(asked.jobs, asked.first, strict=True):

@@ -350,7 +350,7 @@ class CutLine(NamedTuple):
     text: str
 
 
-class Region(NamedTuple):
+class LeafBox(NamedTuple):
     """The box of a leaf."""
 
     leaf: int
@@ -369,7 +369,7 @@ class CutsChart(NamedTuple):
     titles: list[str]
     x_ticks: list[Tick]
     y_ticks: list[Tick]
-    regions: list[Region]
+    regions: list[LeafBox]
     dots: list[Dots]
     segments: list[CutLine]
     n_points: int
@@ -524,7 +524,7 @@ def _cut_lines(source: ReportFacts, plot: _Plane) -> Iterable[CutLine]:
                     yield CutLine(node["node"], plot.x(low), at, plot.x(high), at, text)
 
 
-def _cut_regions(source: ReportFacts, plot: _Plane) -> list[Region]:
+def _cut_regions(source: ReportFacts, plot: _Plane) -> list[LeafBox]:
     """Return the boxes of the leaves, if the plane shows all tests: otherwise boxes would overlap."""
     leaves = source.summary["leaves"]
     used = {each["feature"] for leaf in leaves for each in leaf["conditions"]}
@@ -541,5 +541,5 @@ def _cut_regions(source: ReportFacts, plot: _Plane) -> list[Region]:
             for bottom, top in up:
                 left, upper = plot.x(low), plot.y(top)
                 size = round(plot.x(high) - left, 1), round(plot.y(bottom) - upper, 1)
-                regions.append(Region(leaf["leaf"], source.leaf_color(leaf), left, upper, *size))
+                regions.append(LeafBox(leaf["leaf"], source.leaf_color(leaf), left, upper, *size))
     return regions

@@ -28,7 +28,7 @@ def read_numbers(text: "pl.Series", reading: ReadingOptions) -> "pl.Series":
     Examples
     --------
     >>> import polars as pl
-    >>> from spexplain.cli.numbers import read_numbers
+    >>> from spexplain.cli.number_formats import read_numbers
     >>> from spexplain.cli.options import ReadingOptions
     >>> cells = pl.Series(["$1,234.50", "-12", "($3.00)", "1,2", "USD 7"])
     >>> read_numbers(cells, ReadingOptions(currency=True, thousands=",")).to_list()
@@ -75,7 +75,7 @@ def option_that_reads(cells: "pl.Series", reading: ReadingOptions) -> str | None
     Examples
     --------
     >>> import polars as pl
-    >>> from spexplain.cli.numbers import option_that_reads
+    >>> from spexplain.cli.number_formats import option_that_reads
     >>> from spexplain.cli.options import ReadingOptions
     >>> option_that_reads(pl.Series(["$1,234.50", "$2.00"]), ReadingOptions())
     "--currency --thousands ','"

@@ -223,7 +223,7 @@ def quantiles_of(
     Examples
     --------
     >>> import numpy as np
-    >>> from spexplain.facts.statistics import quantiles_of
+    >>> from spexplain.facts.leaf_statistics import quantiles_of
     >>> quantiles_of(np.array([[1.0, 5.0]]), [0.5], np.array([3.0, 1.0]))
     array([[1.]])
     """

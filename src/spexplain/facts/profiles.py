@@ -43,7 +43,7 @@ class ColumnProfile:
     Examples
     --------
     >>> import numpy as np
-    >>> from spexplain.facts.profile import ColumnProfile
+    >>> from spexplain.facts.profiles import ColumnProfile
     >>> from spexplain.tree import Column
     >>> seen = ColumnProfile.of(np.array([1.0, 2.0, 2.0, 3.0, np.nan]), Column("size"))
     >>> seen.low, seen.high, seen.borders, seen.counts, seen.share_missing
@@ -63,7 +63,7 @@ class ColumnProfile:
 
     @classmethod
     def of_parts(
-        cls, parts: Sequence["Part"], column: Column, *, numbers_rows: bool = False
+        cls, parts: Sequence["ColumnPart"], column: Column, *, numbers_rows: bool = False
     ) -> "ColumnProfile":
         """Return the profile of a column whose rows lie in parts.
 
@@ -134,7 +134,7 @@ class Profile:
         return Profile(self.n_rows, {each: self.columns[each] for each in chosen})
 
 
-class Part(NamedTuple):
+class ColumnPart(NamedTuple):
     """What one part of a table says about a column: how many rows it has, and some of its values."""
 
     n_rows: int
@@ -145,18 +145,18 @@ class Part(NamedTuple):
     codes: Ints  # rows of every category
 
 
-def part_of(values: Floats, column: Column, most: int) -> Part:
+def part_of(values: Floats, column: Column, most: int) -> ColumnPart:
     """Return what a part of a table says about a column, with at most so many values."""
     known = values[~np.isnan(values)]
     n_missing, nothing = len(values) - len(known), np.zeros(0, dtype=np.int64)
     if column.kind == "category":
         codes = np.bincount(known.astype(np.int64), minlength=len(column.categories))
-        return Part(len(values), n_missing, known[:0], np.nan, np.nan, codes)
+        return ColumnPart(len(values), n_missing, known[:0], np.nan, np.nan, codes)
     if not len(known):
-        return Part(len(values), n_missing, known, np.nan, np.nan, nothing)
+        return ColumnPart(len(values), n_missing, known, np.nan, np.nan, nothing)
     ordered = np.sort(known)
     thin = _thinned(ordered, most)
-    return Part(len(values), n_missing, thin, float(ordered[0]), float(ordered[-1]), nothing)
+    return ColumnPart(len(values), n_missing, thin, float(ordered[0]), float(ordered[-1]), nothing)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class _Asked:
     columns: tuple[Column, ...]
     most: int | None
 
-    def __call__(self, values: Matrix) -> list[Part]:
+    def __call__(self, values: Matrix) -> list[ColumnPart]:
         return [
             part_of(np.asarray(x, dtype=np.float64), column, self.most or len(values))
             for x, column in zip(values.T, self.columns, strict=True)
@@ -188,7 +188,7 @@ def profile_of(table: Table, columns: Sequence[Column], chosen: Sequence[int]) -
     Examples
     --------
     >>> import numpy as np
-    >>> from spexplain.facts.profile import profile_of
+    >>> from spexplain.facts.profiles import profile_of
     >>> from spexplain.table.host import HostTable
     >>> table = HostTable(np.array([[0.0, 5.0], [2.0, 7.0]]))
     >>> profile_of(table, table.columns, [1]).columns[1].counts
@@ -227,7 +227,7 @@ def borders_of(quantiles: Sequence[float]) -> tuple[float, ...]:
 
     Examples
     --------
-    >>> from spexplain.facts.profile import borders_of
+    >>> from spexplain.facts.profiles import borders_of
     >>> borders_of([0.0] * 15 + [1.0] * 6), borders_of([0.0] * 20 + [5.0])
     ((0.0,), (0.0,))
     """
@@ -242,7 +242,7 @@ def bin_counts(values: Floats, borders: Sequence[float]) -> Ints:
     Examples
     --------
     >>> import numpy as np
-    >>> from spexplain.facts.profile import bin_counts
+    >>> from spexplain.facts.profiles import bin_counts
     >>> bin_counts(np.array([1.0, 2.0, 3.0, 9.0]), (2.0, 3.0)).tolist()
     [2, 1, 1]
     """

@@ -46,7 +46,7 @@ def html_repr(summary: Summary) -> str:
     >>> import numpy as np
     >>> from spexplain import SpexClique
     >>> from spexplain.facts import summarize
-    >>> from spexplain.show.html import html_repr
+    >>> from spexplain.show.notebook import html_repr
     >>> explainer = SpexClique().fit(np.array([[0.0], [1.0], [8.0], [9.0]]), [0, 0, 1, 1])
     >>> html = html_repr(summarize(explainer.explanation_, names=["<script>"]))
     >>> "<script" in html, "&lt;script&gt; ≤ 4" in html
