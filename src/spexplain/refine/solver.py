@@ -46,8 +46,8 @@ class Solved(NamedTuple):
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no tree is better than the one found."""
-        return self.bound <= self.value
+        """Whether no tree is better than the one found, by more than rounding."""
+        return self.bound <= self.value or self.bound <= self.value + _ROUNDING * abs(self.value)
 
 
 class Budget:
