@@ -128,9 +128,12 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def said(default: Any) -> str:
-    """Return what an option is where it is not given."""
-    return "" if default is None or default == () or isinstance(default, bool) else f"`{default}`"
+def said(default: Any, name: str) -> str:
+    """Return what an option is where it is not given; of a pair of names, the one that holds."""
+    if isinstance(default, bool):
+        on, pair, off = name.partition("/")
+        return f"`{on if default else off}`" if pair else ""
+    return "" if default is None or default == () else f"`{default}`"
 
 
 def kind_of(info: Any, hint: Any) -> str:
@@ -163,7 +166,7 @@ def page(name: str, function: Callable[..., None], folder: Path) -> str:
         first = (info.default,) if isinstance(info.default, str) else ()
         names = (*first, *(info.param_decls or ())) or (f"--{each.name.replace('_', '-')}",)
         shown = ", ".join(f"`{one}`" for one in names) + cell(kind_of(info, hint))
-        line = f"| {shown} | {text} | {cell(said(each.default))} |"
+        line = f"| {shown} | {text} | {cell(said(each.default, names[0]))} |"
         panels.setdefault(info.rich_help_panel or "Options", []).append(line)
     if arguments:
         lines += ["| argument | |", "|---|---|", *arguments, ""]

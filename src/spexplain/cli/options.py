@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial, wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, cleandoc, signature
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
@@ -72,6 +73,18 @@ def _refuse_encoding(text: str | None) -> str | None:
             "--text and --max-categories are gone, as trees take text as it is; --ignore leaves columns out."
         )
     return text
+
+
+def _check_share(share: float | None) -> float | None:
+    if share is not None and not 0 <= share < inf:
+        usage_error(f"--round-to must be a finite number of at least 0, not {share:g}.")
+    return share
+
+
+def _check_seed(seed: int) -> int:
+    if not 0 <= seed < 2**32:  # a range would widen the help by its two ends
+        usage_error(f"--seed must be between 0 and {2**32 - 1}, not {seed}.")
+    return seed
 
 
 @dataclass(frozen=True)
@@ -147,14 +160,14 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Which columns the tree may use, and whether values may be missing."""
+    """Which columns may be used, and whether values may be missing."""
 
     features: Annotated[
         list[str] | None,
         _columns(
             "--features",
             metavar="A,B,...",
-            help="Columns that the tree may test; the clustering still sees all.",
+            help="Columns that may be tested; clusters are found from all.",
         ),
     ] = None
     ignore: Annotated[
@@ -174,7 +187,7 @@ class ColumnOptions:
         _columns(
             "--id",
             metavar="COLUMN",
-            help="The column with the names of rows for reports; the tree does not use it.",
+            help="The column with the names of rows for reports; it is not tested.",
         ),
     ] = None
     texts: Annotated[
@@ -182,8 +195,8 @@ class ColumnOptions:
         _columns(
             "--texts",
             metavar="COLUMN",
-            help="The column of texts, such as comments, of which reports show three per cluster; the tree does not "
-            "use it.",
+            help="The column of texts, such as comments, of which reports show three per cluster; it is not "
+            "tested.",
         ),
     ] = None
     weights: Annotated[
@@ -201,7 +214,7 @@ class ColumnOptions:
             metavar="allow|error",
             show_default=True,
             parser=_missing_policy,
-            help="Missing values: allow (every test says where they go) or error (refuse them).",
+            help="Missing values: allow (every condition says what holds for them) or error (refuse them).",
         ),
     ] = "allow"
     text: Annotated[
@@ -211,6 +224,18 @@ class ColumnOptions:
         str | None,
         _columns("--max-categories", hidden=True, callback=_refuse_encoding, help="Gone."),
     ] = None
+
+
+Noise = Annotated[
+    str,
+    _clusters(
+        "--noise",
+        metavar="ignore|cluster|LABEL",
+        show_default=True,
+        help="Which rows are noise, in no cluster: those without a label or with -1 (ignore), none (cluster), "
+        "or those with LABEL.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -234,16 +259,7 @@ class ClusteringOptions:
         int | None,
         _clusters("--clusters", "-k", min=1, metavar="N", help="How many clusters to find."),
     ] = None
-    noise: Annotated[
-        str,
-        _clusters(
-            "--noise",
-            metavar="ignore|cluster|LABEL",
-            show_default=True,
-            help="Which rows are noise, in no cluster: those without a label or with -1 (ignore), none (cluster), "
-            "or those with LABEL.",
-        ),
-    ] = "ignore"
+    noise: Noise = "ignore"
 
 
 @dataclass(frozen=True)
@@ -274,9 +290,10 @@ class TreeOptions:
         Literal["fidelity", "balanced", "agreement", "cost", "conductance"],
         _tree(
             "--goal",
+            metavar="NAME",
             show_default=True,
-            help="What --method best optimises: rows right, mean recall of the clusters, adjusted Rand index, "
-            "k-means cost of the leaves, or SpEx's own objective.",
+            help="What the method best optimises: fidelity (rows right), balanced (mean recall of the clusters), "
+            "agreement (adjusted Rand index), cost (of k-means, in the leaves) or conductance (as SpEx does).",
         ),
     ] = "fidelity"
     keep_clusters: Annotated[
@@ -284,18 +301,22 @@ class TreeOptions:
         _tree(
             "--keep-clusters/--no-keep-clusters",
             show_default=True,
-            help="With --method best: prefer trees in which every cluster has a leaf.",
+            help="With the method best: prefer trees in which every cluster has a leaf.",
         ),
     ] = True
     refine: Annotated[
         Literal["objective", "fidelity", "balanced", "agreement", "cost", "conductance"] | None,
-        _tree("--refine", help="Re-optimise the cuts of the grown tree, for its method or a goal."),
+        _tree(
+            "--refine",
+            metavar="NAME",
+            help="Re-optimise the cuts of the grown tree: objective (for what its method optimises), or a goal.",
+        ),
     ] = None
     round_to: Annotated[
         float | None,
         _tree(
             "--round-to",
-            min=0.0,
+            callback=_check_share,
             metavar="SHARE",
             help="Largest share of the rows, such as 0.005, that may change sides when a threshold is rounded.",
         ),
@@ -304,9 +325,8 @@ class TreeOptions:
         int,
         _tree(
             "--seed",
-            min=0,
-            max=2**32 - 1,
             metavar="N",
+            callback=_check_seed,
             show_default=True,
             help="Seed of everything that is random.",
         ),
@@ -552,6 +572,9 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
     keyword = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
     command.__signature__ = Signature(keyword)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in keyword}
+    # Help has the width of the terminal, not of the source: a paragraph is one line.
+    paragraphs = cleandoc(function.__doc__ or "").split("\n\n")
+    command.__doc__ = "\n\n".join(" ".join(each.split("\n")) for each in paragraphs)
     # typer would follow it back to the signature of the function itself.
     del command.__wrapped__
     return command

@@ -16,6 +16,7 @@ from spexplain.cli.options import (
     Force,
     Format,
     MessageOptions,
+    Noise,
     ReadingOptions,
 )
 
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
 
 _RULES, _FILES = "The rules", "Files to write"
 
+Labels = Annotated[
+    str,
+    typer.Option(
+        "--labels",
+        "-l",
+        rich_help_panel="What to explain",
+        metavar="COLUMN",
+        help="The column that holds the clusters.",
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option(
@@ -83,7 +94,9 @@ Measure = Annotated[
     typer.Option(
         "--measure",
         rich_help_panel=_RULES,
-        help="What a rule maximises: F1, F1 with recall or precision counting more, or mean recall.",
+        metavar="NAME",
+        help="What a rule maximises: f1, f2 (recall counts more), f0.5 (precision counts more) or balanced (mean "
+        "recall of the cluster and of the rest).",
     ),
 ]
 Overlap = Annotated[
@@ -136,7 +149,7 @@ Json = Annotated[
         rich_help_panel=_FILES,
         metavar="FILE",
         show_default=False,
-        help="The rules, for spexplain.from_json.",
+        help="The rules, for spexplain predict, check, show and report.",
     ),
 ]
 Report = Annotated[
@@ -154,7 +167,8 @@ Report = Annotated[
 def segment(
     data: Data,
     *,
-    clustering: ClusteringOptions,
+    labels: Labels,
+    noise: Noise = "ignore",
     target: Target = None,
     max_conditions: MaxConditions = 3,
     rules: NRules = 1,
@@ -183,18 +197,15 @@ def segment(
     from spexplain.cli.terminal import Terminal, write_json
     from spexplain.cli.write import Outputs
 
-    if clustering.labels is None:
-        usage_error("Say which column holds the clusters: --labels COLUMN.")
-    for value, option in ((clustering.n_clusters, "-k"), (clustering.reference, "--reference")):
-        if value is not None:
-            usage_error(f"--labels brings the clusters along, so {option} has no meaning.")
     paths = {"--report": report, "--sql": sql, "--json": json}
     outputs = Outputs(paths, force=force, source=data)
     if outputs.use_stdout and format == "json":
         usage_error("--format json and a file called - both write to standard output.")
     terminal = Terminal(quiet=messages.quiet, is_taken=outputs.use_stdout or format == "json")
     with outputs, opened(data, reading) as file:
-        read = read_input_table(file, columns, clustering, terminal)
+        read = read_input_table(
+            file, columns, ClusteringOptions(labels=labels, noise=noise), terminal
+        )
         options = {
             "max_conditions": max_conditions,
             "n_rules": rules,

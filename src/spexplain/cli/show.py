@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Rows = Annotated[
     str | None,
     typer.Argument(
-        metavar="[DATA]",
+        metavar="DATA",
         show_default=False,
         help="The training rows, for a report that also shows values; or other rows, with --labels.",
     ),

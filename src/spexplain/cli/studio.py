@@ -38,7 +38,7 @@ _MOST_LEAVES = 1000
 TableOrNot = Annotated[
     str | None,
     typer.Argument(
-        metavar="[DATA]",
+        metavar="DATA",
         show_default=False,
         help="The table, as for explain; without it, drop a file onto the page.",
     ),
@@ -105,7 +105,7 @@ def studio(
     reading: ReadingOptions,
     messages: MessageOptions,
 ) -> None:
-    """Shape the tree by hand on a page of this machine, with exact figures behind every click.
+    """Shape the tree by hand on a page that this machine serves; every click shows exact figures.
 
     [dim]Your own clusters:[/dim]  spexplain studio customers.csv --labels segment
 

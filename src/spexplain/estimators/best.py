@@ -219,7 +219,8 @@ class BestTree(Explainer):
         empty, and `bound_` is what holds for every tree.
     value_ : float
         Value of the goal: fidelity, mean recall of the clusters, or adjusted Rand index, for which high is
-        good; or cost or sum of conductances, for which low is good.
+        good; or cost or sum of conductances, for which low is good. Rows count as in the search, that is,
+        with `cluster_weight`.
     bound_ : float
         The best value that is possible for a tree of this size, according to the proof so far. Trees that were
         truncated or edited since have no bound.

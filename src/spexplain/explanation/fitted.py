@@ -21,7 +21,7 @@ from spexplain.explanation.explanation import Explanation, Training
 from spexplain.explanation.path import PathStep
 from spexplain.facts.profiles import MAX_PSI
 from spexplain.files import write_file
-from spexplain.messages import one_line
+from spexplain.messages import counted, one_line
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame, encoded, is_frame
 from spexplain.table.coordinates import coordinates_of
@@ -1019,7 +1019,7 @@ class FittedModel(ABC):
 
         texts = []
         for record in self._rule_records(feature_names):
-            text = f"leaf {record['leaf']} ({record['size']:,} rows"
+            text = f"leaf {record['leaf']} ({counted(record['size'], 'row')}"
             if "reference" in record:
                 share = f"{percent(record['purity'])} " if "purity" in record else ""
                 text += f", {share}{record['reference']}"

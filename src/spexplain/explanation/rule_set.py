@@ -286,22 +286,25 @@ class RuleSet:
     def text(self, clusters: Sequence[int] | None = None, most: int | None = None) -> str:
         """Return the rules in words, one paragraph per cluster; if asked for, with at most so many values of a list."""
         chosen = range(len(self.clusters)) if clusters is None else clusters
-        noun = "weight" if self.is_weighted else "rows"
         parts = []
         for code in chosen:
             cluster, label = self.clusters[code], one_line(str(self.labels[code]))
             lines = [
-                f"{label} ({_plain(cluster.total):,} {noun}): {cluster.text(self.fields, most)}"
+                f"{label} ({self._amount_text(cluster.total)}): {cluster.text(self.fields, most)}"
             ]
             if cluster.rules:
-                lines.append(f"  {_figures_text(cluster, noun)}")
+                lines.append(f"  {_figures_text(cluster, self._amount_text(cluster.covered))}")
             for other in cluster.alternatives:
                 lines.append(f"  also: {other.text(self.fields, most)}")
-                lines.append(f"        {_figures_text(other, noun)}")
+                lines.append(f"        {_figures_text(other, self._amount_text(other.covered))}")
             parts.append("\n".join(one_line_each(lines)))
         if clusters is not None:
             return "\n".join(parts)
         return "\n".join([*parts, "", self.closing_text()])
+
+    def _amount_text(self, weight: float) -> str:
+        """Return a number of rows, or their weight, with its noun."""
+        return f"{_plain(weight):,} weight" if self.is_weighted else counted(int(weight), "row")
 
     def closing_text(self) -> str:
         """Return in one line how many rows meet no rule or several."""
@@ -322,10 +325,10 @@ def one_line_each(lines: list[str]) -> Iterator[str]:
         yield indent + one_line(line)
 
 
-def _figures_text(rule: ClusterRule, noun: str) -> str:
+def _figures_text(rule: ClusterRule, amount: str) -> str:
     return (
         f"precision {percent(rule.precision)}, recall {percent(rule.recall)}, F1 {rule.f1:.2f}; "
-        f"holds for {_plain(rule.covered):,} {noun}"
+        f"holds for {amount}"
     )
 
 
