@@ -76,8 +76,17 @@ def test_x_one_dimensional():
 
 
 def test_x_of_another_type():
-    refused(lambda: SpexClique().fit({"a": [1, 2]}, Y), words=["X", "dict"], error=TypeError)
+    words = ["X is a dict", "pass a data frame"]
+    refused(lambda: SpexClique().fit({"a": [1, 2]}, Y), words=words, error=TypeError)
     refused(lambda: SpexClique().fit([[10**400], [1]], [0, 1]), words=["X", "too large"])
+
+
+@pytest.mark.parametrize("cell", [[1], (1,), {"a": 1}, {1}, np.ones(2)], ids=repr)
+def test_cells_that_no_test_can_ask_for(cell):
+    column = pd.Series([cell, None] * 10, dtype=object)
+    table = pd.DataFrame({"size": X[:, 0], "tags": column})
+    words = [f"type {type(cell).__name__} in column 'tags'", "leave it out"]
+    refused(lambda: SpexClique().fit(table, Y), words=words)
 
 
 @pytest.mark.parametrize("estimator", [SpexClique(), CART(), SpexKNN(2), SpexGraph(2)])

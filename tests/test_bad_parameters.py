@@ -100,6 +100,28 @@ def test_feature_names_of_another_table(names):
     refused(lambda: fitted.rules(names), words=["feature_names", str(len(names)), "3 columns"])
 
 
+def test_feature_names_of_a_table_with_names():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    words = ["feature_names", "'a'", "leave feature_names out"]
+    refused(lambda: SpexClique(feature_names=["x", "y", "z"]).fit(frame, Y), words=words)
+    assert SpexClique(feature_names=["a", "b", "c"]).fit(frame, Y).predict(frame).shape == (20,)
+
+
+def test_leaves_in_words():
+    refused(lambda: SpexClique(n_leaves="few").fit(X, Y), words=["n_leaves='few'", '"auto"'])
+
+
+def test_folds_in_words():
+    fitted = SpexClique().fit(X, Y)
+    refused(lambda: fitted.validate(X, Y, cv="split"), words=["cv='split'", "integer"])
+
+
+@pytest.mark.parametrize("n_leaves", [0, 1.5, "two"], ids=repr)
+def test_leaves_of_a_smaller_tree(n_leaves):
+    fitted = SpexClique().fit(X, Y)
+    refused(lambda: fitted.truncated(n_leaves), words=[f"n_leaves={n_leaves!r}", "integer"])
+
+
 # --- Graphs ---------------------------------------------------------------------------------------
 
 

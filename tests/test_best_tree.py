@@ -427,6 +427,45 @@ def test_leaves_that_clusters_need_are_those_of_the_refined_tree():
     assert CART(n_leaves=n_leaves, refine="agreement").fit(X, labels).unexplained_clusters_ == []
 
 
+def test_leaves_that_clusters_need_where_values_are_missing():
+    X, labels = of_wine()
+    X = X.mask(np.arange(X.size).reshape(X.shape) % 19 == 0)
+    few = CART(n_leaves=4, refine="agreement").fit(X, labels)
+    n_leaves = few.outline()["leaves_for_all"]
+    assert CART(n_leaves=n_leaves, refine="agreement").fit(X, labels).unexplained_clusters_ == []
+
+
+@pytest.mark.parametrize("max_depth", [2, 3])
+def test_leaves_that_clusters_need_are_not_too_deep(max_depth):
+    X, labels = of_wine()
+    options = {"max_depth": max_depth, "keep_clusters": False}
+    few = BestTree(n_leaves=4, **options).fit(X, labels)
+    n_leaves = few.outline()["leaves_for_all"]
+    if n_leaves is not None:
+        assert BestTree(n_leaves=n_leaves, **options).fit(X, labels).unexplained_clusters_ == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_depth_that_no_tree_reaches_changes_nothing(seed):
+    random = np.random.default_rng(seed)
+    X, labels = random.normal(size=(100, 4)).round(1), random.integers(0, 6, 100)
+    free = BestTree(n_leaves=8).fit(X, labels)
+    assert BestTree(n_leaves=8, max_depth=7).fit(X, labels).tree_ == free.tree_
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_mean_of_shares_is_not_rounded(seed):
+    random = np.random.default_rng(seed)
+    X, labels = random.normal(size=(60, 3)).round(1), random.integers(0, 7, 60)
+    fitted = BestTree(n_leaves=8, max_depth=3, goal="balanced").fit(X, labels)
+    shares = np.zeros((fitted.tree_.n_leaves, 7))
+    np.add.at(shares, (fitted.labels_, labels), 1)
+    shares /= shares.sum(axis=0)
+    assert fitted.value_ == shares.max(axis=1).sum() / 7
+    assert fitted.bound_ >= fitted.value_
+    assert fitted.optimal_ == (fitted.bound_ == fitted.value_)
+
+
 def test_large_tables_are_not_grown_on(monkeypatch):
     monkeypatch.setattr("spexplain.estimators.base._GROWN_ON", 10)
     X, labels = of_wine()

@@ -242,6 +242,20 @@ def test_features_may_name_the_surrogate_or_the_columns():
     assert set(narrow.tree_.feature) <= {-1, 1, 3}
 
 
+def test_rounded_cuts_have_the_costs_of_their_leaves():
+    random = np.random.default_rng(0)
+    X, labels = random.normal(size=(60, 3)), random.integers(0, 4, 60)
+    rounded = KernelIMM(4, round_to=1).fit(X, labels)
+    tree = rounded.tree_
+    cuts = np.append(tree.threshold[tree.threshold == tree.threshold], tree.lower)
+    assert any(f"{cut:.1f}" == f"{cut:.15g}" for cut in cuts)
+    table = np.zeros((tree.n_leaves, 4))
+    np.add.at(table, (rounded.predict(X), labels), 1)
+    assert np.bincount(rounded.predict(X)).tolist() == tree.size[tree.leaves].tolist()
+    mistakes = table.sum(axis=1) - table.max(axis=1)
+    assert tree.value[tree.leaves].sum() == pytest.approx(mistakes.sum())
+
+
 def test_reference_is_kernel_k_means_with_the_same_kernel():
     for kernel in ("rbf", "laplacian"):
         fitted = KernelIMM(3, kernel=kernel, gamma=0.3, random_state=0).fit(X)

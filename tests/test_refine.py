@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
 from spexplain.engines import NumpyEngine
-from spexplain.graphs import CenterCosts, CliqueGraph, SparseGraph, StarGraph, knn_graph
+from spexplain.graphs import (
+    CenterCosts,
+    CliqueGraph,
+    ProductGraph,
+    SparseGraph,
+    StarGraph,
+    knn_graph,
+)
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.objectives import emn, exkmc, gini_cart, spex
@@ -245,6 +252,14 @@ def test_misuse_is_refused():
         refine(tree, X, objective, goal="agreement")
     with pytest.raises(ValueError, match='must be "objective", "fidelity"'):
         refine(tree, X, objective, goal="beauty")
+
+
+@pytest.mark.parametrize("n_leaves", [1, 3])
+def test_graphs_whose_moves_cannot_be_followed_are_refused(n_leaves):
+    X, _ = table(0)
+    objective = spex(ProductGraph.from_masses(X[:, 0] - X[:, 0].min()))
+    with pytest.raises(TypeError, match=r'refine="objective" is not supported .* ProductGraph;'):
+        refine(random_tree(X, 0, n_leaves), X, objective)
 
 
 def test_one_leaf_stays():

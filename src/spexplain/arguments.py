@@ -78,6 +78,11 @@ def check_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Flo
         )
     if not np.isfinite(checked).all() or checked.min() < 0:
         raise ValueError(f"{name} must hold finite numbers of at least 0.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(checked.sum()):
+            raise ValueError(
+                f"{name} sums up to more than a float can hold; divide it by a number."
+            )
     if not checked.any():
         raise ValueError(f"{name} is zero for all rows; some row must count.")
     return None if np.all(checked == 1.0) else checked

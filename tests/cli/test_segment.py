@@ -72,7 +72,7 @@ def test_files_and_json(run, files, iris, tmp_path):
 def test_wrong_usage_is_said_before_the_work(run, files, tmp_path):
     result = run("segment", files["csv"])
     assert result.exit_code == 2
-    assert "--labels COLUMN" in result.stderr
+    assert "Missing option '--labels'" in result.stderr
     result = run("segment", files["csv"], "-l", "species", "-k", 3)
     assert result.exit_code == 2
     result = run("segment", files["csv"], "-l", "species", "--target", "setos")

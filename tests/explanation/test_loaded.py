@@ -141,6 +141,22 @@ def test_what_a_model_cannot_know() -> None:
     assert loaded.summary(IRIS.data)["certificate"] is None
 
 
+def test_rows_of_a_file_belong_to_smaller_trees_too() -> None:
+    fitted = CART(3, refine="agreement").fit(IRIS.data, SPECIES)
+    loaded = spexplain.from_json(fitted.to_json())
+    with_leaves = loaded.explanation_.with_rows(IRIS.data).truncate(2)
+    assert with_leaves.training is None
+    known = loaded.with_rows(IRIS.data, SPECIES).explanation_.truncate(2)
+    assert known.training is not None
+    assert known.training.labels.tolist() == fitted.truncated(2).labels_.tolist()
+
+
+def test_other_rows_than_the_remembered_ones_are_refused() -> None:
+    fitted = CART(3).fit(IRIS.data, SPECIES)
+    with pytest.raises(ValueError, match=r"^X must hold the training rows"):
+        fitted.summary(IRIS.data[:10])
+
+
 def test_files_of_older_versions() -> None:
     text = EMN().fit(IRIS.data, SPECIES).to_json()
     data = json.loads(text)

@@ -208,6 +208,8 @@ def test_wrong_arguments(model):
     free = spexplain.SpexKNN(3, n_neighbors=5).fit(load_wine().data)
     with pytest.raises(ValueError, match="fitted without reference labels; leave y out"):
         free.check(load_wine().data, load_wine().target)
+    with pytest.raises(ValueError, match=r"^y has 3 labels, but X has 5 rows\.$"):
+        model.check(X[:5], y[:3])
     with pytest.raises(ValueError, match="X has 2 columns without names"):
         model.check(np.zeros((5, 2)))
 

@@ -2,6 +2,7 @@
 
 import cProfile
 from datetime import date
+from uuid import UUID
 
 import narwhals
 import numpy as np
@@ -37,7 +38,7 @@ TEXTS = st.lists(
     st.sampled_from(["web", "app", "", "Web", "ä", "1", None]), min_size=1, max_size=30
 )
 OBJECTS = st.lists(
-    st.sampled_from([1, True, 1.0, "1", "x", None, float("nan"), date(2024, 1, 2), [1]]),
+    st.sampled_from([1, True, 1.0, "1", "x", None, float("nan"), date(2024, 1, 2), UUID(int=1)]),
     min_size=1,
     max_size=20,
 )

@@ -589,7 +589,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         from spexplain.facts.validation import dealt, validation_facts
 
         known = self._known(X, y, "validate")
-        if hasattr(cv, "split"):
+        if hasattr(cv, "split") and not isinstance(cv, str):
             folds = list(cv.split(np.zeros((len(known.table), 1)), known.codes))
         else:
             check_integer("cv", cv, 2)
@@ -772,6 +772,10 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         """Refuse parameters out of range in one sentence."""
         for name in ("n_clusters", "min_samples_leaf"):
             check_integer(name, getattr(self, name), 1)
+        if isinstance(self.n_leaves, str) and self.n_leaves != "auto":
+            raise ValueError(
+                f'n_leaves={self.n_leaves!r} must be an integer of at least 1, or "auto".'
+            )
         if self.n_leaves is not None and self.n_leaves != "auto":
             check_integer("n_leaves", self.n_leaves, 1)
         for name in ("max_depth", "refine_passes"):
@@ -883,7 +887,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                 found = told.truncate(size)
                 if self.refine is not None and not found.unexplained:
                     wider, tree = views.with_sets(grown.truncate(size))
-                    tree = self._refined(tree, wider.matrix, on_views(objective, wider), searched)
+                    matrix = written_out(wider.matrix)
+                    tree = self._refined(tree, matrix, on_views(objective, wider), searched)
                     found = self._retold(SearchedTree(tree, wider), explanation)
                 if not found.unexplained:
                     return size

@@ -41,6 +41,7 @@ from spexplain.refine.scores import (
     LARGEST,
     LOW_GOALS,
     OWN_MEANS,
+    WHOLE,
     CostScore,
     GoalName,
     LeafScore,
@@ -447,14 +448,16 @@ class BestTree(Explainer):
     def _sorted(self, X: Any) -> AbstractContextManager[Orders]:
         return sorted_table(X, None, self.n_jobs, needs_zeros=self.goal not in COUNTING_GOALS)
 
-    def _ground(self, orders: Orders, rows: "_SearchRows") -> Improver:
+    def _ground(self, orders: Orders, rows: "_SearchRows", n_leaves: int) -> Improver:
+        # A depth that no tree of this size exceeds must not stop trees that are larger for a while.
+        is_free = self.max_depth is None or self.max_depth >= n_leaves - 1
         work = self._work if self.time_budget is None else np.inf
         return Improver(
             orders,
             rows.labels,
             goal=self.goal,
             min_samples_leaf=self.min_samples_leaf,
-            max_depth=self.max_depth,
+            max_depth=None if is_free else self.max_depth,
             amounts=rows.amounts,
             keep_clusters=self.keep_clusters,
             budget=Budget(work, self._deadline),
@@ -469,7 +472,7 @@ class BestTree(Explainer):
         rows = clustered[np.linspace(0, len(clustered) - 1, n_rows).astype(np.int64)]
         tree = self._search(given.take(rows), n_leaves, smaller)
         with self._stage("all rows"), self._sorted(given.X) as orders:
-            ground = self._ground(orders, given)
+            ground = self._ground(orders, given, n_leaves)
             if tree.n_leaves < n_leaves:
                 tree = grown_by_agreement(ground, n_leaves, tree)
             tree, _ = ground.refined(tree, self.refine_passes)
@@ -481,7 +484,7 @@ class BestTree(Explainer):
         X = rows.X
         self._best_shown: Any = None
         with self._sorted(X) as orders:
-            ground = self._ground(orders, rows)
+            ground = self._ground(orders, rows, n_leaves)
             candidates, tree = self._candidates(X, ground, n_leaves, smaller)
             # A proof holds only for the sets of categories that were searched.
             if not self._views.has_all_tests:
@@ -684,7 +687,7 @@ class BestTree(Explainer):
     def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
         """Return the number of leaves with which every cluster has one, if that is known and more than the tree has."""
         with self._stage("lost", always=False) as tell:
-            needed = ground.leaves_for_all(tree)
+            needed = ground.leaves_for_all(tree, self.max_depth)
             if needed == tree.n_leaves:
                 return None
             if needed is not None:
@@ -760,9 +763,16 @@ class BestTree(Explainer):
         optimal = bool(bound < value + margin)
         sign = -1.0 if self.goal in LOW_GOALS else 1.0
         reached = sign * value / total + 0.0  # no -0.0
-        self._reached = _Reached(
-            reached, reached if optimal else sign * bound / total + 0.0, optimal
-        )
+        bound = reached if optimal else sign * bound / total + 0.0
+        if self.goal == "balanced":  # the search rounds the shares of clusters
+            table = leaf_table(leaves, rows.labels, n_leaves, rows.amounts)
+            totals = table.sum(axis=0)
+            n_present = np.count_nonzero(totals)
+            shares = table / np.where(totals > 0, totals, 1)
+            reached = min(float(shares.max(axis=1).sum() / n_present), 1.0)
+            rounded = n_present * totals.max() / WHOLE
+            bound = reached if optimal else max(min(bound * (1 + rounded), 1.0), reached)
+        self._reached = _Reached(reached, bound, optimal)
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":

@@ -312,13 +312,22 @@ class KernelIMM(Explainer):
         )
 
     def _refined(self, tree: Tree, X: Matrix, objective: Objective, searched: Searched) -> Tree:
-        if isinstance(objective.graph, SurrogateStar):
-            assert searched.reference is not None
-            # Only the search knows which leaf holds a mean; for given leaves, take the commonest cluster.
-            mass = row_mass(searched.reference, searched.weights)
-            costs = majority_costs(objective.graph.labels, mass)
-            objective = replace(exkmc(costs), name="mistakes")
-        return super()._refined(tree, X, objective, searched)
+        return super()._refined(tree, X, self._of_given_leaves(objective), searched)
+
+    def _rounded(self, tree: Tree, grown_as: SearchedTree, objective: Objective) -> Tree:
+        return super()._rounded(tree, grown_as, self._of_given_leaves(objective))
+
+    def _of_given_leaves(self, objective: Objective) -> Objective:
+        """Return the objective for leaves that the search did not make, which stand for their commonest cluster.
+
+        Only the search knows which leaf holds a mean.
+        """
+        if not isinstance(objective.graph, SurrogateStar):
+            return objective
+        searched = self._rows_searched
+        assert searched.reference is not None
+        mass = row_mass(searched.reference, searched.weights)
+        return replace(exkmc(majority_costs(objective.graph.labels, mass)), name="mistakes")
 
     def _search_objective(self, table: Matrix) -> None:
         """Return nothing: interval tests on kernel features have no runner-up on another column."""

@@ -41,8 +41,14 @@ class TableReader:
         self.__dict__.pop("_given_names", None)
         table = read_table(X, self)
         names = names_of(self.feature_names, table.shape[1])
+        own = _column_names(X)
         if names is None:
-            return table, _column_names(X)
+            return table, own
+        if own not in (None, names) and all(isinstance(each, str) for each in own):
+            raise ValueError(
+                "feature_names names the columns of a table without names, but X has its own, such as "
+                f"{own[0]!r}; leave feature_names out, or rename the columns of X."
+            )
         self._given_names = names
         return table.named(names, are_words=is_text_vectorizer(self.feature_names)), names
 

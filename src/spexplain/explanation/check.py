@@ -323,6 +323,8 @@ def tally_of(X: Any, y: Any, plan: Plan) -> Tally:
     by_name = plan.names is not None and is_frame(X)
     if not by_name:
         X = _as_array(X, len(plan.names or ()) or None)
+    if y is not None and len(y) != X.shape[0]:
+        raise ValueError(f"y has {len(y):,} labels, but X has {X.shape[0]:,} rows.")
     names = [str(name) for name in column_names(X)] if by_name else []
     counts, known = Counter(names), set(plan.names or ())
     cells = {}

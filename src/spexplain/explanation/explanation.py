@@ -11,6 +11,7 @@ from scipy import sparse
 
 from spexplain._version import __version__
 from spexplain.aliases import Array, Floats, Ints, Matrix
+from spexplain.arguments import check_integer
 from spexplain.exceptions import ProfileWarning, quoted, quoted_list, warn_caller
 from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
@@ -345,7 +346,8 @@ class Explanation:
 
     def with_rows(self, rows: Matrix) -> Self:
         """Return the record with the leaves of the training rows; refuse other rows."""
-        if self.training is not None:
+        known = None if self.training is None else self.training.labels
+        if known is not None and (is_collection(known) or len(known) == rows.shape[0]):
             return self
         labels = leaves_of(self.tree, rows)
         sizes = _sizes(labels, self.tree.n_leaves)
@@ -702,6 +704,7 @@ class Explanation:
         >>> model.truncate(1).tree.n_leaves
         1
         """
+        check_integer("n_leaves", n_leaves, 1)
         if n_leaves == self.tree.n_leaves:
             return self
         whole = self if self.grown is None else self.grown
@@ -714,14 +717,16 @@ class Explanation:
         leaf_id[smaller.leaves] = np.arange(smaller.n_leaves)
         new_id = leaf_id[home[whole.tree.leaves]]
         training = self.training
-        if training is not None:
-            assert whole.training is not None
+        if training is not None and whole.training is not None:
             searched = whole.training.searched
             training = replace(
                 training,
                 labels=look_up(new_id, whole.training.labels),
                 searched=None if searched is None else searched.truncate(n_leaves),
             )
+        elif training is not None:  # a file holds rows for the tree itself, not for the larger one
+            known = training.table
+            training = None if known is None else replace(training, labels=known.leaves(smaller))
         keeps: dict[str, Any] = {
             name: None if value is None else value[:n_nodes]
             for name in ("node_codes", "node_counts", "node_noise", "node_weights", "node_costs")

@@ -365,13 +365,14 @@ class Improver:
             new for peels in found.values() for new in sorted(peels, key=lambda new: -new.score)[:4]
         ]
 
-    def leaves_for_all(self, tree: Tree) -> int | None:
-        """Return with how many leaves more or less every cluster has one, if that is found soon.
+    def leaves_for_all(self, tree: Tree, max_depth: int | None = None) -> int | None:
+        """Return with how many leaves more or less every cluster has one, if that is found soon and not too deep.
 
         The leaf with most of a lost cluster is cut as if that cluster had half of its rows.
         """
         score = self.score if self.score.kind == LARGEST else self._rows_right
         n_leaves, leaves = tree.n_leaves, self.orders.leaves(tree).astype(np.int64)
+        depths = tree.node_depths[tree.leaves].tolist()
         for _ in range(4 * score.n_clusters):
             table = score.table(leaves, n_leaves)
             kept = score.labels(table)[table.max(axis=1) > 0]
@@ -379,6 +380,10 @@ class Improver:
             if not len(lost):
                 return n_leaves
             leaf = int(table[:, lost[0]].argmax())
+            if max_depth is not None and depths[leaf] >= max_depth:
+                return None
+            depths[leaf] += 1
+            depths.append(depths[leaf])
             share = float(table[leaf].sum() / table[leaf, lost[0]])
             heavy = np.where(score.codes == lost[0], share * score.amounts, score.amounts)
             solver = Solver(self.orders, replace(score, amounts=heavy), self.min_samples_leaf)

@@ -14,6 +14,7 @@ from spexplain.metrics.agreement import whole_counts
 from spexplain.objectives import Objective, spex
 from spexplain.records import Cut
 from spexplain.refine.goals import AgreementGoal, CostGoal, ObjectiveGoal, RightGoal, cliques
+from spexplain.refine.moves import check_walk
 from spexplain.refine.routes import Routes
 from spexplain.refine.rows import NodeRows, sorted_table
 from spexplain.refine.scores import AIMS, COUNTING_GOALS, AimName, CostScore, LeafScore
@@ -109,6 +110,8 @@ def refine(
         raise ValueError(f'goal="{goal}" needs labels to compare with.')
     if labels is None:
         labels = np.zeros(X.shape[0], dtype=np.int64)
+    if goal == "objective":
+        check_walk(ledger_of(objective.graph))  # also where there is nothing to refine
     extra = objective.graph.extra if goal == "objective" else None
     amounts = None if sample_weight is None else whole_counts(sample_weight)
     if tree.n_leaves > 1 and (passes is None or passes > 0):

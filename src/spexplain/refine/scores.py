@@ -23,7 +23,7 @@ _FEW_COLUMNS = 32  # of points whose products are summed, for bounds
 _FEW_CLUSTERS = 32  # any two of which are looked at, for bounds
 _ROUNDING = 1e-9
 _ALL = slice(None)
-_WHOLE = 2.0**52  # what the shares of all clusters sum to, nearly
+WHOLE = 2.0**52  # what the shares of all clusters sum to, nearly
 
 
 class ScoreArrays(NamedTuple):
@@ -105,7 +105,7 @@ class LeafScore:
             # Shares of clusters as whole numbers: sums of them are exact, in any order.
             totals = np.bincount(own, amounts, minlength=n_clusters)
             n_present = max(int(np.count_nonzero(totals)), 1)
-            amounts = amounts * np.rint(_WHOLE / n_present / np.where(totals > 0, totals, 1.0))[own]
+            amounts = amounts * np.rint(WHOLE / n_present / np.where(totals > 0, totals, 1.0))[own]
         return cls(kind, own, amounts, n_clusters)
 
     @cached_property

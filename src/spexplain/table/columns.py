@@ -391,15 +391,20 @@ def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
     if dtype in _OBJECT_TYPES:
         return _encoded_objects(series, name)
     if not isinstance(series, np.ndarray) and (dtype.is_nested() or dtype == nw.Binary):
-        raise ValueError(
-            f"X holds values of type {dtype} in column {name!r}; a tree tests numbers, texts, booleans, "
-            "dates and durations, so make columns of these or leave it out."
-        )
+        raise _untestable(dtype, name)
     kind = kind_of_dtype(dtype) if isinstance(series, np.ndarray) else _kind(dtype)
     zone = getattr(dtype, "time_zone", None) if kind == "date" else None
     column = Column(name, kind, zone=None if zone is None else str(zone))
     values = _encoded_as(series, column)
     return values, _settled(column, values)
+
+
+def _untestable(kind: Any, name: str) -> ValueError:
+    """Return the error for values that no test can ask for."""
+    return ValueError(
+        f"X holds values of type {kind} in column {name!r}; a tree tests numbers, texts, booleans, "
+        "dates and durations, so make columns of these or leave it out."
+    )
 
 
 def _settled(column: Column, values: Floats) -> Column:
@@ -557,6 +562,9 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
     different, places = _different(series)
     only_texts = _are_texts(different)
     known = different if only_texts else [each for each in different if not is_missing(each)]
+    for value in () if only_texts else known:
+        if isinstance(value, _UNTESTABLE):
+            raise _untestable(type(value).__name__, name)
     kind = _kind_of_objects(known)
     # NumPy's `object` type compares equal to any class.
     is_named = not isinstance(series, np.ndarray) and series.dtype in (nw.Categorical, nw.Enum)
@@ -599,6 +607,7 @@ def _kind_of_objects(known: list[Any]) -> Kind:
     return "category"
 
 
+_UNTESTABLE = (list, tuple, dict, set, frozenset, np.ndarray)
 _OBJECTS: dict[Kind, Any] = {
     "boolean": bool | np.bool_,
     "number": int | float | Decimal | np.number,

@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -65,6 +66,8 @@ def read_table(X: Any, estimator: Any) -> Table:
     estimator : Explainer
         The estimator; it decides whether values can stay on a device.
     """
+    if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
+        raise TypeError("X is a dict; pass a data frame of it, such as pandas.DataFrame(X).")
     if isinstance(X, Table):
         _remember_width(estimator, X.shape[1])
         if X.names is not None:
