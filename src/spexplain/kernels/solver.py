@@ -632,7 +632,7 @@ def best_votes(
         while start <= last and against >= limit:
             stop = start + _RUN
             if stop <= last:
-                # Added up together: no cut of a run is better where all its votes for one make none.
+                # If the votes for a cut in this run, without those against, reach no better sum, no cut of it does.
                 step, gain = nothing, nothing
                 for p in range(start, stop):
                     vote = votes[np.uint64(entries[np.uint64(p)] >> 1)]
