@@ -137,8 +137,8 @@ def markdown(results: dict[str, Any]) -> str:
             f"Made by `python benchmarks/service.py`. {machine}.",
             "",
             f"`examples/service.py` (FastAPI, uvicorn, one worker) with a tree of {N_LEAVES} leaves over {N_COLUMNS} "
-            "columns, asked by httpx from another process of the same machine, which others used at the time; the "
-            "best of several runs. Every answer was compared with `predict`.",
+            "columns, asked by httpx from another process of the same machine; the best of several runs. "
+            "Every answer was compared with `predict`.",
             "",
             table(header, rows),
             "",

@@ -212,7 +212,7 @@ def test_figures_stand_in_the_result_files(name: str) -> None:
 def test_times_are_those_of_the_last_measurement(quote: Quote) -> None:
     text = (ROOT / quote.page).read_text()
     assert not stale(quote, text), (
-        f"{quote.page} is behind {quote.source}.json: run python docs/scripts/quoted_figures.py"
+        f"{quote.page} is behind {quote.source}: run python docs/scripts/quoted_figures.py"
     )
     assert written(quote, text) == text
 

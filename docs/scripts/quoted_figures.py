@@ -51,6 +51,7 @@ def quotes() -> Iterator[Quote]:
     yield from _of_limits(
         {name: _result(name) for name in ("limits", "speed", "cli", "distributed", "sparse")}
     )
+    yield from _of_borders()
     yield _of_cases((ROOT / "campaign" / "results" / "fuzz.md").read_text())
 
 
@@ -255,7 +256,7 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
         "- **Memory.** {} GB/s are copied. Coding 60,000 × 512 reads 123 MB and writes 31, so memory alone would "
         "allow {} s.",
         f"{copied:.1f}",
-        f"{5e-9 * n_values / copied:.2f}",
+        f"{5e-9 * n_values / copied:.3f}",
     )
     yield of(
         "Coding takes {} ns a value (to a float64, a grid cell, a look into a table of 2 KB) and counting it in the "
@@ -349,6 +350,36 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
         for method in (graph, "ExKMC, 2k leaves")
     ]
     yield row("memory beside the table, `SpexKNN`, `ExKMC`", "1.0", *memory_of)
+
+
+def _of_borders() -> Iterator[Quote]:
+    """Give the sizes from which compiled code is taken, from the constants that decide it."""
+    from spexplain.kernels import readiness
+
+    def row(start: str, seconds: float) -> Quote:
+        values = float(f"{seconds / readiness._SAVED / 1e6:.2g}")
+        return Quote(
+            "docs/engines.md",
+            f"| {start} | {{}} | {{}} million |",
+            (f"{seconds:.1f}", f"{values:g}"),
+            "kernels/readiness.py",
+        )
+
+    yield Quote(
+        "docs/engines.md",
+        "| were used in this process | 0 | {} |",
+        (f"{readiness._LEAST_VALUES:,}",),
+        "kernels/readiness.py",
+    )
+    to_import, to_load, to_compile = (
+        readiness._TO_IMPORT,
+        readiness._TO_LOAD,
+        readiness._TO_COMPILE,
+    )
+    yield row("are kept on disk, Numba is imported", to_load)
+    yield row("are kept on disk", to_import + to_load)
+    yield row("are not compiled yet, Numba is imported", to_compile)
+    yield row("are not compiled yet", to_import + to_compile)
 
 
 def _of_cases(text: str) -> Quote:
