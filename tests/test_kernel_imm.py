@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import oracle_kernel as oracle
 from spexplain import KernelIMM, KernelKMeans, datasets
-from spexplain.engines import levels, surrogates
+from spexplain.engines import surrogates
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs.kernel import KernelBumps, TaylorBumps
 from spexplain.kernels import intervals
@@ -111,7 +111,7 @@ def test_both_walks_write_the_same(n_bumps, values, min_samples, half_lines, dat
     centers = np.array([data.draw(numbers) for _ in range(n_bumps)])
     weights = np.array(data.draw(st.lists(st.integers(1, 3), min_size=m, max_size=m)))
     written = []
-    for walk in (levels.least_parted, intervals.least_parted):
+    for walk in (surrogates.least_parted, intervals.least_parted):
         parted, at = np.full(n_bumps, -1), np.zeros(n_bumps)
         walk(table, labels, weights, centers, 1e-12, min_samples, half_lines, parted, at)
         written.append((parted.tolist(), at.tolist()))

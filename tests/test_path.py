@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from spexplain import CART, EMN, IMM, ExKMC, SpexClique, SpexKNN, datasets, metrics
-from spexplain.explanation.path import PathStep, plateau
+from spexplain.facts.path import PathStep, plateau
 from strategies import labels_for, tables
 
 ignore_leaf_count = pytest.mark.filterwarnings("ignore::spexplain.exceptions.LeafCountWarning")

@@ -25,7 +25,6 @@ SMALL = {
     "lazy",
     "memory",
     "messages",
-    "openmp",
     "threads",
 }
 LEFT_OUT = {"__init__", "__main__", "_version", *SMALL}

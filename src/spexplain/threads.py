@@ -1,14 +1,14 @@
-"""A pool of threads that share the features of one fit, and work that Ctrl-C must not interrupt."""
+"""Threads that share the features of one fit, work that Ctrl-C must not interrupt, and OpenMP after a fork."""
 
 import ctypes
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
-from os import cpu_count
+from os import cpu_count, getpid
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -20,6 +20,8 @@ _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 _BESIDE = "spexplain, beside"
 _GLANCE = 0.2  # seconds
+_OPENMP = "libgomp"  # other OpenMP libraries restart their threads
+_loaded_in = getpid()
 
 
 class Threads(AbstractContextManager["Threads"]):
@@ -158,3 +160,28 @@ def works_beside() -> bool:
     False
     """
     return any(each.name == _BESIDE for each in threading.enumerate())
+
+
+def is_forked() -> bool:
+    """Whether this process was forked from one that had loaded this package."""
+    return getpid() != _loaded_in
+
+
+@contextmanager
+def fork_safe() -> Iterator[None]:
+    """Run OpenMP code inside, such as scikit-learn's, in one thread in forked processes.
+
+    Examples
+    --------
+    >>> from spexplain.threads import fork_safe
+    >>> with fork_safe():
+    ...     print("safe in any process")
+    safe in any process
+    """
+    if not is_forked():
+        yield
+        return
+    from threadpoolctl import ThreadpoolController
+
+    with ThreadpoolController().select(prefix=_OPENMP).limit(limits=1):
+        yield

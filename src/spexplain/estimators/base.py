@@ -15,18 +15,19 @@ from spexplain.arguments import check_choice, check_integer, check_number
 from spexplain.engines import Engine, resolve_engine
 from spexplain.engines.categories import KindSearch
 from spexplain.estimators.progress import leaf_bar, messages, stage
-from spexplain.estimators.reading import TableReader, parameters_of
-from spexplain.estimators.scorers import comparing_metric, metric_of_search
-from spexplain.estimators.starting import check_start, fitted_from, kept_part
-from spexplain.estimators.weights import (
+from spexplain.estimators.reading import (
     ALL_ROWS,
     RowWeights,
     Searched,
+    TableReader,
     check_cluster_weight,
+    parameters_of,
     row_mass,
     searched_rows,
     weighted_scales,
 )
+from spexplain.estimators.scorers import comparing_metric, metric_of_search
+from spexplain.estimators.starting import check_start, fitted_from, kept_part
 from spexplain.exceptions import (
     ClusterCountWarning,
     LeafCountWarning,
@@ -34,7 +35,7 @@ from spexplain.exceptions import (
 )
 from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
-from spexplain.explanation.path import AUTO_GAIN, AUTO_LEAVES_PER_CLUSTER, plateau
+from spexplain.facts.path import AUTO_GAIN, AUTO_LEAVES_PER_CLUSTER, plateau
 from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.memory import check_memory

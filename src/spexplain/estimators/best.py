@@ -14,12 +14,12 @@ from spexplain.arguments import check_choice, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.estimators.progress import search_line
+from spexplain.estimators.reading import ALL_ROWS, RowWeights, Searched, row_mass
 from spexplain.estimators.spex import clique_graph
-from spexplain.estimators.weights import ALL_ROWS, RowWeights, Searched, row_mass
 from spexplain.exceptions import LostClusterWarning, warn_caller
 from spexplain.explanation import Explanation
-from spexplain.explanation.path import AUTO_GAIN, plateau_at
 from spexplain.facts.goal import GoalRecord, SizeStep
+from spexplain.facts.path import AUTO_GAIN, plateau_at
 from spexplain.facts.text import lost_text
 from spexplain.messages import one_line
 from spexplain.metrics.agreement import RandIndex, leaf_table, whole_counts

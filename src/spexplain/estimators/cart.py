@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 from spexplain.aliases import LeafWeight, Matrix
 from spexplain.arguments import check_choice
 from spexplain.estimators.base import Explainer, Shared
+from spexplain.estimators.reading import ALL_ROWS, RowWeights
 from spexplain.estimators.spex import clique_graph
-from spexplain.estimators.weights import ALL_ROWS, RowWeights
 from spexplain.objectives import Objective, gini_cart, volume_cart
 from spexplain.table.reference import Reference
 

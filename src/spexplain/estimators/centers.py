@@ -10,7 +10,7 @@ from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.arguments import check_centers, check_choice, check_integer, check_number
 from spexplain.engines.random_cuts import RandomEngine
 from spexplain.estimators.base import Explainer, Shared
-from spexplain.estimators.weights import ALL_ROWS, RowWeights, row_mass
+from spexplain.estimators.reading import ALL_ROWS, RowWeights, row_mass
 from spexplain.explanation import Explanation
 from spexplain.graphs import CenterCosts, Graph, ServingCenters, StarGraph, WeightedStar
 from spexplain.grow import grow

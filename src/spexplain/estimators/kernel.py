@@ -11,7 +11,7 @@ from spexplain.engines import resolve_engine
 from spexplain.engines.intervals import IntervalEngine
 from spexplain.engines.surrogates import SurrogateEngine
 from spexplain.estimators.base import Explainer, Shared
-from spexplain.estimators.weights import ALL_ROWS, RowWeights, Searched, row_mass
+from spexplain.estimators.reading import ALL_ROWS, RowWeights, Searched, row_mass
 from spexplain.explanation import Explanation
 from spexplain.graphs import CenterCosts, CliqueGraph, Graph
 from spexplain.graphs.base import to_fixed_point

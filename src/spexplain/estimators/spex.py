@@ -7,7 +7,7 @@ import numpy as np
 from spexplain.aliases import Floats, Ints, Matrix, Symmetrization
 from spexplain.arguments import check_choice, check_integer
 from spexplain.estimators.base import Explainer, Shared
-from spexplain.estimators.weights import ALL_ROWS, RowWeights
+from spexplain.estimators.reading import ALL_ROWS, RowWeights
 from spexplain.graphs import (
     CliqueGraph,
     Graph,

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from spexplain.explanation.explanation import Edit, Explanation, Training
     from spexplain.explanation.fitted import FittedModel
     from spexplain.explanation.loaded import LoadedModel, from_json, read_explanation
-    from spexplain.explanation.path import PathStep
     from spexplain.explanation.rule_set import (
         ClusterRule,
         LoadedRules,
@@ -30,7 +29,6 @@ __all__ = [
     "FittedModel",
     "LoadedModel",
     "LoadedRules",
-    "PathStep",
     "RuleSet",
     "RulesModel",
     "Training",
@@ -49,7 +47,6 @@ __getattr__ = names_of(
         "FittedModel": "fitted",
         "LoadedModel": "loaded",
         "LoadedRules": "rule_set",
-        "PathStep": "path",
         "RuleSet": "rule_set",
         "RulesModel": "rule_set",
         "Training": "explanation",

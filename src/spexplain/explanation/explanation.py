@@ -13,10 +13,9 @@ from spexplain._version import __version__
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_integer
 from spexplain.exceptions import ProfileWarning, quoted, quoted_list, warn_caller
-from spexplain.explanation.path import PathStep, path_of
 from spexplain.export.labels import LabelKind, check_label, plain_labels
 from spexplain.facts.goal import GoalRecord
-from spexplain.facts.path import mean_recall
+from spexplain.facts.path import PathStep, mean_recall, path_of
 from spexplain.facts.profiles import Profile, profile_of
 from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table

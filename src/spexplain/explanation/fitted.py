@@ -18,7 +18,7 @@ from scipy import sparse
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.arguments import check_choice, check_texts, check_weights
 from spexplain.explanation.explanation import Explanation, Training
-from spexplain.explanation.path import PathStep
+from spexplain.facts.path import PathStep
 from spexplain.facts.profiles import MAX_PSI
 from spexplain.files import write_file
 from spexplain.messages import counted, one_line

@@ -9,10 +9,10 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.explanation.explanation import Edit, Explanation, Training
 from spexplain.explanation.fitted import FittedModel
-from spexplain.explanation.path import PathStep
 from spexplain.explanation.rule_set import LoadedRules, read_rules
 from spexplain.export.rules import FORMAT as RULES_FORMAT
 from spexplain.export.serialize import refusal, stored_model
+from spexplain.facts.path import PathStep
 from spexplain.show.notebook import html_repr
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind

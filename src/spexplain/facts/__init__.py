@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from spexplain.lazy import names_of
 
 if TYPE_CHECKING:
-    from spexplain.facts.importance import feature_importances
     from spexplain.facts.leaf_statistics import feature_scales
     from spexplain.facts.path import PathStep, path_of
     from spexplain.facts.rows import Detail, most_used_features
     from spexplain.facts.runner_up import RunnerUp, runner_ups
     from spexplain.facts.schema import Summary
-    from spexplain.facts.summary import summarize
+    from spexplain.facts.summary import feature_importances, summarize
     from spexplain.facts.text import summary_text
 
 __all__ = [
@@ -40,7 +39,7 @@ __getattr__ = names_of(
         "PathStep": "path",
         "RunnerUp": "runner_up",
         "Summary": "schema",
-        "feature_importances": "importance",
+        "feature_importances": "summary",
         "feature_scales": "leaf_statistics",
         "most_used_features": "rows",
         "path_of": "path",

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from spexplain.aliases import Array, Floats, Ints
-from spexplain.openmp import fork_safe, is_forked
-from spexplain.threads import Threads, blocks_of, count_threads
+from spexplain.threads import Threads, blocks_of, count_threads, fork_safe, is_forked
 
 # Rows from which compiled code pays for its start.
 MANY_ROWS = 10_000

@@ -127,7 +127,7 @@ class EdgeLedger(SideLedger):
     def root(self, *, for_bins: bool = False) -> InnerEdges | EdgesInBins:
         if not for_bins:
             return InnerEdges(np.arange(len(self.heads)))
-        from spexplain.kernels.neighbors import list_neighbors
+        from spexplain.kernels.edges import list_neighbors
 
         indptr = np.empty(self.n_vertices + 1, dtype=np.int64)
         neighbors = np.empty(2 * len(self.heads), dtype=np.int32)
@@ -198,7 +198,7 @@ class EdgeLedger(SideLedger):
         is_inside: Bools,
     ) -> InnerNeighbors:
         """Return the edges from the rows of one part of a node to those of one."""
-        from spexplain.kernels.neighbors import keep_neighbors
+        from spexplain.kernels.edges import keep_neighbors
 
         indptr = np.empty(np.count_nonzero(is_inside) + 1, dtype=np.int64)
         # Room for all neighbours: those in the other part are few.

@@ -7,8 +7,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Floats, Matrix
 from spexplain.exceptions import WeightWarning, warn_caller
-from spexplain.openmp import fork_safe
-from spexplain.threads import beside
+from spexplain.threads import beside, fork_safe
 
 NAMES = ("spectral", "kmeans", "kmedians", "kernel_kmeans")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernel_sums import EXTRA, neighbors_of
-from spexplain.kernels import coding, edges, labels, neighbors, ordering, stars, sums
+from spexplain.kernels import coding, edges, labels, ordering, stars, sums
 from spexplain.table.views import SearchedMatrix
 
 
@@ -12,7 +12,7 @@ from spexplain.table.views import SearchedMatrix
 def run(request, monkeypatch):
     """Call a kernel, or a function that calls some, compiled or by their plain bodies."""
     if request.param == "python":
-        for module in (coding, edges, labels, neighbors, ordering, stars, sums):
+        for module in (coding, edges, labels, ordering, stars, sums):
             for name, kernel in vars(module).copy().items():
                 if hasattr(kernel, "py_func"):
                     monkeypatch.setattr(module, name, kernel.py_func)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernel_sums import neighbors_of
-from spexplain.kernels.neighbors import keep_neighbors, list_neighbors
+from spexplain.kernels.edges import keep_neighbors, list_neighbors
 
 
 def test_list_neighbors(run, table, joined):

@@ -1,6 +1,7 @@
-"""The search for the best cuts over partitions: histograms, bounds, and a closer look where a cut can win."""
+"""`DaskEngine`, and its search over partitions: histograms, bounds, and a closer look where a cut can win."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import Any
@@ -9,7 +10,7 @@ from uuid import uuid4
 import numpy as np
 
 from spexplain.aliases import Bools, Floats, Ints
-from spexplain.engines.base import searches_empty_sides
+from spexplain.engines.base import Search, searches_empty_sides
 from spexplain.engines.categories import GroupedSums
 from spexplain.engines.dask import worker
 from spexplain.engines.dask.bounds import (
@@ -21,7 +22,7 @@ from spexplain.engines.dask.bounds import (
     Segments,
     ruler_of,
 )
-from spexplain.engines.dask.sums import Above, EdgeSums, Sums
+from spexplain.engines.dask.sums import Above, EdgeSums, Sums, sums_of
 from spexplain.engines.dask.worker import Entries, Look, Seen
 from spexplain.engines.dask.zoom import (
     N_PLACES,
@@ -38,12 +39,13 @@ from spexplain.engines.dask.zoom import (
     steps_of,
     zoomed,
 )
-from spexplain.engines.exhaustive import midpoint
+from spexplain.engines.exhaustive import NumpyEngine, midpoint
 from spexplain.objectives import Objective
 from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
-from spexplain.table.coding import N_CODES
-from spexplain.table.partitioned import CodedTable
+from spexplain.table.coding import MAX_BINS, N_CODES
+from spexplain.table.partitioned import ROWS_PER_PARTITION, CodedTable, PartitionedTable
+from spexplain.table.places import engine_of
 from spexplain.table.views import CategoryColumn
 
 _MOST_CELLS = 1 << 22  # numbers in the histograms of one node, beyond which bins are joined
@@ -502,3 +504,49 @@ def _shift(n_features: int, width: int) -> int:
     while n_features * (N_CODES >> shift) * width > _MOST_CELLS and shift < 5:
         shift += 1
     return shift
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """Exact search over partitions of rows by the workers of Dask; only sums travel.
+
+    The current `distributed.Client` is used if there is one, else Dask's own threads. The tree does
+    not depend on partitions, workers, or the order in which they finish.
+
+    Parameters
+    ----------
+    max_bins : int, default=255
+        Bins of a feature, 2 to 255. The tree does not depend on it.
+    rows_per_partition : int, default=1_000_000
+        For tables that are not Dask collections.
+    n_jobs : int, optional
+        Threads where there is no client; None leaves their number to Dask.
+    """
+
+    max_bins: int = MAX_BINS
+    rows_per_partition: int = ROWS_PER_PARTITION
+    n_jobs: int | None = None
+
+    def bind(self, X: Any, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
+        """Return the search for the cuts of one table under one objective."""
+        if not 2 <= self.max_bins <= MAX_BINS:
+            raise ValueError(f"max_bins={self.max_bins} must be from 2 to {MAX_BINS}.")
+        sums = sums_of(objective.graph, objective.trend)
+        if sums is None:
+            if engine_of(X) == "dask":
+                raise ValueError(
+                    f"A graph of the type {type(objective.graph).__name__} cannot be searched in partitions; "
+                    "pass a table in memory, for example a sample, instead of a Dask collection."
+                )
+            return NumpyEngine().bind(X, objective, min_samples_leaf=min_samples_leaf)
+        table = PartitionedTable.of(
+            X,
+            max_bins=self.max_bins,
+            rows_per_partition=self.rows_per_partition,
+            n_jobs=self.n_jobs,
+        )
+        if not isinstance(table, CodedTable):
+            raise ValueError(
+                "X holds categories or missing values; fit an estimator to it, which searches their views."
+            )
+        return DaskSearch(table, objective, sums, min_samples_leaf)

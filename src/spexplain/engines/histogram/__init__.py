@@ -1,6 +1,5 @@
 """The exact engine at histogram speed; import `HistogramEngine` from here."""
 
-from spexplain.engines.histogram.engine import HistogramEngine
-from spexplain.engines.histogram.search import HistogramSearch
+from spexplain.engines.histogram.search import HistogramEngine, HistogramSearch
 
 __all__ = ["HistogramEngine", "HistogramSearch"]

@@ -1,17 +1,24 @@
-"""The search for the best cuts in a binned table: of all nodes of a fit, and of one node."""
+"""The exact engine at histogram speed: bin, count, bound, and look closely only where a cut can win.
+
+Every feature is binned once. The sums at the borders of the bins give the scores of the cuts there,
+and bounds for all cuts in between; only bins whose bound is below the best score so far are sorted
+and swept. The cut is the one that the exhaustive `NumpyEngine` finds, to the last bit and tie.
+"""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from spexplain.aliases import Array, Bools, Floats, Ints
-from spexplain.engines.base import searches_empty_sides
-from spexplain.engines.exhaustive import midpoint
+from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
+from spexplain.engines.base import Search, searches_empty_sides
+from spexplain.engines.exhaustive import NumpyEngine, midpoint
 from spexplain.engines.histogram.scores import SearchedNode, scores_of
-from spexplain.kernels.bins import survey_bins
+from spexplain.engines.mistakes import MistakeSearch, takes_mistakes
 from spexplain.kernels.coding import sides_of, values_around
-from spexplain.ledgers import Ledger
+from spexplain.kernels.ordering import survey_bins
+from spexplain.ledgers import Ledger, ledger_of
 from spexplain.ledgers.bins import (
     BinnedTable,
     BinRanges,
@@ -23,7 +30,10 @@ from spexplain.ledgers.bins import (
 from spexplain.objectives import Objective
 from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
-from spexplain.threads import Threads, blocks_of
+from spexplain.table.coding import bin_table
+from spexplain.table.places import is_sparse
+from spexplain.table.views import SearchedMatrix, written_out
+from spexplain.threads import Threads, blocks_of, count_threads
 
 _N_SMALL = 20  # members up to which sorting all of a node beats bounding first
 _BLOCK = 1 << 13  # bins whose bounds a thread takes at a time
@@ -436,3 +446,55 @@ class NodeCuts:
         start[places[:, None], :, codes[:, :1] + ends] = np.swapaxes(fields, 1, 2)
         worth = WantedBins(features[chosen], narrow[chosen], start[chosen])
         return min(best, self._sweep(self.search.table, worth, room))
+
+
+@dataclass(frozen=True)
+class HistogramEngine:
+    """Exact search by histograms, bounds and refinement; compiled, and shared by threads.
+
+    Graphs whose ledger knows nothing of bins are left to `NumpyEngine`.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
+    max_bins : int, default=255
+        Bins of a feature, 2 to 255. The tree does not depend on it.
+    """
+
+    n_jobs: int | None = None
+    max_bins: int = 255
+    takes_entries: ClassVar[bool] = True
+    takes_views: ClassVar[bool] = True
+
+    def bind(self, X: Matrix, objective: Objective, *, min_samples_leaf: int = 1) -> Search:
+        """Return the search for the cuts of one table under one objective."""
+        if not 2 <= self.max_bins <= 255:
+            raise ValueError(f"max_bins={self.max_bins} must be from 2 to 255.")
+        if is_sparse(X):
+            from spexplain.engines.sparse import CompiledSparseSearch, searched_entries
+
+            return searched_entries(self, CompiledSparseSearch, X, objective, min_samples_leaf)
+        ledger = ledger_of(objective.graph, objective.trend)
+        if not ledger.has_bins:
+            exhaustive = NumpyEngine(n_jobs=self.n_jobs)
+            return exhaustive.bind(written_out(X), objective, min_samples_leaf=min_samples_leaf)
+        matrix = X if isinstance(X, SearchedMatrix) else SearchedMatrix.of(X)
+        values = matrix.values
+        # Both memory orders of float32 and float64 are taken as they are.
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        if not (values.flags.c_contiguous or values.flags.f_contiguous):
+            values = np.ascontiguousarray(values)
+        matrix = matrix._replace(values=values)
+        extra = objective.graph.extra
+        points = np.empty((0, matrix.shape[1])) if extra is None else extra
+        more = np.ascontiguousarray(points.T, dtype=np.float64)
+        threads = Threads(count_threads(self.n_jobs))
+        if takes_mistakes(matrix, objective):
+            return MistakeSearch(matrix, more, objective, threads, min_samples_leaf)
+        with threads:
+            binned = bin_table(matrix, more, self.max_bins, threads, row_major=ledger.row_major)
+        codes, solid, twins = binned
+        table = BinnedTable(matrix, more, codes, twins, self.max_bins)
+        return HistogramSearch(table, solid, objective, ledger, threads, min_samples_leaf)
