@@ -46,6 +46,7 @@ _N_BY_CODES, _SHARE_BY_CODES = 3000, 0.02
 _MUCH = 0.5  # share of features left to look at from which on a promise spares more than it costs
 _FIRST = 16  # features looked at in the first round, fewer in large nodes
 _N_SHARED = 1 << 17  # rows times features of a node, by their cost, from which on threads share it
+_N_FOR_A_THREAD = 1 << 22  # values of a table, by their cost, that repay one thread beyond two
 
 _ONE_THREAD = Threads(1)
 
@@ -457,7 +458,8 @@ class HistogramEngine:
     Parameters
     ----------
     n_jobs : int, optional
-        Number of threads; None means 1, -1 all processors. The tree does not depend on it.
+        Number of threads at most; None means 1, -1 all processors. Small tables get fewer. The tree does not
+        depend on it.
     max_bins : int, default=255
         Bins of a feature, 2 to 255. The tree does not depend on it.
     """
@@ -490,7 +492,9 @@ class HistogramEngine:
         extra = objective.graph.extra
         points = np.empty((0, matrix.shape[1])) if extra is None else extra
         more = np.ascontiguousarray(points.T, dtype=np.float64)
-        threads = Threads(count_threads(self.n_jobs))
+        # Every thread is handed work a few times per node, which small tables do not repay.
+        n_repaid = 2 + values.size * ledger.row_cost // _N_FOR_A_THREAD
+        threads = Threads(min(count_threads(self.n_jobs), n_repaid))
         if takes_mistakes(matrix, objective):
             return MistakeSearch(matrix, more, objective, threads, min_samples_leaf)
         with threads:
