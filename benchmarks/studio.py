@@ -208,7 +208,7 @@ def load(studio: Studio) -> dict[str, Any]:
     }
 
 
-def _said(busy: float, n_cores: int) -> str:
+def _load_note(busy: float, n_cores: int) -> str:
     """Return a sentence if other work took much of the machine."""
     if busy < 2 * n_cores:
         return ""
@@ -248,7 +248,7 @@ def main() -> None:
         f"Table of {arguments.rows:,} rows and {N_COLUMNS} columns of distinct numbers, {N_CLUSTERS} clusters, a tree "
         f"of {N_LEAVES} leaves; milliseconds from the question to its whole answer over HTTP on the same machine, and "
         f"milliseconds of processor of the server ({machine['cores']} cores of {machine['processor']}). Columns "
-        f"were sorted in the background after the start.{_said(busy, machine['cores'])} Written by "
+        f"were sorted in the background after the start.{_load_note(busy, machine['cores'])} Written by "
         "`python benchmarks/studio.py`.\n\n"
         + table(["question", "best", "median", "processor"], lines)
         + f"\n\n{EDITS_A_SECOND} edits a second are asked for during {SECONDS} seconds, thresholds of the root with an "

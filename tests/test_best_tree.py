@@ -695,7 +695,7 @@ def test_both_searches_help_each_other(keep, monkeypatch):
     labels = kmeans_of(X, 10)
     model = BestTree(n_leaves=10, keep_clusters=keep)
     found = clone(model).fit(X, labels)
-    monkeypatch.setattr(BestTree, "_swung", lambda self, ground, best, **options: best)
+    monkeypatch.setattr(BestTree, "_searched_in_turn", lambda self, improver, best, **options: best)
     alone = model.fit(X, labels)
     kept = [10 - len(each.unexplained_clusters_) if keep else 0 for each in (found, alone)]
     assert (kept[0], found.value_) >= (kept[1], alone.value_)

@@ -43,7 +43,7 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
     tree = random_tree(X, seed, 5, min_samples_leaf=2)
     weights = np.random.default_rng(seed).integers(1, 4, len(X)) if seed % 2 else None
     with sorted_table(X, None, None) as orders:
-        ground = Improver(
+        improver = Improver(
             orders,
             labels,
             goal=goal,
@@ -55,8 +55,8 @@ def test_exchanges_keep_the_number_of_leaves_and_never_hurt(seed, keep, goal):
         )
         if tree.depth > 4:
             pytest.skip("the random tree is too deep")
-        before, (after, score) = ground.value(tree), ground.exchanged(tree)
-        assert score == ground.value(after)
+        before, (after, score) = improver.value(tree), improver.exchanged(tree)
+        assert score == improver.value(after)
     assert after.n_leaves == tree.n_leaves
     assert after.depth <= 4
     assert np.bincount(after.apply(X)).min() >= 2
@@ -74,15 +74,15 @@ def test_the_best_exchange_is_the_best_of_all(seed, keep, goal):
         X = (1 + X * 2**-23).astype(np.float32)
     tree = random_tree(X.astype(np.float64), seed, 6)
     with sorted_table(X, None, None) as orders:
-        ground = Improver(orders, labels, goal=goal, keep_clusters=keep)
+        improver = Improver(orders, labels, goal=goal, keep_clusters=keep)
         routes = Routes(tree, orders.columns)
-        aim = ground._goal(routes)
-        insertions = list(ground._insertions(routes, aim))
-        found = ground._best_exchange(routes, aim, insertions)
+        aim = improver._goal(routes)
+        insertions = list(improver._insertions(routes, aim))
+        found = improver._best_exchange(routes, aim, insertions)
 
         def after(new, leaf):
             test, left = new.test, new.new_left
-            return ground.value(exchanged(tree, leaf, new.node, test, new_left=left)[0])
+            return improver.value(exchanged(tree, leaf, new.node, test, new_left=left)[0])
 
         values = [
             after(new, leaf)
@@ -90,9 +90,9 @@ def test_the_best_exchange_is_the_best_of_all(seed, keep, goal):
             for leaf in tree.leaves.tolist()
             if leaf != new.node
         ]
-        best = max([ground.value(tree), *values])
+        best = max([improver.value(tree), *values])
         if found is None:
-            assert best == pytest.approx(ground.value(tree))
+            assert best == pytest.approx(improver.value(tree))
         else:
             assert after(found.insertion, found.dropped) == pytest.approx(best)
 
@@ -102,13 +102,13 @@ def test_new_leaves_by_conductance_are_the_best_there_are(seed):
     X, labels = table(seed, n_rows=40, n_features=3, n_values=8, n_clusters=3, noise=False)
     tree = random_tree(X, seed, 4)
     with sorted_table(X, None, None) as orders:
-        ground = Improver(orders, labels, goal="conductance", min_samples_leaf=2)
+        improver = Improver(orders, labels, goal="conductance", min_samples_leaf=2)
         routes = Routes(tree, orders.columns)
         gains = {
             (new.node, new.new_left): new.score
-            for new in ground._insertions(routes, ground._goal(routes))
+            for new in improver._insertions(routes, improver._goal(routes))
         }
-    score, leaves = ground.score, tree.apply(X)
+    score, leaves = improver.score, tree.apply(X)
     now = score.of_table(score.table(leaves, 4)).sum()
     need = np.minimum(np.bincount(leaves, minlength=4), 2)
     for node in range(tree.n_nodes):
@@ -163,7 +163,7 @@ def test_equal_exchanges_resolve_to_the_first_new_leaf_and_the_first_to_drop(
     X, labels, weights, tree, orders = counted_case(
         seed, n_leaves=n_leaves + 1, is_sparse=is_sparse, is_weighted=is_weighted
     )
-    ground = Improver(
+    improver = Improver(
         orders,
         labels,
         goal="fidelity" if seed % 3 else "balanced",
@@ -173,11 +173,11 @@ def test_equal_exchanges_resolve_to_the_first_new_leaf_and_the_first_to_drop(
         max_depth=tree.depth if seed % 5 == 0 else None,
     )
     routes = Routes(tree, orders.columns)
-    aim, leaves = ground._goal(routes), tree.apply(X)
+    aim, leaves = improver._goal(routes), tree.apply(X)
     # In other orders, others come first.
-    insertions = [*ground._insertions(routes, aim), *ground._returns(routes, aim)]
+    insertions = [*improver._insertions(routes, aim), *improver._returns(routes, aim)]
     insertions = [insertions[i] for i in np.random.default_rng(seed).permutation(len(insertions))]
-    best, wanted = (aim.best[0], aim.best[1] + ground.score.unit / 2), None
+    best, wanted = (aim.best[0], aim.best[1] + improver.score.unit / 2), None
     for new in insertions:
         inside = np.isin(np.arange(len(X)), oracle.rows_of(tree, X, new.node))
         passes = new.test.passes(X[:, new.test.feature])
@@ -185,18 +185,18 @@ def test_equal_exchanges_resolve_to_the_first_new_leaf_and_the_first_to_drop(
             np.where(inside & (passes == new.new_left), tree.n_leaves, leaves),
             minlength=tree.n_leaves + 1,
         )
-        if not ground._room(routes)[new.node] or np.any(sizes < np.append(aim.need, least)):
+        if not improver._room(routes)[new.node] or np.any(sizes < np.append(aim.need, least)):
             continue
         for leaf in tree.leaves.tolist():
             if leaf == new.node:
                 continue
             other, _ = exchanged(tree, leaf, new.node, new.test, new_left=new.new_left)
-            value = ground.value(other)
+            value = improver.value(other)
             if value > best:
                 best, wanted = value, (new, leaf)
     with patch.object(best_tree, "_CELLS", 1 if seed % 7 else 100):  # one by one, or a few together
-        few = ground._best_exchange(routes, aim, insertions)
-    found = ground._best_exchange(routes, aim, insertions)
+        few = improver._best_exchange(routes, aim, insertions)
+    found = improver._best_exchange(routes, aim, insertions)
     assert found == few
     assert (found is None) == (wanted is None)
     if found is not None:
@@ -217,8 +217,8 @@ def test_cuts_of_most_votes_equal_brute_force(seed, n_leaves, least, is_sparse, 
     def right(leaves):
         return float(score.amounts[stands_for[leaves] == score.codes].sum())
 
-    ground = Improver(orders, labels)
-    for node, start, stop in ground._segments(routes):
+    improver = Improver(orders, labels)
+    for node, start, stop in improver._segments(routes):
         if node not in routes.tests:
             continue
         found = aim.proposal(node, orders, start, stop)
@@ -246,17 +246,19 @@ def test_new_leaves_by_rows_right_are_the_best_there_are(
     X, labels, weights, tree, orders = counted_case(
         seed, n_leaves=n_leaves, is_sparse=is_sparse, is_weighted=is_weighted
     )
-    ground = Improver(orders, labels, goal="fidelity", min_samples_leaf=least, amounts=weights)
-    routes, score = Routes(tree, orders.columns), ground.score
-    aim = ground._goal(routes)
+    improver = Improver(orders, labels, goal="fidelity", min_samples_leaf=least, amounts=weights)
+    routes, score = Routes(tree, orders.columns), improver.score
+    aim = improver._goal(routes)
     stands_for = score.labels(aim.table)
     right = score.amounts * (stands_for[routes.labels] == score.codes)
     wanted = np.arange(score.n_clusters) == seed % score.n_clusters
     if seed % 3:
         wanted[:] = True
-    for node, start, stop in ground._segments(routes):
+    for node, start, stop in improver._segments(routes):
         rows = oracle.rows_of(tree, X, node)
-        found = {new.new_left: new for new in ground._peels(routes, aim, node, start, stop, wanted)}
+        found = {
+            new.new_left: new for new in improver._peels(routes, aim, node, start, stop, wanted)
+        }
         for new_left in (True, False):
             best, first = -np.inf, None
             for test in asked(X, rows):
@@ -284,9 +286,9 @@ def test_refinement_goes_on_where_one_change_would_lose_a_cluster(seed, goal):
     X, labels = table(seed, n_rows=80, n_features=4, n_values=20, n_clusters=5)
     tree = random_tree(X, seed, 6)
     with sorted_table(X, None, None) as orders:
-        ground = Improver(orders, labels, goal=goal, keep_clusters=True)
-        before, (after, value) = ground.value(tree), ground.refined(tree)
-        assert value == ground.value(after) >= before
+        improver = Improver(orders, labels, goal=goal, keep_clusters=True)
+        before, (after, value) = improver.value(tree), improver.refined(tree)
+        assert value == improver.value(after) >= before
         assert value[0] >= before[0]
         assert value > before
 

@@ -288,12 +288,12 @@ def test_binned_trees_are_what_they_say_and_no_better_than_the_best(goal, seed):
 @pytest.mark.parametrize("goal", COUNTED)
 def test_sketches_have_the_size_and_depth_that_are_asked_for(goal):
     X, codes = table(5, n_rows=300, n_features=5, n_values=60, n_clusters=6)
-    ground = Improver(
+    improver = Improver(
         SortedRows(np.ascontiguousarray(X.T)), codes, goal=goal, max_depth=3, min_samples_leaf=4
     )
-    start = grown_by_agreement(ground, 6)
+    start = grown_by_agreement(improver, 6)
     for number in range(2):
-        sketches = ground.sketched(start, 6, number)
+        sketches = improver.sketched(start, 6, number)
         assert sketches
         for tree in sketches:
             assert tree.n_leaves == 6

@@ -423,16 +423,16 @@ def test_refusals(monkeypatch):
 
 def counted_with(orders, X, labels, seed, goal, *, keep, least, weights):
     """Return the trees that a search comes to on its way, with these orders."""
-    ground = Improver(
+    improver = Improver(
         orders, labels, goal=goal, min_samples_leaf=least, keep_clusters=keep, amounts=weights
     )
     tree = random_tree(X, seed, 5, min_samples_leaf=least)
     routes = Routes(tree, orders.columns)
-    found = list(ground._insertions(routes, ground._goal(routes)))
+    found = list(improver._insertions(routes, improver._goal(routes)))
     return [
-        grown_by_agreement(ground, 5),
-        ground.refined(tree)[0],
-        ground.exchanged(tree)[0],
+        grown_by_agreement(improver, 5),
+        improver.refined(tree)[0],
+        improver.exchanged(tree)[0],
         found,
     ]
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from refusals import refused
 from spexplain import CART, BestTree, ClusterClassifier, SpexGraph, estimators, from_json
-from spexplain.estimators.starting import _shared_out
+from spexplain.estimators.starting import _leaves_of_regions
 from spexplain.exceptions import LeafCountWarning
 from spexplain.refine.scores import COUNTING_GOALS, GOALS, LOW_GOALS
 
@@ -158,7 +158,7 @@ def test_refusals():
     st.integers(1, 12),
 )
 def test_leaves_are_shared_out_as_well_as_can_be(values, total):
-    sizes = _shared_out(values, total)
+    sizes = _leaves_of_regions(values, total)
     assert all(1 <= size <= len(each) for size, each in zip(sizes, values, strict=True))
     most = min(max(total, len(values)), sum(map(len, values)))
     assert sum(sizes) == most

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spexplain.engines.dask.bounds import clique_falls, path_bounds, ruler_of
+from spexplain.engines.dask.bounds import clique_falls, path_bounds, whole_steps_of
 from spexplain.engines.dask.worker import _rises
 from spexplain.graphs import CliqueGraph
 from spexplain.objectives import Objective, gini_cart, spex
@@ -76,18 +76,18 @@ def test_bounds_hold_for_every_cut_of_the_walk(name, seed, shape):
         first = objective.score(*sides_of(clusters, left), node)
         cuts = left + np.cumsum(walk[start : stop - 1], axis=0)
         scores = objective.score(*sides_of(clusters, cuts), node)
-    ruler = ruler_of(measured.steps[0], int(after - before))
+    rounded = whole_steps_of(measured.steps[0], int(after - before))
 
     owner = rng.integers(0, n_parts, stop - start)
     highest = 0
     for part in range(n_parts):
         own = np.flatnonzero(owner == part)
         if len(own):
-            steps = ruler.steps.astype(np.int64)[labels[order][start:stop][own]]
+            steps = rounded.steps.astype(np.int64)[labels[order][start:stop][own]]
             highest += int(_rises(steps, own.astype(float), np.array([0]))[0])
     assert highest < 2**31
     found = path_bounds(
-        first, falls, inside, ruler.unit * ruler.steps[None], np.array([ruler.unit * highest])
+        first, falls, inside, rounded.unit * rounded.steps[None], np.array([rounded.unit * highest])
     )
     assert not np.any(scores < found)
 

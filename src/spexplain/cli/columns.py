@@ -378,12 +378,14 @@ def _check_values(X: "pl.DataFrame", missing: str) -> None:
     infinite = _in_every(X.select(floats.is_infinite().sum()))
     if any(infinite.values()):
         raise UserError(
-            f"Infinite values in {_told(infinite)}; replace them, or leave out columns with --ignore."
+            f"Infinite values in {_counts_text(infinite)}; replace them, or leave out columns with --ignore."
         )
     empty = Counter(_in_every(X.null_count()))
     empty.update(_in_every(X.select(floats.is_nan().sum())))
     if missing == "error" and any(empty.values()):
-        raise UserError(f"Missing values in {_told(empty)}; drop --missing error to allow them.")
+        raise UserError(
+            f"Missing values in {_counts_text(empty)}; drop --missing error to allow them."
+        )
 
 
 def _in_every(counts: "pl.DataFrame") -> dict[str, int]:
@@ -391,7 +393,7 @@ def _in_every(counts: "pl.DataFrame") -> dict[str, int]:
     return {name: count or 0 for name, count in zip(counts.columns, *counts.rows(), strict=True)}
 
 
-def _told(counts: dict[str, int]) -> str:
+def _counts_text(counts: dict[str, int]) -> str:
     return listed(f"{name} ({counted(count, 'row')})" for name, count in counts.items() if count)
 
 

@@ -373,7 +373,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             "method": type(self).__name__,
         }
 
-        def retold(tree: Tree, grown_as: SearchedTree, **more: Any) -> Explanation:
+        def explanation_of(tree: Tree, grown_as: SearchedTree, **more: Any) -> Explanation:
             found = Explanation.of(tree, table, reference, weights=weights, **about, **more)
             if reference is None:
                 return found
@@ -384,7 +384,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             around = searched.table.node_values(tree)
             more["training"] = replace(training, searched=tree)
             more["leaves"] = around.leaves if searched.table is table else None
-            return retold(
+            return explanation_of(
                 settled(tree, searched.table, around, searched.weights.values), grown_as, **more
             )
 
@@ -407,7 +407,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             tree = self._rounded(final.tree, grown_as, objective)
             if self.rounding_:
                 more: Any = {"grown": grown, "is_refined": True, "training": training}
-                final = retold(tree, grown_as, **more)
+                final = explanation_of(tree, grown_as, **more)
         self._set_explanation(_described(final, grown, table, weights))
         self._warn_of_missing_leaves(n_leaves)
         return self
@@ -883,14 +883,14 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         objective = training.objective
         try:
             grown = self._grow(views.matrix, on_views(objective, views), most)
-            told = self._retold(SearchedTree(grown, views), explanation)
+            told = self._explanation_of(SearchedTree(grown, views), explanation)
             for size in range(n_leaves + 1, grown.n_leaves + 1):
                 found = told.truncate(size)
                 if self.refine is not None and not found.unexplained:
                     wider, tree = views.with_sets(grown.truncate(size))
                     matrix = written_out(wider.matrix)
                     tree = self._refined(tree, matrix, on_views(objective, wider), searched)
-                    found = self._retold(SearchedTree(tree, wider), explanation)
+                    found = self._explanation_of(SearchedTree(tree, wider), explanation)
                 if not found.unexplained:
                     return size
         finally:
@@ -898,7 +898,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
                 self.__dict__.pop(held, None)
         return None
 
-    def _retold(self, seen: SearchedTree, explanation: Explanation) -> Explanation:
+    def _explanation_of(self, seen: SearchedTree, explanation: Explanation) -> Explanation:
         """Return the explanation of another tree on the same training rows."""
         training = explanation.training
         assert training is not None

@@ -92,7 +92,7 @@ class _Candidate(NamedTuple):
     seconds: float
 
 
-class _Reached(NamedTuple):
+class _GoalResult(NamedTuple):
     """What the goal measures of a tree, and what is proved about it."""
 
     value: float
@@ -336,7 +336,7 @@ class BestTree(Explainer):
     def _stands_for_shares(self) -> bool:
         return self.goal == "balanced" or super()._stands_for_shares
 
-    def _given(self, X: Matrix) -> "_SearchRows":
+    def _search_rows(self, X: Matrix) -> "_SearchRows":
         """Return the rows of this fit, over the columns X."""
         labels, amounts = self._labels_searched()
         points = None
@@ -347,7 +347,7 @@ class BestTree(Explainer):
         return _SearchRows(X, labels, amounts, points)
 
     def _grow(self, X: Matrix, objective: Objective, n_leaves: int) -> Tree:
-        rows = self._given_rows = self._given(written_out(X))
+        rows = self._given_rows = self._search_rows(written_out(X))
         self.__dict__.pop("curve_", None)
         begin = time.perf_counter()
         self._deadline, self._work = begin + (self.time_budget or np.inf), _WORK
@@ -448,7 +448,7 @@ class BestTree(Explainer):
     def _sorted(self, X: Any) -> AbstractContextManager[Orders]:
         return sorted_table(X, None, self.n_jobs, needs_zeros=self.goal not in COUNTING_GOALS)
 
-    def _ground(self, orders: Orders, rows: "_SearchRows", n_leaves: int) -> Improver:
+    def _improver(self, orders: Orders, rows: "_SearchRows", n_leaves: int) -> Improver:
         # A depth that no tree of this size exceeds must not stop trees that are larger for a while.
         is_free = self.max_depth is None or self.max_depth >= n_leaves - 1
         work = self._work if self.time_budget is None else np.inf
@@ -472,10 +472,10 @@ class BestTree(Explainer):
         rows = clustered[np.linspace(0, len(clustered) - 1, n_rows).astype(np.int64)]
         tree = self._search(given.take(rows), n_leaves, smaller)
         with self._stage("all rows"), self._sorted(given.X) as orders:
-            ground = self._ground(orders, given, n_leaves)
+            improver = self._improver(orders, given, n_leaves)
             if tree.n_leaves < n_leaves:
-                tree = grown_by_agreement(ground, n_leaves, tree)
-            tree, _ = ground.refined(tree, self.refine_passes)
+                tree = grown_by_agreement(improver, n_leaves, tree)
+            tree, _ = improver.refined(tree, self.refine_passes)
         self._bound = np.inf  # a proof for a sample says nothing about all rows
         return tree
 
@@ -484,18 +484,18 @@ class BestTree(Explainer):
         X = rows.X
         self._best_shown: Any = None
         with self._sorted(X) as orders:
-            ground = self._ground(orders, rows, n_leaves)
-            candidates, tree = self._candidates(X, ground, n_leaves, smaller)
+            improver = self._improver(orders, rows, n_leaves)
+            candidates, tree = self._candidates(X, improver, n_leaves, smaller)
             # A proof holds only for the sets of categories that were searched.
             if not self._views.has_all_tests:
-                self._bound = self._bound_of_sizes(ground, n_leaves)
-            self._n_for_all = self._leaves_needed(ground, tree)
+                self._bound = self._bound_of_sizes(improver, n_leaves)
+            self._n_for_all = self._leaves_needed(improver, tree)
             objective = spex(cliques(rows.labels, rows.amounts))
-            self.starts_ = [self._record(each, ground, X, objective) for each in candidates]
+            self.starts_ = [self._record(each, improver, X, objective) for each in candidates]
         return tree
 
     def _candidates(
-        self, X: Matrix, ground: Improver, n_leaves: int, smaller: Tree | None
+        self, X: Matrix, improver: Improver, n_leaves: int, smaller: Tree | None
     ) -> tuple[list[_Candidate], Tree]:
         """Return the results of all starts, and the best tree."""
         names = list(self._starts(X, n_leaves))
@@ -503,37 +503,39 @@ class BestTree(Explainer):
             names = ["smaller", *names] if _size(X) * n_leaves <= _SMALL else ["smaller"]
         if self.starts is None and n_leaves <= _EXACT_LEAVES:
             # If a proof settles it at once, no better start is needed.
-            passes = 0 if ground.is_soon_solved(n_leaves) else self.refine_passes
-            first = self._refined_starts(X, ground, n_leaves, names[:1], smaller, passes)
+            passes = 0 if improver.is_soon_solved(n_leaves) else self.refine_passes
+            first = self._refined_starts(X, improver, n_leaves, names[:1], smaller, passes)
             candidates = list(first)
-            tree, value = self._proved(ground, candidates[0].tree, n_leaves)
-            if ground.is_best(value, self._bound):
+            tree, value = self._proved(improver, candidates[0].tree, n_leaves)
+            if improver.is_best(value, self._bound):
                 return [candidates[0]._replace(tree=tree, value=value)], tree
             names = names[1:]
             candidates[0] = candidates[0]._replace(tree=tree, value=value)
         else:
             candidates = []
-        candidates += self._refined_starts(X, ground, n_leaves, names, smaller, self.refine_passes)
+        candidates += self._refined_starts(
+            X, improver, n_leaves, names, smaller, self.refine_passes
+        )
         if self._exchanges_all(X, n_leaves):
-            candidates = self._exchanged(X, ground, candidates, n_leaves)
+            candidates = self._exchanged(X, improver, candidates, n_leaves)
             if not self.keep_clusters and self._seeks_more_starts(n_leaves):
-                candidates.append(self._through_kept(X, ground, n_leaves, names, smaller))
+                candidates.append(self._through_kept(X, improver, n_leaves, names, smaller))
         if self.starts is None and self.exchange != "none":
-            candidates += self._sketches(ground, _best_of(ground, candidates), n_leaves)
-        at = candidates.index(_best_of(ground, candidates))
+            candidates += self._sketches(improver, _best_of(improver, candidates), n_leaves)
+        at = candidates.index(_best_of(improver, candidates))
         if self.exchange != "none":
-            candidates[at] = self._searched(ground, candidates[at])
+            candidates[at] = self._searched(improver, candidates[at])
             # In large tables this takes as long as everything else, so only with a time budget.
             if self.time_budget is not None or self._exchanges_all(X, n_leaves):
-                candidates[at] = self._swung(ground, candidates[at])
-        candidates += self._restarts(ground, _best_of(ground, candidates), n_leaves)
-        best = _best_of(ground, candidates)
-        ground.budget.work = min(ground.budget.work, self._proof_work(n_leaves))
-        tree, value = self._proved(ground, best.tree, n_leaves)
-        is_better = ground.rank(value, tree) > ground.rank(best.value, best.tree)
+                candidates[at] = self._searched_in_turn(improver, candidates[at])
+        candidates += self._restarts(improver, _best_of(improver, candidates), n_leaves)
+        best = _best_of(improver, candidates)
+        improver.budget.work = min(improver.budget.work, self._proof_work(n_leaves))
+        tree, value = self._proved(improver, best.tree, n_leaves)
+        is_better = improver.rank(value, tree) > improver.rank(best.value, best.tree)
         if is_better and n_leaves > _EXACT_LEAVES and not self._is_over():
             solved = _Candidate("exact", tree, value, value, value, 0.0)
-            solved = self._searched(ground, solved)
+            solved = self._searched(improver, solved)
             tree, candidates = solved.tree, [*candidates, solved]
         return candidates, tree
 
@@ -542,52 +544,58 @@ class BestTree(Explainer):
         return n_leaves > _PROVED_LEAVES and self.starts is None and self.goal == "fidelity"
 
     def _exchanged(
-        self, X: Matrix, ground: Improver, candidates: list[_Candidate], n_leaves: int
+        self, X: Matrix, improver: Improver, candidates: list[_Candidate], n_leaves: int
     ) -> list[_Candidate]:
         """Improve the trees of all starts, and add the one found by a search for agreement."""
         solves = _size(X) * n_leaves <= _TINY
-        candidates = [self._searched(ground, each, solves=solves) for each in candidates]
-        if not ground.keep_clusters:  # trees that lose no cluster then take no extra time
-            candidates = [self._swung(ground, each, solves=solves) for each in candidates]
+        candidates = [self._searched(improver, each, solves=solves) for each in candidates]
+        if not improver.keep_clusters:  # trees that lose no cluster then take no extra time
+            candidates = [
+                self._searched_in_turn(improver, each, solves=solves) for each in candidates
+            ]
         if self._seeks_more_starts(n_leaves):
-            candidates.append(self._through_agreement(X, ground, n_leaves))
+            candidates.append(self._through_agreement(X, improver, n_leaves))
         return candidates
 
     def _through_kept(
         self,
         X: Matrix,
-        ground: Improver,
+        improver: Improver,
         n_leaves: int,
         names: Sequence[str],
         smaller: Tree | None,
     ) -> _Candidate:
         """Return the best tree found in which every cluster keeps a leaf, then improved without that condition."""
-        kept = ground.keeping(True)
+        kept = improver.keeping(True)
         starts = self._refined_starts(X, kept, n_leaves, names, smaller, self.refine_passes)
         best = _best_of(kept, self._exchanged(X, kept, list(starts), n_leaves))
-        best = self._swung(kept, self._searched(kept, best))
-        found = best._replace(start=f"{best.start} keeping clusters", value=ground.value(best.tree))
-        return self._searched(ground, found, solves=False)
+        best = self._searched_in_turn(kept, self._searched(kept, best))
+        found = best._replace(
+            start=f"{best.start} keeping clusters", value=improver.value(best.tree)
+        )
+        return self._searched(improver, found, solves=False)
 
-    def _through_agreement(self, X: Matrix, ground: Improver, n_leaves: int) -> _Candidate:
+    def _through_agreement(self, X: Matrix, improver: Improver, n_leaves: int) -> _Candidate:
         """Return the tree found by a search for agreement and then improved for the goal.
 
         Where only the majority of a leaf counts, many changes of a tree gain nothing; agreement shows which are useful.
         """
-        other = ground.for_agreement()
+        other = improver.for_agreement()
         (start,) = self._refined_starts(X, other, n_leaves, ["cart"], None, self.refine_passes)
         agreeing = self._searched(other, start, solves=False)
-        value = ground.value(agreeing.tree)
+        value = improver.value(agreeing.tree)
         found = agreeing._replace(
             start="cart by agreement", grown=value, refined=value, value=value
         )
-        return self._searched(ground, found, solves=False)
+        return self._searched(improver, found, solves=False)
 
     def _proof_work(self, n_leaves: int) -> float:
         """Return how much work a proof may take; without a time budget, little for larger trees."""
         return np.inf if self.time_budget is not None or n_leaves <= _EXACT_LEAVES else _WORK / 5
 
-    def _sketches(self, ground: Improver, best: _Candidate, n_leaves: int) -> Iterator[_Candidate]:
+    def _sketches(
+        self, improver: Improver, best: _Candidate, n_leaves: int
+    ) -> Iterator[_Candidate]:
         """Yield trees that start from sketches, as long as these lead to better trees."""
         if self.goal == "cost" or not _EXACT_LEAVES < n_leaves <= _PROVED_LEAVES:
             return
@@ -595,99 +603,101 @@ class BestTree(Explainer):
         number, idle, value = 0, 0, best.value
         most = 1.0
         if self.goal != "agreement":
-            most = ground.score.bound(ground.score.totals, n_leaves) - ground.score.offset(n_leaves)
-        while idle < patience and not self._is_over() and not ground.is_best(value, most):
+            most = improver.score.bound(improver.score.totals, n_leaves) - improver.score.offset(
+                n_leaves
+            )
+        while idle < patience and not self._is_over() and not improver.is_best(value, most):
             begin = time.perf_counter()
             with self._stage("sketch", always=False) as tell:
-                found = ground.sketched(best.tree, n_leaves, number)
-                trees = [ground.refined(each, self.refine_passes) for each in found]
+                found = improver.sketched(best.tree, n_leaves, number)
+                trees = [improver.refined(each, self.refine_passes) for each in found]
                 for _, refined in trees:
-                    self._show(tell, ground, refined)
+                    self._show(tell, improver, refined)
             idle, number = idle + 1, number + 1
             for tree, refined in trees:
                 if refined > value or (refined == value and idle == 1 == number):
                     seconds = time.perf_counter() - begin
                     candidate = _Candidate("sketch", tree, refined, refined, refined, seconds)
                     if self.time_budget is not None:
-                        candidate = self._searched(ground, candidate)
+                        candidate = self._searched(improver, candidate)
                     yield candidate
                     idle, value = 0, candidate.value
 
-    def _proved(self, ground: Improver, tree: Tree, n_leaves: int) -> tuple[Tree, Any]:
+    def _proved(self, improver: Improver, tree: Tree, n_leaves: int) -> tuple[Tree, Any]:
         """Return the best tree, and set the bound that can be proved for all trees of its size."""
         self._bound = np.inf
         most = _MOST_PROVED.get(self.goal, _PROVED_LEAVES)
         if n_leaves > most or self._is_over():
-            self._bound = self._bound_of_sizes(ground, n_leaves)
-            return tree, ground.value(tree)
+            self._bound = self._bound_of_sizes(improver, n_leaves)
+            return tree, improver.value(tree)
         with (
             self._stage("proof") as tell,
             search_line(type(self).__name__, self.verbose) as draw,
         ):
             if draw is not None:
-                ground.budget.tell = self._told_by(draw, ground, n_leaves)
-            tree, value, self._bound = ground.proved(tree, n_leaves)
-            ground.budget.tell = None
-            tell(self._standing(ground, value, self._bound))
+                improver.budget.tell = self._reports_of(draw, improver, n_leaves)
+            tree, value, self._bound = improver.proved(tree, n_leaves)
+            improver.budget.tell = None
+            tell(self._progress_with_bound(improver, value, self._bound))
         return tree, value
 
-    def _bound_of_sizes(self, ground: Improver, n_leaves: int) -> float:
+    def _bound_of_sizes(self, improver: Improver, n_leaves: int) -> float:
         """Return what no tree exceeds, from the sizes of the clusters alone."""
-        score = ground.score
+        score = improver.score
         if score.kind not in (LARGEST, OWN_MEANS):
             return np.inf
         return float(score.bound(score.totals, n_leaves) - score.offset(n_leaves))
 
-    def _told_by(
-        self, draw: Callable[[str], None], ground: Improver, n_leaves: int
+    def _reports_of(
+        self, draw: Callable[[str], None], improver: Improver, n_leaves: int
     ) -> Callable[[int, float, float], None]:
         """Return the function that shows the best tree and the bound while all rows are searched."""
-        n_rows, offset = len(ground.codes), ground.score.offset(n_leaves)
+        n_rows, offset = len(improver.codes), improver.score.offset(n_leaves)
 
         def tell(n_here: int, value: float, bound: float) -> None:
             if n_here == n_rows and self.goal != "agreement":  # whose score changes on the way
-                draw(self._standing(ground, value - offset, bound - offset))
+                draw(self._progress_with_bound(improver, value - offset, bound - offset))
 
         return tell
 
-    def _show(self, tell: Callable[[str], None], ground: Improver, value: Any) -> None:
+    def _show(self, tell: Callable[[str], None], improver: Improver, value: Any) -> None:
         """Report the result of a step if it is the best so far, by the value that the search improves."""
-        if self._is_own(ground) and (self._best_shown is None or value > self._best_shown):
+        if self._is_as_asked(improver) and (self._best_shown is None or value > self._best_shown):
             self._best_shown = value
-            tell(self._said(ground, value))
+            tell(self._progress_text(improver, value))
 
-    def _is_own(self, ground: Improver) -> bool:
-        """Whether this ground values trees as the user asked."""
-        return ground.goal == self.goal and ground.keep_clusters == self.keep_clusters
+    def _is_as_asked(self, improver: Improver) -> bool:
+        """Whether this improver values trees as the user asked."""
+        return improver.goal == self.goal and improver.keep_clusters == self.keep_clusters
 
-    def _said(self, ground: Improver, value: Any) -> str:
+    def _progress_text(self, improver: Improver, value: Any) -> str:
         """Return the value of the goal, and the clusters without a leaf if they count, for progress output."""
-        text, lost = self._number(ground, value), 0
+        text, lost = self._goal_text(improver, value), 0
         if self.goal == "fidelity":
-            text += f" of {round(float(ground.score.totals.sum())):,} rows right"
+            text += f" of {round(float(improver.score.totals.sum())):,} rows right"
         if self.keep_clusters and isinstance(value, tuple):
-            lost = ground.n_present - value[0]
+            lost = improver.n_present - value[0]
         return f"{text}, {lost} cluster{'s' * (lost > 1)} lost" if lost else text
 
-    def _standing(self, ground: Improver, value: Any, bound: float) -> str:
+    def _progress_with_bound(self, improver: Improver, value: Any, bound: float) -> str:
         """Return the best value and the bound, if there is one, for progress output."""
         if not self._views.has_all_tests:
-            return self._said(ground, value)
-        return f"{self._said(ground, value)}, bound {self._number(ground, bound)}"
+            return self._progress_text(improver, value)
+        return f"{self._progress_text(improver, value)}, bound {self._goal_text(improver, bound)}"
 
-    def _number(self, ground: Improver, value: Any) -> str:
+    def _goal_text(self, improver: Improver, value: Any) -> str:
         own = float(value[1] if isinstance(value, tuple) else value)
-        total = float(ground.score.totals.sum())
+        total = float(improver.score.totals.sum())
         if self.goal == "fidelity":
             return f"{round(min(own, total)):,}"
         if self.goal == "balanced":
             own = min(own / total, 1.0)
         return f"{abs(own) if self.goal in LOW_GOALS else own:.4f}"
 
-    def _leaves_needed(self, ground: Improver, tree: Tree) -> int | None:
+    def _leaves_needed(self, improver: Improver, tree: Tree) -> int | None:
         """Return the number of leaves with which every cluster has one, if that is known and more than the tree has."""
         with self._stage("lost", always=False) as tell:
-            needed = ground.leaves_for_all(tree, self.max_depth)
+            needed = improver.leaves_for_all(tree, self.max_depth)
             if needed == tree.n_leaves:
                 return None
             if needed is not None:
@@ -737,7 +747,7 @@ class BestTree(Explainer):
         assert training is not None
         searched = self._rows_to_search(table, training.reference, training.weights)
         self._rows_searched = searched
-        self._given_rows = self._given(searched.table.values)
+        self._given_rows = self._search_rows(searched.table.values)
         # The parts below the locked tests were searched one by one, so nothing is proved about the whole tree.
         self._bound, self._n_for_all, self.starts_ = np.inf, None, []
         self.__dict__.pop("curve_", None)
@@ -772,7 +782,7 @@ class BestTree(Explainer):
             reached = min(float(shares.max(axis=1).sum() / n_present), 1.0)
             rounded = n_present * totals.max() / WHOLE
             bound = reached if optimal else max(min(bound * (1 + rounded), 1.0), reached)
-        self._reached = _Reached(reached, bound, optimal)
+        self._reached = _GoalResult(reached, bound, optimal)
 
     def _exchanges_all(self, X: Matrix, n_leaves: int) -> bool:
         if self.exchange == "auto":
@@ -792,7 +802,7 @@ class BestTree(Explainer):
     def _refined_starts(
         self,
         X: Matrix,
-        ground: Improver,
+        improver: Improver,
         n_leaves: int,
         names: Sequence[str],
         smaller: Tree | None,
@@ -806,60 +816,62 @@ class BestTree(Explainer):
             with self._stage(start, always=False) as tell:
                 begin = time.perf_counter()
                 if start == "smaller":
-                    tree = grown_by_agreement(ground, n_leaves, smaller)
+                    tree = grown_by_agreement(improver, n_leaves, smaller)
                 elif start in (known := vars(self).get("_grown_with_sets", {})):
                     most = min(n_leaves, known[start].n_leaves)
-                    tree = grown_by_agreement(ground, n_leaves, known[start].truncate(most))
+                    tree = grown_by_agreement(improver, n_leaves, known[start].truncate(most))
                 else:
-                    tree = started(start, X, ground, engine, n_leaves)
-                grown = ground.value(tree)
-                tree, refined = ground.refined(tree, passes)
+                    tree = started(start, X, improver, engine, n_leaves)
+                grown = improver.value(tree)
+                tree, refined = improver.refined(tree, passes)
                 seconds = time.perf_counter() - begin
-                if self._is_own(ground):
-                    tell(self._said(ground, refined))
-                    self._show(tell, ground, refined)
+                if self._is_as_asked(improver):
+                    tell(self._progress_text(improver, refined))
+                    self._show(tell, improver, refined)
             yield _Candidate(start, tree, grown, refined, refined, seconds)
 
     def _searched(
-        self, ground: Improver, candidate: _Candidate, *, solves: bool = True
+        self, improver: Improver, candidate: _Candidate, *, solves: bool = True
     ) -> _Candidate:
         """Exchange leaves, refine and solve subtrees in turn, as long as this helps."""
         begin = time.perf_counter()
         tree, best = candidate.tree, candidate.value
         with self._stage("exchange", always=False) as tell:
             while not self._is_over():
-                tree, value = ground.exchanged(tree)
+                tree, value = improver.exchanged(tree)
                 # A few passes between exchanges; at the end as many as help.
                 passes = _PASSES if value > best else self.refine_passes
-                tree, value = ground.refined(tree, passes)
+                tree, value = improver.refined(tree, passes)
                 if value == best and solves:
-                    tree, value = ground.resolved(tree)
+                    tree, value = improver.resolved(tree)
                 if value == best:
                     break
                 best = value
-            self._show(tell, ground, best)
+            self._show(tell, improver, best)
         seconds = candidate.seconds + time.perf_counter() - begin
         return candidate._replace(tree=tree, value=best, seconds=seconds)
 
-    def _swung(self, ground: Improver, best: _Candidate, *, solves: bool = True) -> _Candidate:
+    def _searched_in_turn(
+        self, improver: Improver, best: _Candidate, *, solves: bool = True
+    ) -> _Candidate:
         """Search in turn with and without the preference for a leaf per cluster, as long as this helps.
 
         Each of the two searches can leave trees in which the other one gets stuck.
         """
-        other = ground.keeping(not ground.keep_clusters)
-        while not self._is_over() and (ground.keep_clusters or len(ground.lost(best.tree))):
+        other = improver.keeping(not improver.keep_clusters)
+        while not self._is_over() and (improver.keep_clusters or len(improver.lost(best.tree))):
             value = other.value(best.tree)
             away = self._searched(other, best._replace(value=value), solves=solves)
             if away.value == value:
                 break
-            back = away._replace(value=ground.value(away.tree))
-            back = self._searched(ground, back, solves=solves)
+            back = away._replace(value=improver.value(away.tree))
+            back = self._searched(improver, back, solves=solves)
             if not back.value > best.value:
                 break
             best = back
         return best
 
-    def _restarts(self, ground: Improver, best: _Candidate, n_leaves: int) -> list[_Candidate]:
+    def _restarts(self, improver: Improver, best: _Candidate, n_leaves: int) -> list[_Candidate]:
         """Return the best tree found from random changes of the best one so far, if this improves it."""
         random, found = check_random_state(self.random_state), best
         for _ in range(self.n_restarts):
@@ -870,22 +882,22 @@ class BestTree(Explainer):
             for _ in range(max(1, tree.n_leaves // 4)):
                 if tree.n_leaves > 2:
                     tree = without(tree, int(random.choice(tree.leaves)))
-            tree = grown_by_agreement(ground, n_leaves, tree)
-            grown = ground.value(tree)
-            tree, refined = ground.refined(tree, self.refine_passes)
+            tree = grown_by_agreement(improver, n_leaves, tree)
+            grown = improver.value(tree)
+            tree, refined = improver.refined(tree, self.refine_passes)
             seconds = time.perf_counter() - begin
             candidate = _Candidate("restart", tree, grown, refined, refined, seconds)
-            found = max(found, self._searched(ground, candidate), key=lambda each: each.value)
+            found = max(found, self._searched(improver, candidate), key=lambda each: each.value)
         return [] if found is best else [found]
 
     def _is_over(self) -> bool:
         return time.perf_counter() > self._deadline
 
     def _record(
-        self, candidate: _Candidate, ground: Improver, X: Matrix, objective: Objective
+        self, candidate: _Candidate, improver: Improver, X: Matrix, objective: Objective
     ) -> StartRecord:
         tree = revalued(candidate.tree, X, objective)
-        total = float(ground.score.totals.sum()) if ground.score.kind == LARGEST else 1.0
+        total = float(improver.score.totals.sum()) if improver.score.kind == LARGEST else 1.0
         sign = -1.0 if self.goal in LOW_GOALS else 1.0
 
         def number(value: Any) -> float:
@@ -928,6 +940,6 @@ def _check_starts(starts: Any) -> None:
             )
 
 
-def _best_of(ground: Improver, candidates: list[_Candidate]) -> _Candidate:
+def _best_of(improver: Improver, candidates: list[_Candidate]) -> _Candidate:
     """Return the best candidate; the first of equals."""
-    return max(candidates, key=lambda each: ground.rank(each.value, each.tree))
+    return max(candidates, key=lambda each: improver.rank(each.value, each.tree))

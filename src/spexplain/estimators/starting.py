@@ -144,7 +144,7 @@ def fitted_from(
         regions.append(
             _region(estimator, kept, node, rows, X, table, reference, weights, columns, most)
         )
-    sizes = _shared_out([each.values for each in regions], total)
+    sizes = _leaves_of_regions([each.values for each in regions], total)
     grafts = {
         each.node: each.trees[size - 1]
         for each, size in zip(regions, sizes, strict=True)
@@ -261,13 +261,13 @@ def _on_table(explained: Explanation, table: Table) -> Tree:
     return explained.tree.retested(tests)
 
 
-def _shared_out(values: list[list[float]], total: int) -> list[int]:
+def _leaves_of_regions(values: list[list[float]], total: int) -> list[int]:
     """Return how many leaves every region gets: as many as there are in all, for the highest sum of values.
 
     Examples
     --------
-    >>> from spexplain.estimators.starting import _shared_out
-    >>> _shared_out([[5.0, 6.0, 9.0], [1.0, 3.0]], 4)
+    >>> from spexplain.estimators.starting import _leaves_of_regions
+    >>> _leaves_of_regions([[5.0, 6.0, 9.0], [1.0, 3.0]], 4)
     [3, 1]
     """
     best: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}

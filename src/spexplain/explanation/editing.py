@@ -140,7 +140,7 @@ def _column(explanation: Explanation, column: Any) -> int:
     return int(found)
 
 
-def _barred(explanation: Explanation, node: int) -> frozenset[int]:
+def _forbidden_columns(explanation: Explanation, node: int) -> frozenset[int]:
     """Return the columns that tests of a node may not use."""
     found: set[int] = set()
     for each in (*ancestors(explanation.tree, node), node):
@@ -163,15 +163,15 @@ def _read(explanation: Explanation, condition: Any, node: int) -> Test:
         found = read_test(condition, columns)
         column = columns[found.feature]
         if not column.has_missing and not str(condition).endswith("missing"):
-            found = replace(found, missing=_goes_with_more(explanation, found, node))
-    if found.feature in _barred(explanation, node):
+            found = replace(found, missing=_larger_side_passes(explanation, found, node))
+    if found.feature in _forbidden_columns(explanation, node):
         raise ValueError(
             f"Column {explanation.names[found.feature]!r} is forbidden at node {node}."
         )
     return found
 
 
-def _goes_with_more(explanation: Explanation, test: Test, node: int) -> bool:
+def _larger_side_passes(explanation: Explanation, test: Test, node: int) -> bool:
     """Whether missing values, none of which occurred in training, pass the test: they go to the larger side."""
     training = explanation.training
     if training is None or training.table is None:
@@ -309,7 +309,7 @@ def with_test(explanation: Explanation, node: int, condition: "str | Test") -> E
     _check_unlocked(explanation, [node])
     test = _read(explanation, condition, node)
     after = _with_test(explanation, node, test)
-    return _committed(explanation, after, "with_test", node=node, condition=_said(after, test))
+    return _committed(explanation, after, "with_test", node=node, condition=_test_text(after, test))
 
 
 def _with_test(explanation: Explanation, node: int, test: Test) -> Explanation:
@@ -326,11 +326,11 @@ def _unclustered(explanation: Explanation, node: int, test: Test) -> Reshaped:
     tree = explanation.tree
     if tree.feature[node] == LEAF:
         return reshaped(tree, grafts={node: reshaped(_stump(tree.n_features, test)).tree})
-    turned = {node} if _turns(explanation, node, test) else frozenset[int]()
+    turned = {node} if _swaps_sides(explanation, node, test) else frozenset[int]()
     return reshaped(tree, tests={node: test}, turned=turned)
 
 
-def _turns(explanation: Explanation, node: int, test: Test) -> bool:
+def _swaps_sides(explanation: Explanation, node: int, test: Test) -> bool:
     """Whether the branches swap sides with a new test, as in "x > 750" after "x <= 752", so that most rows stay."""
     table, _ = _rows(explanation)
     rows, now = explanation.rows_of(node), explanation.tree.test(node)
@@ -344,7 +344,9 @@ def split(explanation: Explanation, leaf: int, condition: "str | Test") -> Expla
     _check_unlocked(explanation, [node])
     test = _read(explanation, condition, node)
     after = _with_test(explanation, node, test)
-    return _committed(explanation, after, "split", leaf=int(leaf), condition=_said(after, test))
+    return _committed(
+        explanation, after, "split", leaf=int(leaf), condition=_test_text(after, test)
+    )
 
 
 def _stump(n_features: int, test: Test) -> Tree:
@@ -359,7 +361,7 @@ def _stump(n_features: int, test: Test) -> Tree:
     )
 
 
-def _said(explanation: Explanation, test: Test) -> str:
+def _test_text(explanation: Explanation, test: Test) -> str:
     return test.text(explanation.fields[test.feature])
 
 
@@ -383,7 +385,7 @@ def flip(explanation: Explanation, node: int) -> Explanation:
         turned = Test(test.feature, missing=not test.missing, values=codes)
     elif len(rest.intervals) > 1:
         raise ValueError(
-            f"node={node} asks for an interval, {_said(explanation, test)}, whose opposite is not an interval."
+            f"node={node} asks for an interval, {_test_text(explanation, test)}, whose opposite is not an interval."
         )
     else:
         low, high = rest.intervals[0] if rest.intervals else (-np.inf, -np.inf)
@@ -401,7 +403,7 @@ def swap(explanation: Explanation, node: int, other: int) -> Explanation:
     _check_unlocked(explanation, [node, other])
     tree = explanation.tree
     for at, test in ((node, tree.test(other)), (other, tree.test(node))):
-        if test.feature in _barred(explanation, at):
+        if test.feature in _forbidden_columns(explanation, at):
             raise ValueError(
                 f"Column {explanation.names[test.feature]!r} is forbidden at node {at}."
             )
@@ -480,7 +482,7 @@ def _best(
 ) -> Tree:
     """Return the tree with the most rows right that a search finds."""
     with sorted_table(X, None, None, needs_zeros=False) as orders:
-        ground = Improver(
+        improver = Improver(
             orders,
             codes,
             goal="fidelity",
@@ -489,10 +491,12 @@ def _best(
             amounts=amounts,
             keep_clusters=True,
         )
-        tree, value = ground.refined(started("cart", X, ground, resolve_engine("auto"), n_leaves))
+        tree, value = improver.refined(
+            started("cart", X, improver, resolve_engine("auto"), n_leaves)
+        )
         for _ in range(_PASSES):
-            tree, _ = ground.exchanged(tree)
-            tree, better = ground.refined(tree)
+            tree, _ = improver.exchanged(tree)
+            tree, better = improver.refined(tree)
             if better == value:
                 break
             value = better
@@ -515,7 +519,7 @@ def _allowed(explanation: Explanation, node: int, features: Sequence[int | str] 
         columns = training.columns.tolist()
     else:
         columns = list(range(n_columns))
-    kept = sorted(set(columns) - _barred(explanation, node))
+    kept = sorted(set(columns) - _forbidden_columns(explanation, node))
     if not kept:
         raise ValueError(f"No column is left that node {node} may test.")
     return np.array(kept, dtype=np.int64)
@@ -902,7 +906,7 @@ def preview(explanation: Explanation, node: int, condition: "str | Test") -> Pre
         future=(),
     )
     found = bare.with_codes(_kept_codes(explanation, bare, shape))
-    return Preview(test, _said(found, test), found, change.n_changed, change.turned)
+    return Preview(test, _test_text(found, test), found, change.n_changed, change.turned)
 
 
 def sweep(

@@ -897,7 +897,7 @@ class FittedModel(ABC):
     def _mixed(self, clusters: Clusters, columns: Sequence[Column]) -> list[Mixed]:
         """Return clusters that the tree mixes up, and conditions that would separate them."""
         from spexplain.facts.segments import contrast_facts, contrast_in_tree
-        from spexplain.facts.verdict import Mixed, mixed_pairs, told_apart
+        from spexplain.facts.verdict import Mixed, is_separated, mixed_pairs
 
         found, clusters = [], clusters.marked
         for a, b, share in mixed_pairs(clusters)[:3]:
@@ -909,7 +909,7 @@ class FittedModel(ABC):
                 contrast = contrast_facts(
                     clusters, (a, b), tree, own, shares, columns=columns, source="rows"
                 )
-            apart = contrast is not None and told_apart(contrast["balanced"])
+            apart = contrast is not None and is_separated(contrast["balanced"])
             text = contrast["text"] if apart and contrast else None
             found.append(Mixed(a, b, share, text, is_searched=parted is not None))
         return found
@@ -1033,7 +1033,7 @@ class FittedModel(ABC):
         """Return the number of leaves with which every cluster has one, if some have none and this is known."""
         return self._fitted().needed_leaves
 
-    def _told(self, feature_names: Sequence[str] | None = None) -> Explanation:
+    def _with_needed_leaves(self, feature_names: Sequence[str] | None = None) -> Explanation:
         """Return the explanation with all facts that need no rows."""
         explanation, n_leaves = self._fitted(feature_names), self._leaves_for_all()
         if n_leaves == explanation.leaves_for_all:
@@ -1084,7 +1084,7 @@ class FittedModel(ABC):
         >>> [segment["rule"] for segment in facts["segments"]]
         ['age > 40', 'age ≤ 40']
         """
-        explanation = self._told(feature_names)
+        explanation = self._with_needed_leaves(feature_names)
         table = self._rows(X)
         if y is not None:
             return summary_of_rows(self, explanation.on_rows(table, y), table)
@@ -1125,7 +1125,7 @@ class FittedModel(ABC):
         >>> explainer.outline()["n_leaves"]
         2
         """
-        explanation = self._with_telling(self._told(feature_names), most=_SMALL)
+        explanation = self._with_telling(self._with_needed_leaves(feature_names), most=_SMALL)
         return self._summarized(explanation, None, verdict=self._verdict(quick=True))
 
     def _summarized(
@@ -1825,14 +1825,14 @@ class FittedModel(ABC):
         """
         from spexplain.export.serialize import to_json
 
-        explanation = self._told()
+        explanation = self._with_needed_leaves()
         if profile != "none":
             explanation = self._with_telling(explanation)
         return to_json(explanation, profile=profile)
 
     def _with_telling(self, explanation: Explanation, *, most: int = _MOST_TOLD) -> Explanation:
         """Return the explanation with the most telling columns of its clusters, if its rows are available."""
-        from spexplain.facts.segments import told_of_rows
+        from spexplain.facts.segments import telling_columns_of
 
         try:
             table = self._rows_if_known(None)
@@ -1845,7 +1845,7 @@ class FittedModel(ABC):
         memory = self._fitted().remembered
         if "told" not in memory:
             columns = self._telling_columns(explanation)
-            memory["told"] = told_of_rows(explanation, table, explanation.fields, columns)
+            memory["told"] = telling_columns_of(explanation, table, explanation.fields, columns)
         found = replace(explanation, told=memory["told"])
         vars(found)["trees"] = explanation.trees  # not to be computed again
         return found

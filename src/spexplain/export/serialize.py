@@ -139,7 +139,7 @@ def to_json(explanation: "Explanation", *, profile: ProfileName = "tested") -> s
         "seen": None if seen is None else seen_entries(seen),
     }
     if explanation.told is not None and profile != "none":
-        document["told"] = _told(explanation, explanation.told)
+        document["told"] = _telling_records(explanation, explanation.told)
     training = _training(explanation, is_named) | _search(explanation)
     if any(value is not None for value in training.values()):
         document["training"] = training
@@ -238,7 +238,7 @@ def _typed_list(values: Array | None) -> dict[str, Any] | None:
     return None if found is None else {"type": found[0], "labels": found[1]}
 
 
-def _told(
+def _telling_records(
     explanation: "Explanation", told: tuple[tuple[Telling, ...], ...]
 ) -> list[list[list[Any]]]:
     """Return the most telling columns of every cluster as stored in JSON.
@@ -270,7 +270,7 @@ def _told(
     return found
 
 
-def _read_told(data: Any, n_features: int) -> dict[str, Any]:
+def _read_telling_records(data: Any, n_features: int) -> dict[str, Any]:
     """Return the most telling columns of every cluster."""
     if data is None:
         return {}
@@ -483,7 +483,7 @@ def _stored(data: Any, *, is_state: bool = False) -> dict[str, Any]:
             "method": _string(data, "estimator"),
             "version": _string(data, "written_by"),
             **_read_constraints(data.get("constraints"), tree),
-            **_read_told(data.get("told"), tree.n_features),
+            **_read_telling_records(data.get("told"), tree.n_features),
             "journal": _read_journal(data.get("edits"), tree),
             "rows": _read_rows(data.get("rows"), described, tree),
         } | _read_training(data.get("training"), tree)

@@ -160,7 +160,7 @@ def part_of(values: Floats, column: Column, most: int) -> ColumnPart:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _DescribePart:
     """Describes some columns of one part of a table; a class, because it is sent to workers."""
 
     columns: tuple[Column, ...]
@@ -196,7 +196,7 @@ def profile_of(table: Table, columns: Sequence[Column], chosen: Sequence[int]) -
     """
     asked = tuple(columns[each] for each in chosen)
     in_parts = table.engine == "dask"
-    parts = table.ask_columns(chosen, _Asked(asked, MAX_SAMPLED if in_parts else None))
+    parts = table.ask_columns(chosen, _DescribePart(asked, MAX_SAMPLED if in_parts else None))
     ids = suspicious_columns(table.select(chosen)) if chosen else {}
     found = {
         each: ColumnProfile.of_parts(

@@ -399,12 +399,12 @@ def _commonest(counts: Ints) -> list[int]:
 
 def _telling(training: TrainingRows, profile: list[ProfileFacts]) -> list[TellingFacts]:
     """Return the few features in which a leaf differs most."""
-    told = [_told(training, each) for each in profile]
+    told = [_leaf_difference(training, each) for each in profile]
     known = [each for each in told if each is not None]
     return sorted(known, key=lambda each: -abs(each["difference"]))[:_N_TELLING]
 
 
-def _told(training: TrainingRows, profile: ProfileFacts) -> TellingFacts | None:
+def _leaf_difference(training: TrainingRows, profile: ProfileFacts) -> TellingFacts | None:
     """Return how a leaf differs in one feature: by its values, or by how often they are missing."""
     column, difference = training.fields[profile["feature"]], profile["difference"] or 0.0
     lacking = _missing_difference(training, profile)
@@ -415,9 +415,9 @@ def _told(training: TrainingRows, profile: ProfileFacts) -> TellingFacts | None:
     elif not difference:
         return None
     elif profile["shares"]:
-        text = _told_share(column, max(profile["shares"], key=_size))
+        text = _share_in_words(column, max(profile["shares"], key=_size))
     else:
-        text = _told_mean(column, difference, float(training.scales[profile["feature"]]))
+        text = _mean_in_words(column, difference, float(training.scales[profile["feature"]]))
     return {
         "feature": profile["feature"],
         "name": column.name,
@@ -430,7 +430,7 @@ def _size(share: ShareFacts) -> float:
     return abs(share["difference"] or 0.0)
 
 
-def _told_share(column: Column, own: ShareFacts) -> str:
+def _share_in_words(column: Column, own: ShareFacts) -> str:
     """Return a share and that of the other rows in words."""
     rest = "" if own["rest"] is None else f" (rest {percent(own['rest'])})"
     if column.kind in ("category", "boolean"):
@@ -438,7 +438,7 @@ def _told_share(column: Column, own: ShareFacts) -> str:
     return f"{own['text']}: {percent(own['share'])}{rest}"
 
 
-def _told_mean(column: Column, difference: float, scale: float) -> str:
+def _mean_in_words(column: Column, difference: float, scale: float) -> str:
     """Return a difference of means in words."""
     deviations = f"{abs(difference):.1f} SD"
     if column.kind in ("date", "duration"):

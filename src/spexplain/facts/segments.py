@@ -581,7 +581,9 @@ def _add_rows(
         own = groups.rows[group]
         if not len(own):
             continue
-        facts["telling"] = [telling_facts(each, columns) for each in _told(groups, group, allowed)]
+        facts["telling"] = [
+            telling_facts(each, columns) for each in _most_telling(groups, group, allowed)
+        ]
         spoken = [each["feature"] for each in facts["telling"]]
         spoken += [each["feature"] for part in facts["alternatives"] for each in part]
         features = np.array(list(dict.fromkeys(spoken)), dtype=np.int64)
@@ -590,7 +592,7 @@ def _add_rows(
         facts["typical"] = _typical(groups, clusters, group, among, features, detail)
 
 
-def told_of_rows(
+def telling_columns_of(
     explanation: "Explanation",
     X: Matrix,
     columns: Sequence[Column],
@@ -604,7 +606,7 @@ def told_of_rows(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         groups = _groups(clusters, X, columns)
         return tuple(
-            tuple(_told(groups, group, allowed)) if len(groups.rows[group]) else ()
+            tuple(_most_telling(groups, group, allowed)) if len(groups.rows[group]) else ()
             for group in range(len(clusters.labels))
         )
 
@@ -639,7 +641,7 @@ def _groups(clusters: Clusters, X: Matrix, columns: Sequence[Column]) -> _Groups
     return _Groups(X, rows, moments, moments.total(), differences, shares, columns, moments.flags())
 
 
-def _told(groups: _Groups, group: int, allowed: Ints) -> list[Telling]:
+def _most_telling(groups: _Groups, group: int, allowed: Ints) -> list[Telling]:
     """Return the most telling columns of a cluster."""
     lacking = [_missing_difference(groups, group, int(feature)) for feature in allowed]
     sizes = np.maximum(np.nan_to_num(np.abs(groups.differences[group, allowed])), np.abs(lacking))

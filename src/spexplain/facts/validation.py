@@ -242,14 +242,6 @@ def dealt(codes: Ints, n_folds: int, random: np.random.Generator) -> list[Ints]:
     return [np.sort(order[fold::n_folds]) for fold in range(n_folds)]
 
 
-class _Drawn(NamedTuple):
-    """A tree of drawn rows, and where it sends the rows of the table."""
-
-    tree: Tree
-    leaves: Ints
-    predicted: Ints
-
-
 class Stability:
     """Collects trees of drawn rows, and compares them with the tree itself.
 

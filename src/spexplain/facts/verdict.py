@@ -24,7 +24,7 @@ NO_BETTER = "No better than guessing; do not use."
 # Rows right, and that beyond what chance gives to the same numbers of rows (Cohen's kappa).
 _GOOD, _USABLE = (0.9, 0.8), (0.75, 0.5)
 _LOOKS_LIKE = 0.3  # share of a cluster in the leaves of another from which on both are mixed up
-_TOLD_APART = 0.75  # mean recall of two clusters from which on a rule counts as separating them
+_SEPARATED = 0.75  # mean recall of two clusters from which on a rule counts as separating them
 _WORTH = 0.01  # rows right that a step must add
 GOOD_ENOUGH = 0.95  # rows right from which on nothing needs to be done
 _LUCK = 0.75  # of the margin, which the best trees for random labels do not reach
@@ -366,6 +366,6 @@ def _number(count: int) -> str:
     return words[count] if count < len(words) else f"{count:,}"
 
 
-def told_apart(balanced: float) -> bool:
+def is_separated(balanced: float) -> bool:
     """Whether a rule separates two clusters, by their mean recall."""
-    return balanced >= _TOLD_APART
+    return balanced >= _SEPARATED

@@ -68,7 +68,7 @@ class KernelCache(FunctionCache):
     belong to the user and that nobody else can write, in a folder of which that is true.
     """
 
-    _is_said: ClassVar[bool] = False
+    _has_warned: ClassVar[bool] = False
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -126,8 +126,8 @@ class KernelCache(FunctionCache):
         return is_private
 
     def _say(self, error: Exception) -> None:
-        if not KernelCache._is_said:
-            KernelCache._is_said = True
+        if not KernelCache._has_warned:
+            KernelCache._has_warned = True
             warn_caller(
                 f"Compiled code in {self.cache_path} cannot be used ({type(error).__name__}: {error}); it is "
                 "compiled anew.",

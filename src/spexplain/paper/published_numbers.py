@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 SOURCE = "T. Argov and T. Wagner, SpEx: A Spectral Approach to Explainable Clustering, NeurIPS 2025"
 PRINTED = ("small", "large", "neighbors", "leaves", "runtime")  # tables that the paper has
 # dataset, group, method, setting, measure
-Place: TypeAlias = tuple[str, str, str, str, str]
+NumberKey: TypeAlias = tuple[str, str, str, str, str]
 
 
 @cache
-def published(table: str) -> dict[Place, float]:
+def published(table: str) -> dict[NumberKey, float]:
     """Return the printed numbers of a table.
 
     Parameters
@@ -34,7 +34,7 @@ def published(table: str) -> dict[Place, float]:
     """
     if table not in PRINTED:
         return {}
-    return {_place(table, line): _value(table, line) for line in lines(table)}
+    return {_key_of(table, line): _value(table, line) for line in lines(table)}
 
 
 def lines(name: str) -> list[dict[str, str]]:
@@ -43,7 +43,7 @@ def lines(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def _place(table: str, line: dict[str, Any]) -> Place:
+def _key_of(table: str, line: dict[str, Any]) -> NumberKey:
     if table == "neighbors":
         return line["dataset"], "spectral", "SpEx-kNN", line["n_neighbors"], line["measure"]
     if table == "runtime":

@@ -138,13 +138,13 @@ class Improver:
         self._known: dict[tuple[bytes, int, int, float], Solved] = {}
 
     def keeping(self, keep_clusters: bool) -> "Improver":
-        """Return the same ground, on which trees with more clusters are better, or are not."""
+        """Return a copy for which trees with a leaf for more clusters are better, or no longer are."""
         other = copy(self)
         other.keep_clusters = keep_clusters
         return other
 
     def for_agreement(self) -> "Improver":
-        """Return the same ground, on which trees with more clusters, then those whose leaves agree, are better."""
+        """Return a copy that prefers trees with a leaf for more clusters, and among these the agreeing ones."""
         return Improver(
             self.orders,
             self.codes,
@@ -538,7 +538,7 @@ class Improver:
         depth = n_leaves - 1 if self.max_depth is None else self.max_depth
         solver.solve(orders.node(0, len(rows)), n_leaves, depth)
         best = sorted(solver.seen, key=lambda solved: -solved.value)[: _N_SKETCHES * (1 + number)]
-        ground = Improver(
+        improver = Improver(
             orders,
             self.codes[rows],
             goal=self.goal,
@@ -549,7 +549,7 @@ class Improver:
             budget=share if number == 0 else self.budget,
         )
         found = [
-            ground.refined(tree_of(each.tree, len(features))[0])
+            improver.refined(tree_of(each.tree, len(features))[0])
             for each in best
             if each.tree is not None
         ]
@@ -557,7 +557,7 @@ class Improver:
         found = found[: _N_RESOLVED * (1 + number)]
         for at, (each, _) in enumerate(found):
             if not self.budget.is_over():
-                found[at] = ground.resolved(each)
+                found[at] = improver.resolved(each)
         found.sort(key=lambda pair: pair[1], reverse=True)
         different = {str(value): each for each, value in reversed(found)}
         return [
@@ -1014,7 +1014,7 @@ class AgreementSearch:
         return int(pairs(clustered).sum()), int(pairs(int(clustered.sum())))
 
 
-def started(name: str, X: Matrix, ground: Improver, engine: Engine, n_leaves: int) -> Tree:
+def started(name: str, X: Matrix, improver: Improver, engine: Engine, n_leaves: int) -> Tree:
     """Return the tree grown by one method; leaves that it cannot give are grown by agreement.
 
     Parameters
@@ -1023,7 +1023,7 @@ def started(name: str, X: Matrix, ground: Improver, engine: Engine, n_leaves: in
         The method.
     X : array of shape (n_samples, n_features)
         The table.
-    ground : Improver
+    improver : Improver
         The same table, sorted, and the reference clusters.
     engine : Engine
         Finds the cuts of all methods but "agreement".
@@ -1032,30 +1032,32 @@ def started(name: str, X: Matrix, ground: Improver, engine: Engine, n_leaves: in
     """
     tree = None
     if name != "agreement":
-        objective = start_objective(name, X, ground.codes, ground.amounts)
-        search = engine.bind(X, objective, min_samples_leaf=ground.min_samples_leaf)
+        objective = start_objective(name, X, improver.codes, improver.amounts)
+        search = engine.bind(X, objective, min_samples_leaf=improver.min_samples_leaf)
         tree = _without_small_leaves(
-            ground, grow(search, max_leaves=n_leaves, max_depth=ground.max_depth)
+            improver, grow(search, max_leaves=n_leaves, max_depth=improver.max_depth)
         )
-    return grown_by_agreement(ground, n_leaves, tree)
+    return grown_by_agreement(improver, n_leaves, tree)
 
 
-def _without_small_leaves(ground: Improver, tree: Tree) -> Tree:
+def _without_small_leaves(improver: Improver, tree: Tree) -> Tree:
     """Return the tree without leaves of too few rows, which cuts between centres can have."""
     while tree.n_leaves > 1:
-        sizes = np.bincount(ground.orders.leaves(tree), minlength=tree.n_leaves)
-        if sizes.min() >= max(ground.min_samples_leaf, 1):
+        sizes = np.bincount(improver.orders.leaves(tree), minlength=tree.n_leaves)
+        if sizes.min() >= max(improver.min_samples_leaf, 1):
             break
         tree = without(tree, int(tree.leaves[sizes.argmin()]))
     return tree
 
 
-def grown_by_agreement(ground: Improver, n_leaves: int, start: Tree | None = None) -> Tree:
+def grown_by_agreement(improver: Improver, n_leaves: int, start: Tree | None = None) -> Tree:
     """Return a tree grown by agreement, from one leaf or from a given tree."""
     if start is not None and start.n_leaves >= n_leaves:
         return start
-    search = AgreementSearch(ground.orders, ground.codes, ground.min_samples_leaf, ground.amounts)
-    return grow(search, max_leaves=n_leaves, max_depth=ground.max_depth, start=start)
+    search = AgreementSearch(
+        improver.orders, improver.codes, improver.min_samples_leaf, improver.amounts
+    )
+    return grow(search, max_leaves=n_leaves, max_depth=improver.max_depth, start=start)
 
 
 def _spex(X: Matrix, codes: Ints, amounts: Ints | None) -> Objective:

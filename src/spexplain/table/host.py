@@ -151,10 +151,10 @@ class HostTable(Table):
         """Return what the columns hold, for those that are used as their values tell."""
         found = list(self.columns)
         for each in used:
-            found[each] = self._told(each)[0]
+            found[each] = self._settled_and_scale(each)[0]
         return tuple(found)
 
-    def _told(self, number: int) -> tuple[Column, float]:
+    def _settled_and_scale(self, number: int) -> tuple[Column, float]:
         """Return a column described by its values, and their standard deviation, in one pass."""
 
         def look() -> tuple[Column, float]:
@@ -218,7 +218,7 @@ class HostTable(Table):
         """Return the standard deviations of some columns; NaN elsewhere. O(n) a column."""
         scales = np.full(self.shape[1], np.nan)
         for feature in np.unique(features).tolist():
-            scales[feature] = self._told(feature)[1]
+            scales[feature] = self._settled_and_scale(feature)[1]
         return scales
 
     def centers(self, codes: Ints, n_clusters: int, cost: CostName) -> Floats:

@@ -234,7 +234,7 @@ def as_matrix(block: Any) -> Matrix:
 # --- What columns hold, and their values as numbers -----------------------------------------------
 
 
-class Told(NamedTuple):
+class ColumnSummary(NamedTuple):
     """What some rows tell about a column."""
 
     column: Column
@@ -281,13 +281,15 @@ def describe(block: Any, columns: Sequence[Column] | None, allow_missing: bool) 
             np.min(values, axis=0, where=is_known, initial=np.inf),
             np.max(values, axis=0, where=is_known, initial=-np.inf),
         ]
-    told = []
+    summaries = []
     for place, (held, n_known) in enumerate(zip(found, is_known.sum(axis=0).tolist(), strict=True)):
         least, most = (float(each[place]) for each in spans)
         n_unlisted = 0 if held.kind == "category" else n_known
         column = replace(held, has_missing=n_known < len(values))
-        told.append(Told(column, n_known, least, most, _listed_order(block, place), n_unlisted))
-    return [len(values)], [first_flaw(values, allow_missing=allow_missing)], told
+        summaries.append(
+            ColumnSummary(column, n_known, least, most, _listed_order(block, place), n_unlisted)
+        )
+    return [len(values)], [first_flaw(values, allow_missing=allow_missing)], summaries
 
 
 def _listed_order(block: Any, place: int) -> tuple[Any, ...]:
@@ -296,20 +298,20 @@ def _listed_order(block: Any, place: int) -> tuple[Any, ...]:
     return tuple(dtype.categories) if getattr(dtype, "ordered", False) else ()
 
 
-def merge_told(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+def merge_descriptions(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     """Combine what several blocks tell."""
-    sizes, flaws, told = zip(*parts, strict=True)
+    sizes, flaws, summaries = zip(*parts, strict=True)
     joined = [list(chain.from_iterable(each)) for each in (sizes, flaws)]
-    return *joined, [_joined(list(each)) for each in zip(*told, strict=True)]
+    return *joined, [_joined(list(each)) for each in zip(*summaries, strict=True)]
 
 
-def _joined(told: list[Told]) -> Told:
+def _joined(summaries: list[ColumnSummary]) -> ColumnSummary:
     """Combine what several blocks tell about a column; blocks without any value are ignored."""
-    speaking = [each for each in told if each.n_known] or told[:1]
+    speaking = [each for each in summaries if each.n_known] or summaries[:1]
     columns = [each.column for each in speaking]
     kind = _joined_kind({column.kind for column in columns})
     found = chain.from_iterable(column.categories for column in columns)
-    listed = tuple(dict.fromkeys(chain.from_iterable(each.listed for each in told)))
+    listed = tuple(dict.fromkeys(chain.from_iterable(each.listed for each in summaries)))
     zones = {column.zone for column in columns}
     if kind == "date" and len(zones) > 1:
         raise mixed_zones(columns[0].name)
@@ -318,15 +320,15 @@ def _joined(told: list[Told]) -> Told:
         kind,
         ordered_categories(found, listed) if kind == "category" else (),
         zones.pop() if len(zones) == 1 else None,
-        any(each.column.has_missing for each in told),
+        any(each.column.has_missing for each in summaries),
     )
-    return Told(
+    return ColumnSummary(
         column,
-        sum(each.n_known for each in told),
-        min(each.least for each in told),
-        max(each.most for each in told),
+        sum(each.n_known for each in summaries),
+        min(each.least for each in summaries),
+        max(each.most for each in summaries),
         listed,
-        sum(each.n_unlisted for each in told),
+        sum(each.n_unlisted for each in summaries),
     )
 
 
@@ -564,7 +566,7 @@ def merge_values(parts: list[NodeValues]) -> NodeValues:
     )
 
 
-def told_of_columns(
+def summaries_of_columns(
     block: Any, request: tuple[Callable[..., Any], list[int]], *of_rows: Array
 ) -> list[Any]:
     """Return the result of a function of some columns of a block, in a list."""

@@ -526,7 +526,9 @@ class PartitionedTable(Table):
         pieces = [self.kept_rows(each, np.int64) for each in of_rows]
         arguments = [(block, request, *own) for block, *own in zip(blocks, *pieces, strict=True)]
         # Not with `beside`: the answers must come in the order of the partitions.
-        found = self.workers.ask("columns", worker.told_of_columns, arguments, worker.in_one_list)
+        found = self.workers.ask(
+            "columns", worker.summaries_of_columns, arguments, worker.in_one_list
+        )
         return list(found)
 
     def scales(self, features: Ints) -> Floats:
@@ -850,21 +852,21 @@ def _described(
     """Return a table with columns of any kind; one pass over all partitions finds what they hold."""
     blocks, _ = source.read(range(source.n_features))
     given = _typed_columns(source) if source.holds_numbers else None
-    lengths, flaws, told = workers.ask(
+    lengths, flaws, summaries = workers.ask(
         "describe",
         worker.describe,
         [(block, given, allow_missing) for block in blocks],
-        worker.merge_told,
+        worker.merge_descriptions,
     )
     _refuse_flaws(flaws, lengths, source.names, allow_missing=allow_missing)
-    columns = _with_all_categories(source, workers, [each.column for each in told], told)
+    columns = _with_all_categories(source, workers, [each.column for each in summaries], summaries)
     recipes = [
         worker.Recipe(place, None if source.holds_numbers else column)
         for place, column in enumerate(columns)
     ]
     numbers = DerivedSource(source, workers, recipes, source.names)
     is_category = [column.kind == "category" for column in columns]
-    spans = np.array([[each.least for each in told], [each.most for each in told]])
+    spans = np.array([[each.least for each in summaries], [each.most for each in summaries]])
     for place in np.flatnonzero(is_category):  # every partition had its own codes
         spans[:, place] = 0, len(columns[place].categories) - 1
     about: dict[str, Any] = {"described": columns, "spans": spans}
@@ -887,12 +889,15 @@ def _typed_columns(source: PartitionSource) -> tuple[Column, ...]:
 
 
 def _with_all_categories(
-    source: PartitionSource, workers: Workers, columns: list[Column], told: list[worker.Told]
+    source: PartitionSource,
+    workers: Workers,
+    columns: list[Column],
+    summaries: list[worker.ColumnSummary],
 ) -> tuple[Column, ...]:
     """Return the columns, including values from partitions that look like numbers or dates on their own."""
     partly = [
         place
-        for place, each in enumerate(told)
+        for place, each in enumerate(summaries)
         if each.column.kind == "category" and each.n_unlisted
     ]
     if partly:

@@ -54,7 +54,7 @@ def kernel(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ending", "content"), [("nbi", b""), ("nbc", b"garbage"), ("nbi", None)])
-def test_a_damaged_cache_is_said_once_and_healed(kernel, ending, content):
+def test_a_damaged_cache_has_warned_once_and_healed(kernel, ending, content):
     assert kernel() == (0, [])
     assert kernel() == (2, [])
     for path in kernel.files(ending):
@@ -141,8 +141,8 @@ def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
     assert cache.load_overload(None, None) is None
 
 
-def test_a_full_disk_is_said_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(KernelCache, "_is_said", False)
+def test_a_full_disk_has_warned_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(KernelCache, "_has_warned", False)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
     def full(*given):

@@ -52,7 +52,7 @@ class Rises(NamedTuple):
     highest: Floats  # shape (m, n_bins)
 
 
-class Ruler(NamedTuple):
+class WholeSteps(NamedTuple):
     """Steps in whole numbers: whoever adds them up, and in whatever order, finds the same."""
 
     steps: Array  # int32, shape (n_labels,)
@@ -240,13 +240,13 @@ class Scorer:
 # --- How fast a score can fall as a cut moves through a bin ---------------------------------------
 
 
-def ruler_of(steps: Floats, n_rows: int) -> Ruler:
+def whole_steps_of(steps: Floats, n_rows: int) -> WholeSteps:
     """Return steps in whole numbers, so that those of all rows of the interval fit 32 bits."""
     steps = np.nan_to_num(steps, nan=0.0, posinf=0.0, neginf=0.0)
     unit = float(np.abs(steps).max(initial=0.0)) * n_rows / _MOST
     if not unit > 0:
-        return Ruler(np.zeros(len(steps), dtype=np.int32), 0.0)
-    return Ruler(np.trunc(steps / unit).astype(np.int32), unit)
+        return WholeSteps(np.zeros(len(steps), dtype=np.int32), 0.0)
+    return WholeSteps(np.trunc(steps / unit).astype(np.int32), unit)
 
 
 def clique_falls(

@@ -20,15 +20,15 @@ from spexplain.engines.dask.bounds import (
     Node,
     Scorer,
     Segments,
-    ruler_of,
+    whole_steps_of,
 )
 from spexplain.engines.dask.sums import Above, EdgeSums, Sums, sums_of
 from spexplain.engines.dask.worker import Entries, Look, Seen
 from spexplain.engines.dask.zoom import (
     N_PLACES,
-    Asked,
     Geometry,
     Job,
+    NodeRequest,
     all_numbered,
     bin_per_value,
     groups_of,
@@ -160,7 +160,7 @@ class NodeSearch:
             n_jobs += 1
         for job in jobs[:n_jobs]:
             job.bounded.bounds[job.row, job.bin] = inf
-        return self._with_rulers(jobs[:n_jobs])
+        return self._with_whole_steps(jobs[:n_jobs])
 
     def _most_listed(self, n_rows: int) -> int:
         """Return how many rows an interval may have to be sent as they are, of so many rows in all."""
@@ -171,17 +171,17 @@ class NodeSearch:
             return n_rows
         return look_bytes(self.tally) // each
 
-    def _with_rulers(self, jobs: list[Job]) -> list[Job]:
+    def _with_whole_steps(self, jobs: list[Job]) -> list[Job]:
         """Return the jobs with what rises are measured with."""
-        return [job if job.pivots is None else self._with_ruler(job) for job in jobs]
+        return [job if job.pivots is None else self._measured(job) for job in jobs]
 
-    def _with_ruler(self, job: Job) -> Job:
+    def _measured(self, job: Job) -> Job:
         at = np.array([job.row]), np.array([job.bin])
         falls = self.scorer.falls(job.bounded.segments, *at)
         if falls is None:
             return job
         n_rows = int(job.bounded.n_inside[job.row, job.bin])
-        return job._replace(ruler=ruler_of(falls.steps[0], n_rows))
+        return job._replace(whole_steps=whole_steps_of(falls.steps[0], n_rows))
 
     def take(self, jobs: list[tuple[Job, int]], seen: Seen, entries: Entries) -> None:
         """Take in what the closer look has found."""
@@ -194,7 +194,7 @@ class NodeSearch:
                 for job, at in jobs
                 if (job.bounded.segments.depth, job.pivots is None) == (depth, is_list)
             ]
-            asked = Asked(self.node, [job for job, _ in chosen], [at for _, at in chosen])
+            asked = NodeRequest(self.node, [job for job, _ in chosen], [at for _, at in chosen])
             if is_list:
                 self._add(bin_per_value(asked, entries, tally, geometry))
             else:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
-from spexplain.engines.dask.bounds import Bounded, Node, Rises, Ruler, Segments
+from spexplain.engines.dask.bounds import Bounded, Node, Rises, Segments, WholeSteps
 from spexplain.engines.dask.worker import Entries, Group, Seen, Steps, Tally
 from spexplain.table.coding import N_CODES, to_float, to_place
 
@@ -32,10 +32,10 @@ class Job(NamedTuple):
     bin: int
     bound: float
     pivots: Floats | None  # None: all rows one by one
-    ruler: Ruler | None = None  # what rises are measured with
+    whole_steps: WholeSteps | None = None  # what rises are measured with
 
 
-class Asked(NamedTuple):
+class NodeRequest(NamedTuple):
     """The jobs of one node in one request, and their first places or their intervals."""
 
     node: Node
@@ -103,12 +103,12 @@ def number_jobs(jobs: Sequence[Job]) -> tuple[list[int], int]:
 def steps_of(jobs: Sequence[Job]) -> Steps | None:
     """Return the steps to measure the rises of all places with, or None if the formula allows none."""
     zooms = [job for job in jobs if job.pivots is not None]
-    rulers = [job.ruler for job in zooms if job.ruler is not None]
-    if not rulers:
+    measured = [job.whole_steps for job in zooms if job.whole_steps is not None]
+    if not measured:
         return None
     n_places = [len(job.pivots) + 1 for job in zooms if job.pivots is not None]
     owner = np.repeat(np.arange(len(zooms), dtype=np.int32), n_places)
-    return Steps(owner, np.stack([ruler.steps for ruler in rulers]))
+    return Steps(owner, np.stack([each.steps for each in measured]))
 
 
 def groups_of(
@@ -165,7 +165,7 @@ def _group(jobs: list[tuple[Job, int]], shift: int) -> Group:
     return Group(0, 0, codes, np.concatenate(edges), np.concatenate(meaning))
 
 
-def zoomed(asked: Asked, seen: Seen, tally: Tally, geometry: Geometry) -> Segments:
+def zoomed(asked: NodeRequest, seen: Seen, tally: Tally, geometry: Geometry) -> Segments:
     """Return the finer bins of intervals with many rows."""
     cells = np.zeros((len(asked.jobs), N_PLACES, tally.width), dtype=tally.dtype)
     low = np.full(cells.shape[:2], np.inf)
@@ -178,14 +178,16 @@ def zoomed(asked: Asked, seen: Seen, tally: Tally, geometry: Geometry) -> Segmen
         cells[i, :n] = seen.cells[first : first + n]
         low[i, :n], high[i, :n] = seen.low[first : first + n], seen.high[first : first + n]
         inner.append(job.pivots)
-        if job.ruler is not None:
-            rises[i, :n] = job.ruler.unit * seen.rises[first : first + n]
-            steps.append(job.ruler.unit * job.ruler.steps)
+        if job.whole_steps is not None:
+            rises[i, :n] = job.whole_steps.unit * seen.rises[first : first + n]
+            steps.append(job.whole_steps.unit * job.whole_steps.steps)
     segments = _with_centers(asked, inner, cells, low, high, geometry)
     return segments._replace(rises=Rises(np.stack(steps), rises)) if steps else segments
 
 
-def bin_per_value(asked: Asked, entries: Entries, tally: Tally, geometry: Geometry) -> Segments:
+def bin_per_value(
+    asked: NodeRequest, entries: Entries, tally: Tally, geometry: Geometry
+) -> Segments:
     """Return intervals with a bin for every value."""
     values = []
     for job, interval in zip(asked.jobs, asked.first, strict=True):
@@ -210,7 +212,12 @@ def _points_in(node: Node, job: Job, geometry: Geometry) -> Floats:
 
 
 def _with_centers(
-    asked: Asked, pivots: list[Floats], cells: Any, low: Floats, high: Floats, geometry: Geometry
+    asked: NodeRequest,
+    pivots: list[Floats],
+    cells: Any,
+    low: Floats,
+    high: Floats,
+    geometry: Geometry,
 ) -> Segments:
     """Return the segments with their starts and the extra vertices in place."""
     m, n_bins = low.shape

@@ -737,7 +737,7 @@ def range_text(source: ReportFacts, feature: FeatureFacts) -> str:
     texts = []
     if feature["kind"] in ("category", "boolean", "flag", "word"):
         texts = [
-            f"{percent(each['share'])} {_said(column, each)}"
+            f"{percent(each['share'])} {_value_words(column, each)}"
             for each in feature["shares"][:_N_SHARES]
         ]
         n_more = len(feature["categories"]) - len(texts)
@@ -750,7 +750,7 @@ def range_text(source: ReportFacts, feature: FeatureFacts) -> str:
     return ", ".join(texts)
 
 
-def _said(column: Column, facts: ShareFacts) -> str:
+def _value_words(column: Column, facts: ShareFacts) -> str:
     if column.kind == "word":
         return "of the rows have it"
     return "are 1" if column.kind == "flag" else column.say(facts["code"])

@@ -63,14 +63,14 @@ class FlowView(NamedTuple):
 
 
 class NearestView(NamedTuple):
-    """The nearest other cluster, and what parts the two."""
+    """The nearest other cluster, and what tells the two apart."""
 
     label: str
     color: str
     rule: list[RulePieces]
     recall: float
     recall_other: float
-    is_told: bool
+    is_separated: bool
 
 
 class SegmentView(NamedTuple):
