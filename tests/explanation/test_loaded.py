@@ -9,7 +9,8 @@ import pytest
 import spexplain
 from spexplain import CART, EMN, BestTree, ExKMC, SpexClique, SpexKNN, datasets
 from spexplain.estimators import __all__ as names
-from spexplain.explanation import LoadedModel, PathStep
+from spexplain.explanation import LoadedModel
+from spexplain.facts import PathStep
 
 IRIS = datasets.load("iris")
 SPECIES = IRIS.target_names[IRIS.target]
