@@ -8,7 +8,7 @@ writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are five 
 - *pairs*: trees of all methods for every dataset and reference, as many leaves as there are classes. Three
   measures say how well the leaves match the reference clustering: *rows right*, the share of rows whose
   leaf's commonest cluster is their own, *balanced*, the mean of that share over the clusters (each leaf
-  stands for the cluster of which it has most), and *leaf ARI*, the adjusted Rand index of both. Class ARI
+  stands for the cluster of which it has most), and *agreement*, the adjusted Rand index of both. Class ARI
   and class AMI compare the leaves with the classes; the objective is each method's own.
 - *depth*: rows right of trees of a given depth and size beside solvers of optimal trees, where they are
   installed (``pip install spexplain[benchmark]``): ConTree, which cannot limit the leaves, and STreeD, which
@@ -16,7 +16,7 @@ writes ``benchmarks/results/fidelity.json`` and ``fidelity.md``. There are five 
 - *conductance*: how far greedy SpEx is from the best tree by its own objective, with proofs, on small tables.
 - *held-out*: rows right of rows that were left out, five stratified folds.
 - *peers*: our defaults beside other packages (``peers.py`` says how to install them) on the pairs of the first
-  part, in one run: rows right, balanced, leaf ARI, clusters that no leaf stands for, seconds.
+  part, in one run: rows right, balanced, agreement, clusters that no leaf stands for, seconds.
 
 Parts, datasets and methods that were not measured are kept from the last run of the same name. Where there are many
 cores, parts and datasets can be measured side by side under names of their own, and ``--join`` makes one
@@ -120,7 +120,7 @@ SUMMARY = {
         "best, agreement": "BestTree (agreement)",
     },
 }
-TITLES = {"rows_right": "rows right", "balanced": "balanced", "leaf_ari": "leaf ARI"}
+TITLES = {"rows_right": "rows right", "balanced": "balanced", "leaf_ari": "agreement"}
 MEASURES = tuple(TITLES)
 THEIRS = "scikit-learn"  # the peer that all others are compared with
 PARTS = ("pairs", "depth", "conductance", "held-out", "peers")
@@ -466,7 +466,7 @@ def to_markdown(found: dict[str, Any]) -> str:
     parts = [
         "# How faithful the trees are",
         f"Made by `{found['command']}`. **Rows right**: share of rows whose leaf's commonest cluster is their own. "
-        "**Balanced**: the mean of that share over the clusters. **Leaf ARI**: adjusted Rand index of leaves and "
+        "**Balanced**: the mean of that share over the clusters. **Agreement**: adjusted Rand index of leaves and "
         "reference clusters. Higher is better for all.",
         f"Machine: {about}.",
     ]
@@ -699,7 +699,7 @@ def _of_methods(rows: list[Row]) -> list[str]:
         f"Left out: {LEFT_OUT}{missing}",
     ]
     header = [
-        "method", "refine", "leaves", "rows right", "balanced", "leaf ARI", "objective", "class ARI", "class AMI",
+        "method", "refine", "leaves", "rows right", "balanced", "agreement", "objective", "class ARI", "class AMI",
         "seconds",
     ]  # fmt: skip
     for (dataset, reference), group in groupby(rows, key=lambda row: row[:2]):
@@ -825,7 +825,7 @@ def main() -> None:
                 rows.append(row._asdict())
                 print(
                     f"{row.dataset:11} {row.reference:22} {row.method:19} {row.refine:10} rows right "
-                    f"{row.rows_right:.3f} leaf ARI {row.leaf_ari:.3f} {row.seconds:8.2f} s",
+                    f"{row.rows_right:.3f} agreement {row.leaf_ari:.3f} {row.seconds:8.2f} s",
                     flush=True,
                 )
         except (OSError, ImportError) as error:

@@ -110,7 +110,9 @@ def test_methods_that_fail_or_take_too_long(run, files, monkeypatch):
 def test_demo(run):
     result = run("demo")
     assert result.exit_code == 0, result.stderr
-    assert "iris" in result.stdout
+    assert "small (50 rows): petal length (cm) ≤ 2\n  precision 100%, recall 100%" in result.stdout
+    assert "Proved: no tree of three leaves puts more rows right." in result.stdout
+    assert max(map(len, result.stdout.split("report:")[0].splitlines())) <= 80
 
 
 def test_warmup(run, monkeypatch):

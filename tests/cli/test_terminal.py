@@ -32,7 +32,7 @@ def test_explain_in_a_terminal(files, tmp_path, in_terminal):
     assert max(map(cell_len, lines)) <= 80
     text = "\n".join(line.rstrip() for line in lines)
     assert "├─ yes ● leaf 0: setosa  50 rows" in text
-    assert "Against species: ARI 0.886" in text
+    assert "Agreement with species: 0.886" in text
     assert "Growing the tree" in shown  # was shown while it took its time
 
 

@@ -92,7 +92,7 @@ def explain(
         document = _document(data, summary, table, seconds, outputs, terminal)
         write_json(document if segments is None else document | {"segments": segments})
     else:
-        show_summary(summary, data, clustering.labels or "the clusters", terminal)
+        show_summary(summary, data, clustering.labels or "clusters", terminal)
         if segments is not None:
             terminal.show("", *segment_lines(summary, segments, terminal.out.width), wrap=True)
     for path in outputs.paths.values():

@@ -70,7 +70,7 @@ def show(model: ModelFile, messages: MessageOptions, format: Format = "text") ->
             }
         )
         return
-    show_summary(summary, model, "the clusters", terminal)
+    show_summary(summary, model, "clusters", terminal)
     table = _seen_table(known)
     if table is not None:
         terminal.show("", table)

@@ -248,7 +248,7 @@ def summary_text(summary: Summary) -> str:
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> print(summary_text(summarize(explainer.explanation_, X, names=["age"])))
     6 rows, 1 feature, 2 leaves, depth 1.
-    Against the reference: ARI 1, AMI 1, fidelity 100%, balanced 100%, cost ratio 1.
+    Against the reference: agreement 1, AMI 1, fidelity 100%, balanced 100%, cost ratio 1.
     <BLANKLINE>
     Leaf 0 stands for a: 3 rows (50%)
       rule: age ≤ 6
@@ -277,7 +277,7 @@ def _head(summary: Summary) -> str:
         lines.append(f"{sentence(summary['goal']['text'])}")
     found = summary["agreement"]
     if found is not None:
-        facts = [f"ARI {found['ari']:.3g}", f"AMI {found['ami']:.3g}"]
+        facts = [f"agreement {found['ari']:.3g}", f"AMI {found['ami']:.3g}"]
         if summary["fidelity"] is not None:
             facts.append(f"fidelity {percent(summary['fidelity'])}")
         if summary["balanced"] is not None:

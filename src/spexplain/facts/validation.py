@@ -203,7 +203,7 @@ def _validation_sentences(facts: ValidationFacts) -> list[str]:
     told = [
         f"On rows that were left out ({facts['folds']} folds) {percent(after['fidelity'])} are right, "
         f"{percent(before['fidelity'])} of those the rules were found on; mean recall {percent(after['balanced'])} "
-        f"and {percent(before['balanced'])}, ARI {after['agreement']:.2f} and {before['agreement']:.2f}."
+        f"and {percent(before['balanced'])}, agreement {after['agreement']:.2f} and {before['agreement']:.2f}."
     ]
     dropped = [
         (each["recall"] - each["recall_held_out"], each)
@@ -220,7 +220,7 @@ def _validation_sentences(facts: ValidationFacts) -> list[str]:
     found = facts["clustering_agreement"]
     if found is not None:
         told.append(
-            f"Clusters that are found again without a fold agree with these by an ARI of {found:.2f}"
+            f"The agreement of clusters that are found again without a fold with these is {found:.2f}"
             f"{'' if found >= 0.8 else ': the clusters themselves are not stable'}."
         )
     return told

@@ -68,7 +68,7 @@ def _head(summary: Summary) -> str:
         counted(summary["n_rows"], "row"),
     ]
     if summary["agreement"] is not None:
-        facts.append(f"ARI {summary['agreement']['ari']:.3f} with the reference")
+        facts.append(f"agreement {summary['agreement']['ari']:.3f} with the reference")
     if summary["fidelity"] is not None:
         facts.append(f"fidelity {percent(summary['fidelity'])}")
     if summary["balanced"] is not None:
