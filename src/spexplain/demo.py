@@ -16,7 +16,9 @@ def main() -> None:
     iris = datasets.load("iris-uci")
     names = iris.feature_names
     codes = cluster("spectral", iris.data, n_clusters=3, random_state=570)
-    petals = [iris.data[codes == code, names.index("petal length (cm)")].mean() for code in range(3)]
+    petals = [
+        iris.data[codes == code, names.index("petal length (cm)")].mean() for code in range(3)
+    ]
     sizes = np.empty(3, dtype=object)
     sizes[np.argsort(petals)] = "small", "medium", "large"
     explainer = BestTree().fit(iris.data, sizes[codes])

@@ -167,7 +167,7 @@ def test_a_file_on_standard_output(run, files, iris):
     result = run("explain", files["csv"], "-l", "species", "-m", "cart", "-o", "-")
     labels = pl.read_csv(result.stdout_bytes)
     assert labels["leaf"].to_list() == fitted(iris).labels_.tolist()
-    assert "Against" in result.stderr
+    assert "Agreement with species" in result.stderr
     quiet = run("explain", files["csv"], "-l", "species", "-m", "cart", "--json", "-", "-q")
     assert quiet.stdout == fitted(iris).to_json()
     assert quiet.stderr == ""

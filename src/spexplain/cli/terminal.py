@@ -417,7 +417,9 @@ def agreement_line(summary: "Summary", with_what: str) -> Text | None:
     found = summary["agreement"]
     if found is None:
         return None
-    line = Text(f"Agreement with {clipped(with_what, 24)}: ").append(f"{found['ari']:.3f}", style="bold")
+    line = Text(f"Agreement with {clipped(with_what, 24)}: ").append(
+        f"{found['ari']:.3f}", style="bold"
+    )
     if summary["fidelity"] is not None:
         line.append(f" · fidelity {percent(summary['fidelity'])}")
     if summary["balanced"] is not None:
