@@ -34,6 +34,8 @@ from spexplain import (
 from spexplain.estimators import base
 from spexplain.exceptions import ColumnWarning
 from spexplain.export import to_python
+from spexplain.table.host import HostTable
+from spexplain.table.suspects import suspicious_columns
 from strategies import labels_for
 
 pytestmark = [
@@ -303,6 +305,31 @@ def test_ids_and_copies_of_the_labels_are_left_out():
     assert said["segment"].startswith("Column 'segment' is left out: its values are the labels")
     assert all(each.endswith("name it in features= to use it.") for each in said.values())
     assert model.to_text().startswith("orders ≤ 4")
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "reason"),
+    [
+        ("visits", 9, "its values number the rows"),  # a tenth of the numbers occur
+        ("population", 500, None),  # grows from row to row, but numbers nothing
+        ("customer", 500, "its values number the rows"),
+        ("docno", 500, "its values number the rows"),
+        ("PID", -500, "its values number the rows"),
+        ("userid", 500, "its values number the rows"),
+        ("paid", 500, None),
+        ("", 500, None),
+    ],
+)
+def test_what_grows_with_large_gaps_is_no_row_number(name, step, reason):
+    rng = np.random.default_rng(1)
+    values = 1000.0 + step * np.arange(40) + rng.integers(0, max(1, abs(step) // 50), 40)
+    table = HostTable(values[:, None], (name,), ("whole",))
+    assert suspicious_columns(table) == ({0: reason} if reason else {})
+
+
+def test_dates_that_follow_the_row_order_are_called_dates():
+    with pytest.warns(ColumnWarning, match="'since' is left out: its dates follow the order of"):
+        SpexClique().fit(customers()[["since", "orders"]], customers()["orders"] > 4)
 
 
 @pytest.mark.parametrize("name", ["customer", "row", "order id", "segment", "since"])

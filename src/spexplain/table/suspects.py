@@ -17,15 +17,23 @@ _MOST_ROWS = 0.5  # share of rows whose text no other row has, beyond which text
 _FEW_VALUES = 20  # unless there are no more of them
 _FEW = 4096  # rows that usually suffice to rule out an ordered column or a copy
 _N_MARKS = 1 << 16  # hashes of a column's values in partitions, for counting distinct values
+_DENSE = 0.1  # share of the whole numbers from the first to the last value from which on they number rows
 _ID_NAMES = ("id", "key", "uuid", "guid", "index", "number", "nr", "no")
+# With larger gaps, what follows the row order is a measurement that grows, unless it is called like one of these.
+_NUMBERED = (
+    "account", "case", "client", "code", "customer", "document", "invoice", "member", "obs", "observation", "order",
+    "patient", "person", "record", "row", "serial", "ticket", "transaction", "user",
+)  # fmt: skip
+_ID_ENDINGS = ("ID", "Id", "no", "No", "nr", "Nr", "num", "Num")
 
 
 def suspicious_columns(table: Table, codes: Any = None) -> dict[int, str]:
     """Return the columns of a data frame that rules should not use, with the reason in words.
 
     These are texts that differ in nearly every row, and those of more than a few values where most rows have
-    a text of their own; whole numbers that differ in every row and follow the row order or are called an id;
-    dates that differ and follow the row order; and columns whose values are the labels under other names.
+    a text of their own; whole numbers that differ in every row and are called an id, or follow the row order with
+    few gaps or a name like "customer"; dates that differ and follow the row order; and columns whose values are
+    the labels under other names.
 
     Parameters
     ----------
@@ -160,19 +168,37 @@ def _reason(column: Column, signs: _Signs, n_marks: int | None) -> str:
         return "most rows have a value of their own" if is_name else ""
     if column.kind not in ("whole", "date") or signs.n_known < enough:
         return ""
-    if signs.rises or signs.falls:
+    is_ordered = signs.rises or signs.falls
+    if column.kind == "date":
+        return "its dates follow the order of the rows" if is_ordered else ""
+    if is_ordered and (_has_few_gaps(signs) or _is_called_number(column.name)):
         return "its values number the rows"
-    if _is_counted(column) and _n_different(signs.marks, n_marks) >= enough:
-        return "every row has a value of its own"
-    return ""
+    is_id = _is_counted(column) and _n_different(signs.marks, n_marks) >= enough
+    return "every row has a value of its own" if is_id else ""
+
+
+def _has_few_gaps(signs: _Signs) -> bool:
+    """Whether enough of the whole numbers between the first and the last value occur."""
+    first, last = signs.ends
+    return signs.n_known >= _DENSE * (abs(last - first) + 1)
 
 
 def _is_counted(column: Column) -> bool:
     """Whether the number of distinct values of a column matters."""
     if column.kind != "whole":
         return column.kind == "category"
-    words = column.name.lower().replace("-", " ").replace("_", " ").split()
-    return bool(words and words[-1] in _ID_NAMES) or column.name.endswith("Id")
+    return _last_word(column.name) in _ID_NAMES or column.name.endswith("Id")
+
+
+def _is_called_number(name: str) -> bool:
+    """Whether a name is usual for columns that number rows."""
+    word = _last_word(name)
+    is_numbered = word.removesuffix("id") in _NUMBERED
+    return is_numbered or word in _ID_NAMES or name.endswith(_ID_ENDINGS)
+
+
+def _last_word(name: str) -> str:
+    return (name.lower().replace("-", " ").replace("_", " ").replace(".", " ").split() or [""])[-1]
 
 
 def _goes(known: Floats, *, up: bool) -> bool:
