@@ -6,6 +6,7 @@ Loads nothing itself. All engines give the same tree, so a wrong guess costs tim
 import os
 import sys
 from functools import cache
+from math import inf
 from pathlib import Path
 
 # Measured by `benchmarks/auto_border.py`.
@@ -45,7 +46,9 @@ def count_table(n_values: int) -> None:
 
 
 def _seconds_to_start(kernel: str) -> float:
-    """Return how long it takes until a kernel can run."""
+    """Return how long it takes until a kernel can run compiled: for ever where Numba is switched off."""
+    if _is_switched_off():
+        return inf
     module, _, name = kernel.partition(".")
     loaded = sys.modules.get(f"spexplain.kernels.{module}")
     if loaded is not None and getattr(loaded, name).signatures:
@@ -54,6 +57,14 @@ def _seconds_to_start(kernel: str) -> float:
     if "numba" in sys.modules:
         return _TO_LOAD if is_kept else _TO_COMPILE_ONE.get(module, _TO_COMPILE)
     return _TO_IMPORT + (_TO_LOAD if is_kept else _TO_COMPILE)
+
+
+def _is_switched_off() -> bool:
+    """Whether kernels run as plain Python: the user has set NUMBA_DISABLE_JIT."""
+    numba = sys.modules.get("numba")
+    if numba is not None:
+        return bool(numba.config.DISABLE_JIT)
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 @cache

@@ -1,5 +1,6 @@
 """Compiled code is taken where it pays: by the size of the table, and by what is loaded or kept on disk."""
 
+import os
 import subprocess
 import sys
 
@@ -51,6 +52,31 @@ def test_one_small_kernel_pays_where_numba_runs(fresh, monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     assert compiled_pays(IMPORTED, "groups.survey_columns")
     assert not compiled_pays(IMPORTED, "edges.walk_edges")
+
+
+def test_nothing_pays_where_numba_is_switched_off(fresh, monkeypatch):
+    (fresh / "labels.walk_labels-17.py311.nbi").touch()
+    assert compiled_pays(COMPILED)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert not compiled_pays(COMPILED)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    assert compiled_pays(COMPILED)
+
+
+def test_tables_of_any_size_are_explained_without_numba_switched_on():
+    code = (
+        "import numpy as np; from spexplain import SpexClique; from spexplain.kernels import labels; "
+        "X = np.random.default_rng(0).normal(size=(3000, 20)); "
+        "print(SpexClique().fit(X, X[:, 3] > 0).to_text())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("x3 ≤ 0")
 
 
 def test_many_tables_count_like_a_large_one(fresh):
