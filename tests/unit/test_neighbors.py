@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from spexplain import SpexGraph, SpexKNN
 from spexplain.graphs import Neighbors, nearest_neighbors, neighbor_search, neighbors
+from spexplain.kernels.nearest import order_blocks
 from spexplain.references.spectral import SpectralReference
 from strategies import tables
 
@@ -68,6 +69,18 @@ def test_blocks_of_a_large_table(n_columns: int, n_jobs: int) -> None:
     found = np.take_along_axis(gaps, candidates.astype(np.int64), axis=1)
     assert all(len(set(each)) == 30 for each in candidates.tolist())
     assert np.all(found.max(axis=1) <= furthest + 2 * search.error(rows, furthest))
+
+
+@pytest.mark.parametrize("n_columns", [4, 12])
+def test_distances_of_boxes(n_columns: int) -> None:
+    ends = np.random.default_rng(n_columns).normal(size=(2, 9, n_columns)).astype(np.float32)
+    low, high = ends.min(axis=0), ends.max(axis=0) - 0.5
+    high = np.maximum(low, high)
+    for own in range(9):
+        gaps = np.maximum(np.maximum(low[own] - high, low - high[own]), 0)
+        found = np.empty(9, dtype=np.float32)
+        order_blocks(low, high, own, found)
+        np.testing.assert_allclose(found, (gaps**2).sum(axis=1), rtol=1e-5)
 
 
 @given(data=st.data(), X=tables(min_rows=3, max_rows=30, max_columns=5))

@@ -17,6 +17,7 @@ from spexplain.graphs import (
 )
 from spexplain.objectives import (
     Objective,
+    bounds,
     conductance,
     emn,
     exkmc,
@@ -190,6 +191,23 @@ def test_value_of_a_non_uniform_cut_is_weight_of_the_graph():
     pair = PairGraph(first, ProductGraph.from_masses([1.0, 1.0, 1.0]))
     middle = Side(inner=0, volume=int(first.degrees[1]), size=1)
     assert non_uniform_cut(pair).value(Pair(middle, middle)) == (0.75 + 0.5) / 2
+
+
+def test_value_of_stars_is_weight_of_the_graph():
+    leaf = Side(inner=4, volume=10, size=3)
+    for formula in (imm, emn):
+        assert formula(stars()).value(leaf) == 3
+        assert formula(replace(stars(), unit=0.25)).value(leaf) == 3 * 0.25
+
+
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+def test_optimistic_sets_take_whatever_lowers_the_score(sign):
+    less, more = np.array([[1, 2]]), np.array([[3, 5]])
+    found = bounds._optimistic(Costs(less), Costs(more), Costs(sign), None).total
+    assert found.tolist() == (more if sign < 0 else less).tolist()
+    few, many = Side(inner=2, volume=6, size=2), Side(inner=8, volume=20, size=5)
+    taken = bounds.optimistic_side(few, many, Side(inner=sign, volume=sign, size=sign))
+    assert taken == (many if sign < 0 else few)
 
 
 @pytest.mark.parametrize("n_kept", [1, 2])

@@ -127,7 +127,7 @@ def test_random_sums(both, seed):
     np.testing.assert_allclose(fast, slow, rtol=1e-14)
 
 
-@pytest.mark.parametrize("objective", ["spex", "gini"], indirect=True)
+@pytest.mark.parametrize("objective", ["spex", "gini", "volume"], indirect=True)
 @pytest.mark.parametrize("seed", range(10))
 def test_corners(both, objective, seed):
     rng = np.random.default_rng(seed)
