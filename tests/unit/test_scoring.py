@@ -1,5 +1,7 @@
 """Compiled scores and bounds equal those by arrays, compiled and as plain Python."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,17 +14,28 @@ from spexplain.engines.histogram.scores import (
 )
 from spexplain.graphs import CliqueGraph, SparseGraph, StarGraph
 from spexplain.ledgers import ledger_of
-from spexplain.objectives import emn, gini_cart, imm, spex, volume_cart
+from spexplain.objectives import compilable, emn, gini_cart, imm, spex, volume_cart
 from spexplain.records import Side
 
 LABELS = np.repeat([0, 1, 2], [9, 7, 5])
 CLIQUES = CliqueGraph.from_labels(LABELS)
 STARS = StarGraph(LABELS, np.zeros((3, 1)))
+
+
+@compilable
+def inner_share(left, right, node):
+    """A formula that falls in the volume, which none of ours does."""
+    return left.inner / left.volume + right.inner / right.volume
+
+
 OBJECTIVES = {
     "spex": spex(CLIQUES),
     "spex on edges": spex(SparseGraph.from_adjacency(np.ones((3, 3)) - np.eye(3))),
     "gini": gini_cart(CLIQUES),
     "volume": volume_cart(CLIQUES),
+    "inner share": replace(
+        spex(CLIQUES), score=inner_share, trend=Side(inner=1, volume=-1, size=0)
+    ),
     "imm": imm(STARS),
     "emn": emn(STARS),
     "emn product": emn(STARS, "product"),
@@ -127,7 +140,7 @@ def test_random_sums(both, seed):
     np.testing.assert_allclose(fast, slow, rtol=1e-14)
 
 
-@pytest.mark.parametrize("objective", ["spex", "gini", "volume"], indirect=True)
+@pytest.mark.parametrize("objective", ["spex", "gini", "volume", "inner share"], indirect=True)
 @pytest.mark.parametrize("seed", range(10))
 def test_corners(both, objective, seed):
     rng = np.random.default_rng(seed)
