@@ -257,9 +257,9 @@ def _date_text(x: float, zone: str | None) -> str:
         day, clock = str(moment.astype("datetime64[D]")), int(x) % _DAY
         return day if not clock else f"{day} {_clock_text(clock)}"
     local = _local(x, zone)
-    offset = f"{local:%z}"
+    offset = ":".join(re.findall("[+-]?..", f"{local:%z}"))  # before 1900 with seconds
     clock = int((local.replace(tzinfo=None) - datetime.combine(local, datetime.min.time())) / _TICK)
-    return f"{local:%Y-%m-%d} {_clock_text(clock)}{offset[:3]}:{offset[3:5]}"
+    return f"{local:%Y-%m-%d} {_clock_text(clock)}{offset}"
 
 
 _TICK = timedelta(microseconds=1)
