@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.mixture import GaussianMixture
@@ -126,6 +126,14 @@ def check_equal(weighted, repeated, table, rows):
 @pytest.mark.parametrize("case", CASES)
 @few
 @given(drawn=weighted_tables())
+@example(  # KernelIMM parts centres with no rows between them, at a level that is a sum of floats
+    drawn=(
+        np.array([[0.0], [0.75], [0.0], [0.5], [0.0], [0.0]], dtype=np.float32),
+        np.array([2, 2, 0, 0, 0, 1]),
+        np.array([2, 3, 0, 2, 1, 1]),
+        np.array([0, 0, 1, 1, 1, 3, 3, 4, 5]),
+    )
+)
 def test_whole_weights_are_repeated_rows(case, engine, drawn):
     table, labels, weights, rows = drawn
     cls, parameters = CASES[case]

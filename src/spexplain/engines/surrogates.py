@@ -301,9 +301,10 @@ def bounds(x: Floats, first: int, last: int) -> tuple[float, float]:
 def bounds_around(
     x: Floats, bumps: Bumps, bump: int, level: float, *, holds_all: bool
 ) -> tuple[float, float]:
-    """Return the level set itself, moved by rounding at most so that it holds all samples or none."""
+    """Return the level set itself, rounded to twelve digits, moved so that it still holds all samples or none."""
     peak = float(bumps.peaks[bump])
-    lower, upper = bumps.level_set(bump, level)
+    # The level comes from sums of floats: twelve digits of the ends do not depend on the order of adding.
+    lower, upper = (float(f"{end:.12g}") for end in bumps.level_set(bump, level))
     outer = x if holds_all else np.array([peak])
     if len(outer):
         lower = min(lower, float(np.nextafter(outer[0], -np.inf)))
