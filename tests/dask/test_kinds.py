@@ -478,6 +478,16 @@ def test_ids_and_leaks_are_left_out_as_in_memory(seed):
     assert chosen.tree_ == SpexClique(features=["customer_id", "leak"]).fit(frame, y).tree_
 
 
+@pytest.mark.parametrize("values", [[np.nan] * 6, [None] * 6, [2.0] * 6, ["a"] * 6])
+def test_a_table_without_different_values_is_refused(values):
+    frame = pd.DataFrame({"x": values})
+    for cuts in ([], [2, 4]):
+        with pytest.raises(ValueError, match="All columns of X are constant"):
+            SpexClique().fit(split_at(frame, cuts), np.array([0, 0, 0, 0, 0, 1]))
+    frame.loc[3:4, "x"] = None if frame["x"].notna().all() else 1.0
+    assert SpexClique().fit(split_at(frame, [2, 4]), np.array([0, 0, 0, 1, 1, 0])).n_leaves_ == 2
+
+
 def test_many_different_values_are_counted_by_some():
     """More values than marks: what is sent stays small, and ids are found all the same."""
     rng = np.random.default_rng(0)

@@ -382,10 +382,11 @@ class PartitionedTable(Table):
 
     @property
     def differs(self) -> bool:
-        """Whether some column is not constant; a column with missing values counts as not constant."""
+        """Whether some column is not constant: it has several values, or one that some rows lack."""
         assert self.spans is not None
-        has_missing = any(column.has_missing for column in self.columns)
-        return has_missing or bool(np.any(self.spans[0] < self.spans[1]))
+        least, most = self.spans  # of a column without any value, the least is above the most
+        has_missing = np.array([column.has_missing for column in self.columns])
+        return bool(np.any((least < most) | (has_missing & (least == most))))
 
     def read(self, columns: Sequence[int]) -> tuple[list[Any], dict[int, int]]:
         """Return the values of some columns of all partitions, and the positions of the columns."""
