@@ -478,6 +478,19 @@ def test_ids_and_leaks_are_left_out_as_in_memory(seed):
     assert chosen.tree_ == SpexClique(features=["customer_id", "leak"]).fit(frame, y).tree_
 
 
+@pytest.mark.parametrize("gap", [None, "other", "x"])
+def test_columns_of_0_and_1_are_asked_for_1(gap):
+    frame = pd.DataFrame({"x": [0, 0, 1, 1, 0, 1], "other": [2.5, 1.0, 3.0, 2.0, 1.5, 2.0]})
+    if gap:
+        frame[gap] = frame[gap].astype("Float64").astype("Int64" if gap == "x" else "Float64")
+        frame.loc[0, gap] = pd.NA
+    y = frame["x"].fillna(0).to_numpy(int)
+    model = SpexClique().fit(split_at(frame, [2, 4]), y)
+    assert model.tree_ == SpexClique().fit(frame, y).tree_
+    assert model.to_text() == SpexClique().fit(frame, y).to_text()
+    assert "x = 0" in model.to_text()
+
+
 @pytest.mark.parametrize("values", [[np.nan] * 6, [None] * 6, [2.0] * 6, ["a"] * 6])
 def test_a_table_without_different_values_is_refused(values):
     frame = pd.DataFrame({"x": values})

@@ -404,9 +404,9 @@ def count_categories(groups: Array, n_groups: int, clusters: Array, n_clusters: 
 
 
 def are_flags(block: Any, places: Sequence[int]) -> Ints:
-    """Return, for some columns of a block, the number of values that are neither 0 nor 1."""
+    """Return, for some columns of a block, the number of values that are neither 0 nor 1 nor missing."""
     X = as_matrix(block)[:, list(places)]
-    others: Ints = np.sum((X != 0) & (X != 1), axis=0, dtype=np.int64)
+    others: Ints = np.sum((X != 0) & (X != 1) & (X == X), axis=0, dtype=np.int64)  # noqa: PLR0124
     return others
 
 

@@ -656,8 +656,6 @@ class PartitionedTable(Table):
     def settled_columns(self, used: Sequence[int]) -> tuple[Column, ...]:
         """Return what the columns hold; for columns in use, this is derived from their values."""
         found = list(self.columns)
-        if self.described is not None:
-            return self.described
         whole = [column for column in used if found[column].kind == "whole"]
         if whole:
             blocks, places = self.read(whole)
