@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,6 +158,14 @@ def test_labels_may_number_the_centres_or_name_them() -> None:
 def test_bad_centers(centers: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         IMM().fit([[0.0], [1.0]], [0, 1], centers=centers)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_centres_in_a_data_frame_are_found_by_column(library: Any) -> None:
+    table = library.DataFrame({"a": [0.0, 1.0, 8.0, 9.0], "b": [5.0, 6.0, 5.0, 6.0]})
+    centers = library.DataFrame({"b": [5.5, 5.5], "a": [0.5, 8.5]})
+    assert IMM().fit(table, centers=centers).labels_.tolist() == [0, 0, 1, 1]
+    assert IMM().fit(table.to_numpy(), centers=centers[["a", "b"]]).labels_.tolist() == [0, 0, 1, 1]
 
 
 def test_own_centre_cost_of_imm_is_bounded_by_its_height() -> None:

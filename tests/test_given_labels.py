@@ -172,6 +172,25 @@ def test_leaf_stands_for_its_commonest_label_the_lowest_of_equals():
 NOISY = np.where(np.arange(len(Y)) % 10 == 0, -1, Y)
 
 
+def test_masked_labels_are_missing():
+    is_masked = np.arange(len(Y)) % 10 == 0
+    for labels, hole in ((Y, np.nan), (NAMES, None)):
+        masked = np.ma.MaskedArray(labels, is_masked)
+        with pytest.warns(NoiseWarning, match="15 rows without a label"):
+            fitted = CART().fit(X, masked)
+        with pytest.warns(NoiseWarning):
+            expected = CART().fit(X, np.where(is_masked, hole, labels.astype(object)))
+        assert fitted.tree_ == expected.tree_
+        assert CART().fit(X, np.ma.MaskedArray(labels)).tree_ == CART().fit(X, labels).tree_
+
+
+def test_spectral_clusters_are_fewer_than_rows():
+    with pytest.raises(
+        ValueError, match='n_clusters=9 must be below the 9 rows of X with reference="spectral"'
+    ):
+        SpexClique(9).fit(X[:9])
+
+
 def test_rows_in_another_order_are_said():
     table, named = pd.DataFrame(X, columns=IRIS.feature_names), pd.Series(NAMES)
     turned = named.iloc[::-1]

@@ -70,6 +70,10 @@ def check_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Flo
         checked = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must hold one number per row of X.") from None
+    if np.ma.is_masked(weights):
+        raise ValueError(
+            f"{name} has masked values; every row needs a weight, of 0 if it must not count."
+        )
     if checked.ndim == 2 and checked.shape[1] == 1:
         checked = checked[:, 0]
     if checked.shape != (n_rows,):

@@ -1,8 +1,10 @@
 """Methods that separate the centres of a clustering: IMM, EMN, ExKMC, random cuts, ExGreedy, ExShallow."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, Unpack
 
+import narwhals as nw
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -24,6 +26,7 @@ from spexplain.objectives import (
     shallow_service,
 )
 from spexplain.table.base import Table
+from spexplain.table.columns import column_names, is_frame
 from spexplain.table.distances import CostName, weighted_centers
 from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
@@ -92,6 +95,7 @@ class CenterExplainer(Explainer):
                 )
                 centers = weighted_centers(rows, reference.amounts(weights), self.objective)
             return replace(reference, centers=centers)
+        centers = _in_order(centers, table.names)
         centers = check_centers(centers, table.as_points().shape[1])
         if len(centers) < 2:
             raise ValueError("centers holds fewer than two centres; pass two or more.")
@@ -139,6 +143,15 @@ class CenterExplainer(Explainer):
         # Code -1 finds the appended -1.
         labels = look_up(np.append(place, -1), reference.codes)
         return StarGraph(labels, centers[distinct], pairs)
+
+
+def _in_order(centers: Any, names: tuple[str, ...] | None) -> Any:
+    """Return centres in a data frame with their columns in the order of the table, which finds columns by name, too."""
+    if names is None or not is_frame(centers):
+        return centers
+    own = column_names(centers)
+    is_permuted = own != list(names) and Counter(own) == Counter(names)
+    return nw.from_native(centers).select(*names).to_native() if is_permuted else centers
 
 
 class IMM(CenterExplainer):

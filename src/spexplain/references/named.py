@@ -87,6 +87,11 @@ def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:
         )
     if n_clusters > X.shape[0]:
         raise ValueError(f"n_clusters={n_clusters} is more than the {X.shape[0]} rows of X.")
+    if name == "spectral" and n_clusters == X.shape[0]:
+        raise ValueError(
+            f'n_clusters={n_clusters} must be below the {X.shape[0]} rows of X with reference="spectral"; take '
+            "fewer clusters, or another reference."
+        )
     if name == "spectral":
         from spexplain.references.spectral import SpectralReference
 

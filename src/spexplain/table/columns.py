@@ -549,6 +549,28 @@ def _moment(value: Any) -> float:
     return float(np.datetime64(value, "us").astype(np.int64))
 
 
+def unmasked(given: Any) -> Any:
+    """Return a masked array as an array in which masked values are missing, anything else as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.table.columns import unmasked
+    >>> unmasked(np.ma.MaskedArray([1, 2], [False, True])).tolist()
+    [1.0, nan]
+    """
+    if not isinstance(given, np.ma.MaskedArray):
+        return given
+    if not np.ma.is_masked(given):
+        return given.data
+    kind = given.dtype.kind
+    kept = given.data.astype(
+        given.dtype if kind == "f" else np.float64 if kind in "biu" else object
+    )
+    kept[np.ma.getmaskarray(given)] = np.nan if kind in "biuf" else None
+    return kept
+
+
 def is_missing(value: Any) -> bool:
     """Whether a single value is missing: None, NaN, NaT or pandas' NA."""
     if value is None:

@@ -35,6 +35,7 @@ from spexplain.table.columns import (
     kinds_of,
     large_numbers,
     readable,
+    unmasked,
 )
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable, TestedRows
@@ -122,15 +123,7 @@ def read_table(X: Any, estimator: Any) -> Table:
 
 def _checked_type(X: Any) -> Any:
     """Return X, masked values as missing; refuse what NumPy would misread, or refuse in words hard to read."""
-    if isinstance(X, np.ma.MaskedArray):
-        if not np.ma.is_masked(X):
-            return X.data
-        is_number = X.dtype.kind in "biuf"
-        kept = X.data.astype(
-            X.dtype if X.dtype.kind == "f" else np.float64 if is_number else object
-        )
-        kept[np.ma.getmaskarray(X)] = np.nan if is_number else None
-        return kept
+    X = unmasked(X)
     if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
         raise TypeError("X is a dict; pass a data frame of it, such as pandas.DataFrame(X).")
     if nw.dependencies.is_polars_lazyframe(X):

@@ -13,7 +13,7 @@ from spexplain.exceptions import (
     quoted,
     warn_caller,
 )
-from spexplain.table.columns import is_missing
+from spexplain.table.columns import is_missing, unmasked
 from spexplain.table.places import (
     is_collection,
     is_on_device,
@@ -73,6 +73,7 @@ class Reference:
 
         Labels named as noise must occur, unless the rows are not those of a fit.
         """
+        y = unmasked(y)
         coded = _coded_integers(y, n_samples, noise, must_occur=must_occur)
         if coded is not None:
             return cls(*coded)
