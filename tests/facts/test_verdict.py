@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score
 from sklearn.model_selection import KFold
 
 from spexplain import CART, BestTree, SpexClique, SpexKNN, from_json
-from spexplain.estimators.again import grown_on
+from spexplain.estimators.refits import grown_on
 from spexplain.facts.segments import Clusters
 from spexplain.facts.validation import dealt
 from spexplain.facts.verdict import NO_BETTER, best_merge, better_than_guessing

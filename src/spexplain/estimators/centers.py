@@ -25,8 +25,8 @@ from spexplain.objectives import (
 )
 from spexplain.table.base import Table
 from spexplain.table.distances import CostName, weighted_centers
-from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
+from spexplain.table.storage import look_up
 from spexplain.table.views import SearchedTree, written_out
 from spexplain.tree import Tree
 

@@ -36,8 +36,8 @@ from spexplain.explanation import Explanation, LoadedModel, Training
 from spexplain.table.base import NodeValues
 from spexplain.table.columns import column_names, encode_rows, is_frame, is_missing, settled_columns
 from spexplain.table.host import HostTable
-from spexplain.table.places import on_host
 from spexplain.table.read import read_table
+from spexplain.table.storage import on_host
 from spexplain.tree import Column, Region, Test, Tree
 
 _NEVER_SEEN = "\0never seen\0"  # a category that no encoder knows

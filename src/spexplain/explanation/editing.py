@@ -34,7 +34,7 @@ from spexplain.table.views import SearchColumns, order_by_profile, written_out
 from spexplain.threads import Threads, count_threads
 from spexplain.tree import LEAF, Column, Test, Tree
 from spexplain.tree.conditions import read_test
-from spexplain.tree.surgery import Reshaped, ancestors, below, leaves_below, reshaped
+from spexplain.tree.reshaping import Reshaped, ancestors, below, leaves_below, reshaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -20,12 +20,12 @@ from spexplain.facts.profiles import Profile, profile_of
 from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, is_sparse, look_up
 from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import SparseTable, leaves_of
+from spexplain.table.storage import is_collection, is_sparse, look_up
 from spexplain.tree import LEAF, Column, Test, Tree
 from spexplain.tree.column import as_columns, renamed
-from spexplain.tree.surgery import leaves_below
+from spexplain.tree.reshaping import leaves_below
 
 if TYPE_CHECKING:
     from spexplain.explanation.editing import Alternative, Preview, Sweep

@@ -11,8 +11,8 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.export.encoding import encodings
 from spexplain.export.labels import LabelKind
-from spexplain.table.places import is_sparse
 from spexplain.table.sparse import densified
+from spexplain.table.storage import is_sparse
 from spexplain.tree import EVERYWHERE, LEAF, Column, Region, Tree
 
 if TYPE_CHECKING:

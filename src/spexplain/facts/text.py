@@ -263,6 +263,18 @@ def summary_text(summary: Summary) -> str:
     return "\n\n".join([_head(summary), *map(_leaf, summary["leaves"])])
 
 
+def score_texts(summary: Summary) -> list[str]:
+    """Return fidelity, mean recall and cost ratio in words, those that are known."""
+    texts = []
+    if summary["fidelity"] is not None:
+        texts.append(f"fidelity {percent(summary['fidelity'])}")
+    if summary["balanced"] is not None:
+        texts.append(f"balanced {percent(summary['balanced'])}")
+    if summary["price"] is not None:
+        texts.append(f"cost ratio {summary['price']:.3g}")
+    return texts
+
+
 def _head(summary: Summary) -> str:
     method = f"{summary['method']}: " if summary["method"] else ""
     sizes = [
@@ -277,13 +289,7 @@ def _head(summary: Summary) -> str:
         lines.append(f"{sentence(summary['goal']['text'])}")
     found = summary["agreement"]
     if found is not None:
-        facts = [f"agreement {found['ari']:.3g}", f"AMI {found['ami']:.3g}"]
-        if summary["fidelity"] is not None:
-            facts.append(f"fidelity {percent(summary['fidelity'])}")
-        if summary["balanced"] is not None:
-            facts.append(f"balanced {percent(summary['balanced'])}")
-        if summary["price"] is not None:
-            facts.append(f"cost ratio {summary['price']:.3g}")
+        facts = [f"agreement {found['ari']:.3g}", f"AMI {found['ami']:.3g}", *score_texts(summary)]
         lines.append(f"Against the reference: {', '.join(facts)}.")
     used = sorted(summary["features"], key=lambda each: -each["importance"])
     shares = [

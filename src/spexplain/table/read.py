@@ -36,7 +36,6 @@ from spexplain.table.columns import (
 )
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable, TestedRows
-from spexplain.table.places import is_collection, is_on_device, is_sparse, on_host
 from spexplain.table.sparse import (
     SparseTable,
     canonical,
@@ -46,6 +45,7 @@ from spexplain.table.sparse import (
     float_entries,
     kinds_of_entries,
 )
+from spexplain.table.storage import is_collection, is_on_device, is_sparse, on_host
 from spexplain.tree import Column
 
 _log = logging.getLogger("spexplain")
