@@ -247,7 +247,7 @@ def summary_text(summary: Summary) -> str:
     >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> print(summary_text(summarize(explainer.explanation_, X, names=["age"])))
-    6 rows, 1 feature, 2 leaves, depth 1.
+    6 rows, 1 column, 2 leaves, depth 1.
     Against the reference: agreement 1, AMI 1, fidelity 100%, balanced 100%, cost ratio 1.
     <BLANKLINE>
     Leaf 0 stands for a: 3 rows (50%)
@@ -279,7 +279,7 @@ def _head(summary: Summary) -> str:
     method = f"{summary['method']}: " if summary["method"] else ""
     sizes = [
         counted(summary["n_rows"], "row", "rows"),
-        counted(summary["n_features"], "feature", "features"),
+        counted(summary["n_features"], "column", "columns"),
         counted(summary["n_leaves"], "leaf", "leaves"),
         f"depth {summary['depth']}",
     ]
