@@ -49,7 +49,7 @@ def sentence(result, status=1):
         ("t.csv", b"a,y\n1,0\n2,1\n", ("--keep", "c"), "--keep: there is no column c"),
         ("t.csv", b"a,y\n1,0\n2,1\n", ("--weights", "c"), "has no column c"),
         ("t.csv", b"a,w,y\n1,u,0\n2,v,1\n", ("--weights", "w"), "the column holds no numbers"),
-        ("t.csv", b"a,w,y\n1,-1,0\n2,,1\n", ("--weights", "w"), "but 2 rows have none"),
+        ("t.csv", b"a,w,y\n1,-1,0\n2,,1\n", ("--weights", "w"), "but 2 rows have no such number"),
         ("t.csv", b"a,y\n1,0\n1,1\n", (), "All columns of X are constant"),
         ("t.parquet", b"nothing of the kind", (), "could not be read as Parquet"),
         ("t.arrow", b"nothing of the kind", (), "could not be read as Arrow"),

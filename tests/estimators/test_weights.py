@@ -388,7 +388,7 @@ def test_fit_predict_takes_weights(cls):
         (-WEIGHTS, "finite numbers of at least 0"),
         (np.where(Y == 0, np.nan, 1.0), "finite numbers of at least 0"),
         (np.zeros(150), "zero for all rows"),
-        (np.full(150, 1e308), "sums up to more than a float can hold"),
+        (np.full(150, 1e308), "adds up to more than a float can hold"),
     ],
 )
 def test_other_weights_are_refused_in_one_sentence(weights, message):

@@ -516,5 +516,5 @@ def test_bad_tables():
     fitted = spexplain.SpexClique().fit(X, y)
     with pytest.raises(ValueError, match="expecting 2 features"):
         fitted.predict(X[:, :1])
-    with pytest.raises(NotImplementedError, match="knows cliques, sparse graphs and stars"):
+    with pytest.raises(NotImplementedError, match="searches cliques, sparse graphs and stars"):
         spexplain.ExKMC(engine="cupy").fit(X, y)

@@ -45,7 +45,7 @@ _tree = partial(_option, panel="The tree")
 _limits = partial(_option, panel="Limits of the check")
 _files = partial(_option, panel="Files to write")
 _messages = partial(_option, panel="Messages")
-_answers = partial(_option, panel="What is said")
+_answers = partial(_option, panel="Output")
 
 
 def _remember_debug(ctx: typer.Context, asked: bool) -> bool:

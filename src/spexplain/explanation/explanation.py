@@ -605,7 +605,7 @@ class Explanation:
             if not isinstance(error, ValueError) and table.engine != "dask":
                 raise
             warn_caller(
-                "What the training rows were like is not known any more, so new rows cannot be compared with it "
+                "The training rows can no longer be described, so new rows cannot be compared with them "
                 f"({one_line(str(error)) or type(error).__name__})",
                 ProfileWarning,
             )
@@ -679,7 +679,7 @@ class Explanation:
         if self.leaf_reference is None:
             raise ValueError(
                 f'label="reference" needs labels of the leaves: {self.method} was fitted without reference labels, '
-                'or its file does not hold those of smaller trees; take label="leaf", or pass labels to fit as y.'
+                'or its file does not hold those of smaller trees; use label="leaf", or pass labels to fit as y.'
             )
         return self.leaf_reference
 

@@ -139,7 +139,7 @@ def _warn_of_merged_numbers(X: Any) -> None:
         if len(np.unique(x)) > len(np.unique(x.astype(np.float64))):
             warn_caller(
                 f"Column {name!r} holds whole numbers beyond 2**53 of which neighbours count as equal; pass them as "
-                "texts, or less a constant, to tell them apart.",
+                "texts, or subtract a constant, to tell them apart.",
                 ColumnWarning,
             )
 
@@ -154,8 +154,9 @@ def _warn_of_rounded_numbers(X: Any, model: Any) -> None:
             x.astype(np.float64).astype(x.dtype) != x
         ):
             warn_caller(
-                f"Column {name!r} holds whole numbers beyond 2**53, which are rounded to floats: rows that differ in "
-                "the last digits only go the same way; fit and predict with such numbers as texts, or less a constant.",
+                f"Column {name!r} holds whole numbers beyond 2**53, which are rounded to floats: rows that differ "
+                "only in the last digits go the same way; pass such numbers as texts, or subtract a constant, in fit "
+                "and in predict.",
                 ColumnWarning,
             )
 
