@@ -154,7 +154,7 @@ def test_without_rows_contrasts_are_those_of_the_tree_and_say_so(wine):
     assert "were compared" not in explainer.contrast("class_1", "class_2")["text"]
     (told,) = (each for each in loaded.verdict_.sentences if "This tree mixes" in each)
     assert "Only the rows can tell" in told
-    assert any("What parts them: " in each for each in explainer.verdict_.sentences)
+    assert any("What separates them: " in each for each in explainer.verdict_.sentences)
 
 
 def test_next_steps_have_the_figures_of_a_refit(wine):

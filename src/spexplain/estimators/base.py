@@ -628,7 +628,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> found = CART().fit(X, y).stability(n=10)
         >>> print(found["tests"][0]["free_text"])
-        Any threshold from 1.9 to less than 3 parts these rows alike.
+        Any threshold from 1.9 to less than 3 splits these rows in the same way.
         """
         from spexplain.estimators.refits import drawn, stands_for
         from spexplain.facts.segments import Clusters
