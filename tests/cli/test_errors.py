@@ -102,8 +102,8 @@ def test_cells_that_keep_a_column_from_being_numbers(run, tmp_path):
     ("options", "wanted"),
     [
         ((), "Say what to explain"),
-        (("-k", "3", "--labels", "species"), "so -k has no meaning"),
-        (("--labels", "species", "-r", "kmeans"), "so --reference has no meaning"),
+        (("-k", "3", "--labels", "species"), "so -k has no effect"),
+        (("--labels", "species", "-r", "kmeans"), "so --reference has no effect"),
         (("-k", "3", "--leaves", "many"), "--leaves must be a positive number or auto"),
         (("-k", "3", "--leaves", "0"), "--leaves must be a positive number or auto"),
         (("-k", "0"), "-k"),
@@ -117,9 +117,12 @@ def test_cells_that_keep_a_column_from_being_numbers(run, tmp_path):
         (("-k", "3", "--json", "-", "--sql", "-"), "--sql and --json both write to -"),
         (("-k", "3", "--json", "-", "--format", "json"), "both write to standard output"),
         (("-k", "3", "--nonsense"), "nonsense"),
-        (("-k", "3", "--missing", "mean"), "--missing mean is gone, as trees know missing values"),
+        (
+            ("-k", "3", "--missing", "mean"),
+            "--missing mean is no longer an option, as trees handle",
+        ),
         (("-k", "3", "--missing", "no"), "--missing must be allow or error, not no."),
-        (("-k", "3", "--text", "onehot"), "--text and --max-categories are gone"),
+        (("-k", "3", "--text", "onehot"), "--text and --max-categories are no longer options"),
         (("-k", "3", "--round-to", "-1"), "--round-to"),
     ],
 )

@@ -51,7 +51,7 @@ def check_clustering(clustering: ClusteringOptions) -> None:
     for value, option in ((clustering.n_clusters, "-k"), (clustering.reference, "--reference")):
         if clustering.labels is not None and value is not None:
             usage_error(
-                f"--labels brings the clusters along, so {option} has no meaning; --leaves sets the size of the tree."
+                f"--labels gives the clusters, so {option} has no effect; --leaves sets the size of the tree."
             )
 
 

@@ -220,7 +220,7 @@ def _validation_sentences(facts: ValidationFacts) -> list[str]:
     found = facts["clustering_agreement"]
     if found is not None:
         told.append(
-            f"The agreement of clusters that are found again without a fold with these is {found:.2f}"
+            f"Clusters found anew without a fold agree with these by {found:.2f} on average"
             f"{'' if found >= 0.8 else ': the clusters themselves are not stable'}."
         )
     return told
