@@ -36,6 +36,10 @@ class WeightWarning(UserWarning):
     """Weights of rows were given, but the clusterer of the reference does not accept any."""
 
 
+class RowOrderWarning(UserWarning):
+    """The index of the labels or weights has the rows of the table in another order."""
+
+
 class ProfileWarning(UserWarning):
     """Statistics of the training rows are not available any more, so new rows cannot be compared with them."""
 

@@ -109,6 +109,11 @@ def test_clipped(width):
         assert cell_len(clipped(text, width)) <= width
 
 
+def test_a_document_in_a_cell_is_clipped_at_once():
+    for text in ("word " * 200_000, "長い" * 200_000):
+        assert cell_len(clipped(text, 40)) <= 40
+
+
 def test_version_and_help(run):
     assert run("--version").stdout == f"spexplain {__version__}\n"
     for command in ((), ("explain",), ("predict",), ("compare",), ("warmup",)):

@@ -16,6 +16,7 @@ from spexplain.exceptions import (
     LeafCountWarning,
     LostClusterWarning,
     NoiseWarning,
+    RowOrderWarning,
 )
 
 IRIS = datasets.load("iris")
@@ -168,6 +169,23 @@ def test_leaf_stands_for_its_commonest_label_the_lowest_of_equals():
 
 
 NOISY = np.where(np.arange(len(Y)) % 10 == 0, -1, Y)
+
+
+def test_rows_in_another_order_are_said():
+    table, named = pd.DataFrame(X, columns=IRIS.feature_names), pd.Series(NAMES)
+    turned = named.iloc[::-1]
+    for method in (CART(), ClusterRules()):
+        with pytest.warns(
+            RowOrderWarning, match="^The index of y has the rows of X in another"
+        ) as told:
+            method.fit(table, turned)
+        assert told[0].filename == __file__
+        with pytest.warns(RowOrderWarning, match="^The index of sample_weight has the rows of X"):
+            method.fit(table, named, sample_weight=pd.Series(1.0, index=turned.index))
+        method.fit(table.iloc[::-1], turned)
+        method.fit(table.iloc[::-1], named)  # new labels of these rows are numbered like that
+        method.fit(table, turned.set_axis(np.arange(1000, 1150)))  # no rows of the table
+        method.fit(table, named.set_axis([0] * 150))
 
 
 def test_noise_is_routed_but_neither_attracts_nor_repels():

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from spexplain import CART, SpexClique, SpexKNN, datasets
+from spexplain import CART, SpexClique, SpexKNN, datasets, from_json
 
 IRIS = datasets.load("iris")
 X, Y = IRIS.data, IRIS.target
@@ -37,6 +37,33 @@ def test_number_types_of_tables(dtype):
     fitted = SpexClique().fit(table, Y)
     assert fitted.tree_ == SpexClique().fit(table.astype(np.float64), Y).tree_
     assert fitted.predict(table).tolist() == fitted.predict(table.astype(np.float64)).tolist()
+
+
+def test_masked_values_are_missing():
+    is_masked = np.random.default_rng(0).random(X.shape) < 0.2
+    for dtype in (np.float64, np.float32, np.int64):
+        table = (X * 8).astype(dtype)
+        holes = np.where(is_masked, np.nan, table).astype(
+            np.float32 if dtype == np.float32 else float
+        )
+        masked = np.ma.MaskedArray(table, is_masked)
+        expected = SpexClique().fit(pd.DataFrame(holes), Y)
+        fitted = SpexClique().fit(masked, Y)
+        assert fitted.to_text() == expected.to_text()
+        assert fitted.predict(masked).tolist() == expected.labels_.tolist()
+        assert from_json(fitted.to_json()).predict(masked).tolist() == expected.labels_.tolist()
+    words = np.ma.MaskedArray([["a"], ["b"], ["c"], ["d"]], [[False], [False], [True], [False]])
+    fitted = SpexClique().fit(words, [0, 0, 1, 1])
+    assert fitted.predict([["never seen"]]).tolist() == fitted.predict(words[2:3]).tolist()
+    unmasked = np.ma.MaskedArray(X.astype(np.int64))
+    assert SpexClique().fit(unmasked, Y).to_text() == SpexClique().fit(unmasked.data, Y).to_text()
+
+
+def test_whole_numbers_of_128_bits():
+    table = pl.DataFrame({"a": pl.Series([1, 2, 3, 4], dtype=pl.Int128), "b": [1.0, 2.0, 3.0, 5.0]})
+    fitted = SpexClique().fit(table, [0, 0, 1, 1])
+    assert fitted.to_text().startswith("a ≤ 2\n")
+    assert fitted.predict(table).tolist() == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("table", [TABLES["pandas"], TABLES["polars"]], ids=["pandas", "polars"])

@@ -228,6 +228,21 @@ def test_min_samples_leaf_counts_rows_of_positive_weight():
     assert fitted.n_leaves_ > 3
 
 
+@pytest.mark.parametrize("cls", [IMM, EMN, ExKMC, ExGreedy, ExShallow, KernelIMM, RandomCuts])
+def test_rows_of_no_weight_do_not_move_the_centres_of_dates(cls):
+    # Deviations over all rows and over those that count differ a little, which is much for dates.
+    days = np.arange(len(X)) * 11 % 400
+    frame = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(days, unit="D")})
+    clusters = np.digitize(days, [140, 260])
+    fixed = {"random_state": 0} if cls is RandomCuts else {}
+    weights = np.where(np.arange(len(X)) % 3 == 0, 0.0, 1.0)
+    fitted = cls(**fixed).fit(frame, clusters, sample_weight=weights)
+    counted = weights > 0
+    expected = cls(**fixed).fit(frame[counted], clusters[counted])
+    assert fitted.predict(frame).tolist() == expected.predict(frame).tolist()
+    assert sorted(set(fitted.labels_[counted].tolist())) == list(range(fitted.n_leaves_))
+
+
 def test_a_cluster_of_weight_nothing_is_none():
     fitted = SpexClique().fit(X, Y, sample_weight=(Y < 2).astype(int))
     assert fitted.n_leaves_ == 2

@@ -45,6 +45,8 @@ def type_of(column: Column, dialect: str, real: str) -> str:
     if column.kind == "date":
         zoned = column.zone is not None
         return "TEXT" if dialect == "sqlite" else "TIMESTAMPTZ" if zoned else "TIMESTAMP"
+    if column.clock:
+        return "TIME"
     kinds = {"flag": "INTEGER", "boolean": "BOOLEAN", "duration": "INTERVAL", "whole": "BIGINT"}
     return kinds.get(column.kind, number)
 

@@ -2,11 +2,14 @@
 
 import json
 from dataclasses import replace
+from datetime import time
 from unittest import mock
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -239,6 +242,42 @@ def test_a_fitted_table(database):
     assert classifier.predict(coded).tolist() == expected
 
 
+CLOCKS = [time(1), time(2), time(9, 30, 0, 5), time(23, 59), None, time(2)]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"at": CLOCKS}),
+        pd.DataFrame({"at": CLOCKS}),
+        pd.DataFrame({"at": pd.Series(CLOCKS, dtype=pd.ArrowDtype(pa.time64("us")))}),
+    ],
+    ids=["polars", "objects", "arrow"],
+)
+def test_times_of_a_day(postgresql, frame):
+    model = CART().fit(frame, ["night", "night", "day", "late", "none", "night"])
+    expected = model.predict(frame).tolist()
+    assert len(set(expected)) == 4
+    assert from_json(model.to_json()).predict(frame).tolist() == expected
+    predict = function(model.to_python())
+    assert [predict([each]) for each in CLOCKS] == expected
+    assert pl.DataFrame({"at": CLOCKS}).select(model.to_polars())["cluster"].to_list() == expected
+    rows = [[each] for each in CLOCKS]
+    for database in (DuckDB(), postgresql):
+        assert database.labels(from_json(model.to_json()).explanation_, rows) == expected
+    connection = duckdb.connect()
+    connection.register("shop", frame)
+    found = connection.execute(model.to_sql(table="shop").rstrip(";\n")).fetchall()
+    assert [row[-1] for row in found] == expected
+
+
+def test_times_beyond_the_day_are_refused():
+    clock = Column("at", "duration", clock=True)
+    tree = Tree.root(n_features=1, size=2).split(0, feature=0, threshold=2 * 86_400_000_000.0)
+    with pytest.raises(ValueError, match=r"^Column 'x0' holds times of a day, but"):
+        to_sql(Explanation(tree, described=(clock,)))
+
+
 def shop() -> Explanation:
     """A model as a shop has one."""
     described = (
@@ -327,6 +366,7 @@ def test_python_takes_values_of_pandas_and_numpy():
     ("column", "dialect", "message"),
     [
         (Column("a", "duration"), "sqlite", "^Column 'x0' holds durations, which SQLite cannot"),
+        (Column("a", "duration", clock=True), "sqlite", "^Column 'x0' holds times of a day, which"),
         (Column("a", "date", zone="UTC"), "mysql", "^Column 'x0' holds dates with a time zone"),
         (
             Column("a", "category", ("a", 1)),

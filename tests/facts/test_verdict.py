@@ -50,6 +50,11 @@ def test_random_labels_are_no_better_than_guessing(seed, shape):
         assert NO_BETTER in explainer._repr_html_()
 
 
+def test_a_leaf_for_every_row_is_no_better_than_guessing():
+    assert CART().fit([[1.0], [2.0]], ["a", "b"]).verdict_.level == "none"
+    assert CART(n_leaves=4).fit([[1.0], [2.0], [3.0], [4.0]], list("abab")).verdict_.level == "none"
+
+
 @pytest.mark.filterwarnings("ignore::spexplain.exceptions.LostClusterWarning")
 @pytest.mark.parametrize(("k", "n_leaves"), [(2, 60), (5, 120), (50, 270), (150, 290)])
 def test_random_labels_that_many_leaves_fit_are_no_better_than_guessing(k, n_leaves):

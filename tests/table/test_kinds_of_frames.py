@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from refusals import refused
-from spexplain import SpexClique
+from spexplain import SpexClique, from_json
 from spexplain.exceptions import ColumnWarning
 
 pa = pytest.importorskip("pyarrow")
@@ -257,6 +257,13 @@ def test_names_that_are_no_texts(names):
     assert not hasattr(model, "feature_names_in_")
     assert model.predict(frame).tolist() == model.labels_.tolist()
     assert model.predict(frame.to_numpy(dtype=object)).tolist() == model.labels_.tolist()
+    with pytest.raises(
+        ValueError, match="X has the columns of the training table in another order"
+    ):
+        model.predict(frame[names[::-1]])
+    if names[0] == 0:  # pairs are not stored
+        with pytest.raises(ValueError, match="X has the columns of the training table in another"):
+            from_json(model.to_json()).predict(frame[names[::-1]])
 
 
 def test_whole_numbers_that_floats_cannot_tell_apart():
@@ -268,6 +275,7 @@ def test_whole_numbers_that_floats_cannot_tell_apart():
         (pd.DataFrame({"a": pd.array([*large[1:], None], dtype="Int64")}), "a"),
         (pd.DataFrame({"a": pd.array([*large[1:], None], dtype="int64[pyarrow]")}), "a"),
         (pl.DataFrame({"a": large}).to_arrow(), "a"),
+        (pl.DataFrame({"a": pl.Series(large, dtype=pl.Int128)}), "a"),
     ):
         with pytest.warns(
             ColumnWarning, match=f"^Column '{name}' holds whole numbers beyond 2\\*\\*53"

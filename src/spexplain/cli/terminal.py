@@ -159,7 +159,7 @@ def clipped(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     head = set_cell_size(text, width // 2).rstrip()
-    tail = text
+    tail = text[-width:]  # more characters than that never fit: a cell may hold a whole document
     while cell_len(tail) > width - width // 2 - 1:
         tail = tail[1:]
     return f"{head}…{tail.lstrip()}"

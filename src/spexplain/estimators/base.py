@@ -337,7 +337,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         self._check_parameters()
         for stale in ("rounding_", "validation_"):
             self.__dict__.pop(stale, None)
-        table, names = self._read(X)
+        table, names = self._read(X, y=y, sample_weight=sample_weight)
         self._table, weights = table, table.weights(sample_weight)
         with self._stage("reference"):
             reference = self._reference(table, y, weights=weights, **given)

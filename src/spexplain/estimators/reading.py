@@ -6,11 +6,12 @@ from functools import cache
 from inspect import Parameter, signature
 from typing import Any, ClassVar, NamedTuple
 
+import narwhals as nw
 import numpy as np
 
 from spexplain.aliases import Floats, Ints
 from spexplain.arguments import check_number, check_weights, is_integer
-from spexplain.exceptions import ColumnWarning, quoted_list, warn_caller
+from spexplain.exceptions import ColumnWarning, RowOrderWarning, quoted_list, warn_caller
 from spexplain.table.base import Rows, Table
 from spexplain.table.columns import (
     column_names,
@@ -37,8 +38,9 @@ class TableReader:
         copied.feature_names = self.feature_names  # not cloned: an unfitted vectorizer has no names
         return copied
 
-    def _read(self, X: Any) -> tuple[Table, tuple[str | int, ...] | None]:
-        """Return the table, and the names of its columns if there are any."""
+    def _read(self, X: Any, **beside: Any) -> tuple[Table, tuple[str | int, ...] | None]:
+        """Return the table, and the names of its columns if there are any; `beside` has an entry for every row."""
+        _warn_of_another_order(X, beside)
         self.__dict__.pop("_given_names", None)
         table = read_table(X, self)
         names = names_of(self.feature_names, table.shape[1])
@@ -90,6 +92,24 @@ class TableReader:
                 ColumnWarning,
             )
         return kept
+
+
+def _warn_of_another_order(X: Any, beside: Mapping[str, Any]) -> None:
+    """Warn of labels or weights whose index names the rows of X in another order: rows are taken by place."""
+    index = getattr(X, "index", None)
+    for name, each in beside.items():
+        own = getattr(each, "index", None)
+        if not nw.dependencies.is_pandas_index(index) or not nw.dependencies.is_pandas_index(own):
+            continue
+        if len(own) != len(index) or own.equals(index) or not (index.is_unique and own.is_unique):
+            continue
+        is_numbered = np.array_equal(np.asarray(own), np.arange(len(own)))  # as new labels are
+        if not is_numbered and own.isin(index).all():
+            warn_caller(
+                f"The index of {name} has the rows of X in another order, but rows are taken by their place; pass "
+                f"{name}.loc[X.index] if the index is right.",
+                RowOrderWarning,
+            )
 
 
 @cache
@@ -160,7 +180,7 @@ def searched_rows(
             raise ValueError(
                 "sample_weight is above 0 for one row only; at least two rows must count."
             )
-        table, weights = table.take(rows), check_weights(weights[rows], len(rows))
+        table, weights = table.part(rows), check_weights(weights[rows], len(rows))
         reference = None if reference is None else reference.rows(rows)
     if reference is None or cluster_weight is None:
         return Searched(table, reference, RowWeights(weights, rows))

@@ -179,7 +179,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
                 "y must hold the label of every row: ClusterRules explains given clusters and does not find any."
             )
         with messages(self.verbose):
-            table, names = self._read(X)
+            table, names = self._read(X, y=y, sample_weight=sample_weight)
             if table.engine is not None:
                 raise ValueError(
                     f"ClusterRules works on tables in memory, but X is a {type(X).__module__.partition('.')[0]} "

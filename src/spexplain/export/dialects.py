@@ -21,6 +21,9 @@ _BIGQUERY_ESCAPES = str.maketrans(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+_DAY = 86_400_000_000  # microseconds
+
+
 @dataclass(frozen=True)
 class Dialect:
     """The spelling of one database."""
@@ -35,6 +38,7 @@ class Dialect:
     timestamp: str = "TIMESTAMP"  # without time zone
     zoned: Callable[[str], str] | None = None  # a moment in a time zone
     interval: Callable[[int, str, str], str] | None = None  # of days and a time, both with sign
+    clock: Callable[[str], str] | None = None  # a time of a day
     folds_case: bool = True  # whether quoted names that differ in case only are one name
     escapes_names: bool = False  # backslashes in names instead of doubled quotes
     has_booleans: bool = True
@@ -99,16 +103,36 @@ class Dialect:
 
     def duration(self, x: float, column: Column) -> str:
         """Return a duration from microseconds; refuse it where the database has none."""
+        if column.clock:
+            return self._clock(x, column)
         if self.interval is None:
             raise ValueError(
                 f"Column {quoted(column.name)} holds durations, which {self.title} cannot compare; turn "
                 "them into numbers, such as seconds, before fit."
             )
         sign, size = ("-", -int(x)) if x < 0 else ("", int(x))
-        days, clock = divmod(size, 86_400_000_000)
-        seconds, rest = divmod(clock, 1_000_000)
-        time = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-        return self.interval(days, f"{time}.{rest:06d}".rstrip("0") if rest else time, sign)
+        days, clock = divmod(size, _DAY)
+        return self.interval(days, _clock_text(clock), sign)
+
+    def _clock(self, x: float, column: Column) -> str:
+        """Return a time of a day; refuse one outside the day, and any where the database has none."""
+        if self.clock is None:
+            raise ValueError(
+                f"Column {quoted(column.name)} holds times of a day, which {self.title} cannot compare; turn "
+                "them into numbers, such as seconds, before fit."
+            )
+        if not 0 <= x < _DAY:
+            raise ValueError(
+                f"Column {quoted(column.name)} holds times of a day, but a test compares them with "
+                f"{column.say(x)}; change that test."
+            )
+        return self.clock(_clock_text(int(x)))
+
+
+def _clock_text(clock: int) -> str:
+    seconds, rest = divmod(clock, 1_000_000)
+    text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{text}.{rest:06d}".rstrip("0") if rest else text
 
 
 def check_characters(text: str, argument: str, title: str) -> None:
@@ -250,6 +274,7 @@ DIALECTS: dict[str, Dialect] = {
         nan_is_largest=True,
         zoned=lambda text: f"TIMESTAMPTZ '{text}'",
         interval=_interval,
+        clock=lambda text: f"'{text}'",  # takes the type of the column, of which there are several
     ),
     "postgresql": Dialect(
         "PostgreSQL",
@@ -260,6 +285,7 @@ DIALECTS: dict[str, Dialect] = {
         nan_is_largest=True,
         zoned=lambda text: f"TIMESTAMPTZ '{text}'",
         interval=_interval,
+        clock=lambda text: f"TIME '{text}'",
         folds_case=False,
     ),
     # SQLite reads an unknown name in double quotes as a text, without an error; it never does this
@@ -287,6 +313,7 @@ DIALECTS: dict[str, Dialect] = {
         timestamp="DATETIME",
         zoned=lambda text: f"TIMESTAMP '{text}'",
         interval=lambda days, time, sign: f"INTERVAL '{sign}{days} {sign}{time}' DAY TO SECOND",
+        clock=lambda text: f"TIME '{text}'",
         escapes_names=True,
         has_dots=False,
     ),
@@ -298,6 +325,7 @@ DIALECTS: dict[str, Dialect] = {
         nan=_equals_nan("FLOAT"),
         nan_is_largest=True,
         zoned=lambda text: f"'{text}'::TIMESTAMP_TZ",
+        clock=lambda text: f"'{text}'::TIME",
         folds_case=False,
     ),
     "mysql": Dialect(
@@ -306,6 +334,7 @@ DIALECTS: dict[str, Dialect] = {
         _mysql_double,
         _backslashed,
         quote="`",
+        clock=lambda text: f"TIME '{text}'",
         # Most collations take A for a, and ignore spaces at the end of a text.
         exact_text=lambda x: f"CAST({x} AS BINARY)",
     ),

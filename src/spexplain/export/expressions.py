@@ -188,7 +188,8 @@ class _Polars:
         if column.kind == "date":  # whole microseconds, whatever the unit of the column
             return x.dt.epoch("us")
         if column.kind == "duration":
-            return x.dt.total_microseconds()
+            spans = x.cast(self.pl.Duration("us")) if column.clock else x
+            return spans.dt.total_microseconds()
         # A literal beside a column of float32 would be rounded to it.
         return x.cast(self.pl.Float64).fill_nan(None)
 
@@ -229,6 +230,11 @@ class _Spark:
         return self.f.when(~self.f.isnan(double), double)
 
     def bound(self, x: float, column: Column) -> Any:
+        if column.clock:
+            raise ValueError(
+                f"Column {quoted(column.name)} holds times of a day, which Spark cannot compare; turn them into "
+                "numbers, such as seconds, before fit."
+            )
         if column.kind == "duration":
             return self.f.lit(timedelta(microseconds=floor(x)))
         if column.kind != "date":

@@ -25,7 +25,7 @@ _HEADER = '''"""The tree of a fitted {kind}, written by spexplain {version}; nee
         raise ValueError(f"row has {{len(row)}} values, but {n_features} are needed.")
 '''
 _VALUE = "    x{column} = {reader}(row[{name} if named else {column}])\n"
-_IMPORT = "\nfrom datetime import datetime, timedelta, timezone\n"
+_IMPORT = "\nfrom datetime import datetime, time, timedelta, timezone\n"
 _REFUSAL = """    if {condition}:
         raise ValueError("row has no value that was seen in training in column " + repr({name}) + ".")
 """
@@ -70,9 +70,11 @@ _DATE = '''def moment(x):
 
 '''
 _DURATION = '''def duration(x):
-    """Return a timedelta from one or from NumPy's; None if missing."""
+    """Return a timedelta from one, NumPy's or a time of a day; None if missing."""
     if is_missing(x):
         return None
+    if isinstance(x, time):
+        x = datetime.combine(datetime.min, x) - datetime.min
     x = x.astype("timedelta64[us]").item() if hasattr(x, "astype") else x
     return timedelta(microseconds=x // timedelta(microseconds=1))
 

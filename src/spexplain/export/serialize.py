@@ -66,7 +66,7 @@ _KEYS = {
     "seen",
 }
 # Entries of a column; those that are not there have their default.
-_COLUMN_KEYS = ("kind", "categories", "zone", "has_missing")
+_COLUMN_KEYS = ("kind", "categories", "zone", "has_missing", "clock")
 # Entries of "training", which files of older versions do not have.
 _TRAINING_KEYS = {
     "columns",
@@ -646,7 +646,10 @@ def _column(name: str, entries: Any) -> Column:
         raise ValueError(
             "categories of a column must be a list of strings, numbers, true and false"
         )
-    column = Column(name, kind, tuple(categories), zone, has_missing)
+    clock = entries.get("clock", False)
+    if type(clock) is not bool or (clock and kind != "duration"):
+        raise ValueError("clock must be true or false, and true only for a column of durations")
+    column = Column(name, kind, tuple(categories), zone, has_missing, clock)
     if len(column.codes) != len(categories):
         raise ValueError("categories of a column must differ from each other")
     if categories and kind != "category":

@@ -118,7 +118,7 @@ def better_than_guessing(clusters: Clusters, fields: Sequence[Column], n_columns
     shares = table.sum(axis=1) / total
     shares = shares[shares > 0]
     n_labellings = -n_rows * float(shares @ np.log(shares))  # a logarithm, as is that of the trees
-    fits_any = _FITS_ANY * n_trees >= n_labellings
+    fits_any = clusters.tree.n_leaves >= n_rows or _FITS_ANY * n_trees >= n_labellings
     return right > chance + min(_LUCK * margin, (1.0 if fits_any else _NO_LUCK) * (1 - chance))
 
 

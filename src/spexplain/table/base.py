@@ -168,6 +168,10 @@ class Table(Rows):
         """Return the table of some rows only."""
         raise NotImplementedError
 
+    def part(self, rows: Ints) -> Self:
+        """Return some rows as part of this table: their points have the coordinates that they have here."""
+        return self.take(rows)
+
     @cached_property
     def known(self) -> ColumnCache:
         """Cache of what was computed about single columns."""

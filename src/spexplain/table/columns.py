@@ -21,6 +21,7 @@ FrameKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
 _SETTLED = ("number", "whole", "boolean")  # kinds that depend on the values, too
 _KINDS: dict[str, Kind] = {"b": "boolean", "i": "whole", "u": "whole", "M": "date", "m": "duration"}
 Series: TypeAlias = Any  # of narwhals, or an array of one dimension
+_WIDE = (nw.Int128, nw.UInt128)
 # Types whose values are inspected one by one.
 _OBJECT_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown, np.dtype(object))
 
@@ -181,8 +182,8 @@ def holds_numbers(X: Any) -> bool:
             for dtype in X.dtypes
         )
     frame = nw.from_native(X)
-    plain = all(
-        dtype.is_float() or dtype.is_integer() or dtype == nw.Boolean
+    plain = all(  # NumPy has no whole numbers of 128 bits
+        dtype.is_float() or (dtype.is_integer() and dtype not in _WIDE) or dtype == nw.Boolean
         for dtype in set(frame.schema.values())
     )
     return plain and not any(frame.select(nw.all().null_count()).row(0))
@@ -209,10 +210,11 @@ def large_numbers(X: Any) -> list[tuple[int, str, Array]]:
         places = [i for i, dtype in enumerate(types) if dtype.startswith(("int64", "uint64"))]
     else:
         dtypes = nw.from_native(X, eager_only=True).schema.values()
-        places = [i for i, dtype in enumerate(dtypes) if dtype in (nw.Int64, nw.UInt64)]
+        places = [i for i, dtype in enumerate(dtypes) if dtype in (nw.Int64, nw.UInt64, *_WIDE)]
     found = []
     for place, (name, series) in zip(places, _series_of(X, places), strict=True):
-        known = series.drop_nulls().to_numpy()
+        known = series.drop_nulls()
+        known = np.array(known.to_list(), object) if known.dtype in _WIDE else known.to_numpy()
         if len(known) and _is_large(known):
             found.append((place, name, known))
     return found
@@ -394,7 +396,9 @@ def encoded_series(series: Series, name: str) -> tuple[Floats, Column]:
         raise _untestable(dtype, name)
     kind = kind_of_dtype(dtype) if isinstance(series, np.ndarray) else _kind(dtype)
     zone = getattr(dtype, "time_zone", None) if kind == "date" else None
-    column = Column(name, kind, zone=None if zone is None else str(zone))
+    column = Column(
+        name, kind, zone=None if zone is None else str(zone), clock=bool(dtype == nw.Time)
+    )
     values = _encoded_as(series, column)
     return values, _settled(column, values)
 
@@ -518,7 +522,7 @@ def _spans(series: Series) -> Floats:
     is_listed = dtype in _OBJECT_TYPES
     if not is_listed and dtype == nw.Time:
         if series.implementation.is_polars():  # nanoseconds since midnight
-            return _floats(series.cast(nw.Int64())) / 1000
+            return np.floor(_floats(series.cast(nw.Int64())) / 1000)
         is_listed = True
     if is_listed:
         return _each(series, _span)
@@ -574,7 +578,8 @@ def _encoded_objects(series: Series, name: str) -> tuple[Floats, Column]:
         zones = {value.tzinfo is not None for value in known if isinstance(value, datetime)}
         if len(zones) == 2:
             raise mixed_zones(name)
-        column = Column(name, kind, zone="UTC" if zones == {True} else None)
+        clock = kind == "duration" and all(isinstance(value, time) for value in known)
+        column = Column(name, kind, zone="UTC" if zones == {True} else None, clock=clock)
         return (values := _encoded_as(series, column)), _settled(column, values)
     column = Column(name, "category", _categories(series, known))
     if only_texts:  # perhaps every row has a different name
@@ -607,7 +612,7 @@ def _kind_of_objects(known: list[Any]) -> Kind:
     return "category"
 
 
-_UNTESTABLE = (list, tuple, dict, set, frozenset, np.ndarray)
+_UNTESTABLE = (list, tuple, dict, set, frozenset, np.ndarray, complex, np.complexfloating)
 _OBJECTS: dict[Kind, Any] = {
     "boolean": bool | np.bool_,
     "number": int | float | Decimal | np.number,

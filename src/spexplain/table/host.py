@@ -171,6 +171,13 @@ class HostTable(Table):
         """Return the table of some rows only."""
         return replace(self, values=self.values[rows], seen=None, surveyed=None)
 
+    def part(self, rows: Ints) -> Self:
+        """Return some rows as part of this table: numbers are divided by their deviations over all rows."""
+        taken = self.take(rows)
+        if not self._has_no_objects:
+            vars(taken)["_points"] = self._points._replace(matrix=self._points.matrix[rows])
+        return taken
+
     @property
     def origin(self) -> Floats:
         """The first row, with column means for its missing values."""

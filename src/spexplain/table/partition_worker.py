@@ -321,6 +321,7 @@ def _joined(summaries: list[ColumnSummary]) -> ColumnSummary:
         ordered_categories(found, listed) if kind == "category" else (),
         zones.pop() if len(zones) == 1 else None,
         any(each.column.has_missing for each in summaries),
+        kind == "duration" and all(column.clock for column in columns),
     )
     return ColumnSummary(
         column,

@@ -5,8 +5,10 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from spexplain.aliases import Matrix
@@ -66,8 +68,8 @@ def read_table(X: Any, estimator: Any) -> Table:
     estimator : Explainer
         The estimator; it decides whether values can stay on a device.
     """
-    if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
-        raise TypeError("X is a dict; pass a data frame of it, such as pandas.DataFrame(X).")
+    X = _checked_type(X)
+    estimator.__dict__.pop("_column_order", None)
     if isinstance(X, Table):
         _remember_width(estimator, X.shape[1])
         if X.names is not None:
@@ -92,6 +94,8 @@ def read_table(X: Any, estimator: Any) -> Table:
         return _read_entries(X, estimator)
     if is_frame(X):
         _check_frame(X)
+        if not _has_names(X):
+            estimator._column_order = tuple(column_names(X))
     _warn_of_merged_numbers(X)
     if holds_objects(X):
         return _read_objects(X, estimator)
@@ -114,6 +118,32 @@ def read_table(X: Any, estimator: Any) -> Table:
         table = replace(table, surveyed=seen.known)
         table = replace(table, described=_with_missing(table))
     return table.kept(seen.checksum) if is_shared else table
+
+
+def _checked_type(X: Any) -> Any:
+    """Return X, masked values as missing; refuse what NumPy would misread, or refuse in words hard to read."""
+    if isinstance(X, np.ma.MaskedArray):
+        if not np.ma.is_masked(X):
+            return X.data
+        is_number = X.dtype.kind in "biuf"
+        kept = X.data.astype(
+            X.dtype if X.dtype.kind == "f" else np.float64 if is_number else object
+        )
+        kept[np.ma.getmaskarray(X)] = np.nan if is_number else None
+        return kept
+    if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
+        raise TypeError("X is a dict; pass a data frame of it, such as pandas.DataFrame(X).")
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError("X is a LazyFrame, whose rows are not there yet; pass X.collect().")
+    if getattr(getattr(X, "dtype", None), "names", None) is not None:
+        raise TypeError(
+            "X is a structured array; pass a data frame of it, such as pandas.DataFrame(X)."
+        )
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            "X is a text or a path; read the file and pass its table, such as pandas.read_csv(X)."
+        )
+    return X
 
 
 def _check_frame(X: Any) -> None:
@@ -210,10 +240,13 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     whole : bool, default=False
         Whether to take columns of a data frame that no test uses, too, if it has them.
     """
+    X = _checked_type(X)
     if is_collection(X):
         return _lazy_rows(X, model)
     if is_on_device(X):
         return _device_rows(X, model)
+    if is_frame(X):
+        _check_order(X, model)
     if is_sparse_frame(X) and not (_has_names(X) and _names(model) is not None):
         X = X.sparse.to_coo()
     if is_sparse(X):
@@ -319,6 +352,22 @@ def _has_names(X: Any) -> bool:
 
 def _has_text_names(X: Any) -> bool:
     return all(isinstance(name, str) for name in X.columns)
+
+
+def _check_order(X: Any, model: Any) -> None:
+    """Refuse a data frame with the names of the training table in another order, if names are no texts.
+
+    Columns are found by name only if all names are texts, as in scikit-learn, and by their place otherwise.
+    """
+    known = vars(model).get("_column_order", model.explanation_.columns)
+    if known is None or all(isinstance(name, str) for name in known):
+        return
+    names = tuple(column_names(X))
+    if names != tuple(known) and Counter(names) == Counter(known):
+        raise ValueError(
+            "X has the columns of the training table in another order, and their names are no texts, so they are "
+            "read by their place; bring them into the order of the training table."
+        )
 
 
 def _check_names(X: Any, wanted: list[str]) -> None:

@@ -51,6 +51,8 @@ class Column:
         Time zone in which dates are written.
     has_missing : bool, default=False
         Whether some training rows have missing values; only then do rules mention missing values.
+    clock : bool, default=False
+        Whether durations are times of a day, counted from midnight.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Column:
     categories: tuple[Any, ...] = ()
     zone: str | None = None
     has_missing: bool = False
+    clock: bool = False
 
     @cached_property
     def codes(self) -> dict[Any, int]:
@@ -166,7 +169,7 @@ def as_columns(names: Iterable["Column | str"]) -> tuple[Column, ...]:
 def renamed(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ...]:
     """Return the columns with other names."""
     return tuple(
-        Column(name, each.kind, each.categories, each.zone, each.has_missing)
+        Column(name, each.kind, each.categories, each.zone, each.has_missing, each.clock)
         for each, name in zip(columns, names, strict=True)
     )
 
