@@ -167,7 +167,8 @@ def page(name: str, function: Callable[..., None], folder: Path) -> str:
         # In Annotated, the first name stands where a default would.
         first = (info.default,) if isinstance(info.default, str) else ()
         names = (*first, *(info.param_decls or ())) or (f"--{each.name.replace('_', '-')}",)
-        shown = ", ".join(f"`{one}`" for one in names) + cell(kind_of(info, hint))
+        parts = (part for one in names for part in one.split("/"))
+        shown = ", ".join(f"`{part}`" for part in parts) + cell(kind_of(info, hint))
         line = f"| {shown} | {text} | {cell(said(each.default, names[0]))} |"
         panels.setdefault(info.rich_help_panel or "Options", []).append(line)
     if arguments:

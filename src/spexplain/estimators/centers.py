@@ -359,7 +359,7 @@ class EMN(CenterExplainer):
     See Also
     --------
     IMM : Counts only the mistakes of a cut.
-    RandomCuts : Cuts drawn at random, with the best known guarantee.
+    RandomCuts : Cuts drawn at random, with the best known guarantee for k-medians.
 
     References
     ----------

@@ -134,7 +134,7 @@ def _checked_type(X: Any) -> Any:
     if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
         raise TypeError("X is a dict; pass a data frame of it, such as pandas.DataFrame(X).")
     if nw.dependencies.is_polars_lazyframe(X):
-        raise TypeError("X is a LazyFrame, whose rows are not there yet; pass X.collect().")
+        raise TypeError("X is a LazyFrame, whose rows are not computed yet; pass X.collect().")
     if getattr(getattr(X, "dtype", None), "names", None) is not None:
         raise TypeError(
             "X is a structured array; pass a data frame of it, such as pandas.DataFrame(X)."
@@ -365,8 +365,8 @@ def _check_order(X: Any, model: Any) -> None:
     names = tuple(column_names(X))
     if names != tuple(known) and Counter(names) == Counter(known):
         raise ValueError(
-            "X has the columns of the training table in another order, and their names are no texts, so they are "
-            "read by their place; bring them into the order of the training table."
+            "X has the columns of the training table in another order, and their names are not texts, so they "
+            "are found by position; put them into the order of the training table."
         )
 
 
