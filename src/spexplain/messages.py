@@ -1,5 +1,6 @@
 """Pieces of sentences: numbers with their nouns, lists of names, names in one line."""
 
+import json
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -53,10 +54,17 @@ def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     >>> from spexplain.messages import closest
     >>> closest("specis", ["species", "width"])
     '; did you mean species?'
+    >>> closest("species", [" species"])
+    '; did you mean " species"?'
     """
     known = list(known)
     folded = {each.casefold(): each for each in reversed(known)}
     found = get_close_matches(name.casefold(), folded, n=3, cutoff=cutoff)
     if found:
-        return f"; did you mean {' or '.join(one_line(folded[each]) for each in found)}?"
+        return f"; did you mean {' or '.join(_as_written(folded[each]) for each in found)}?"
     return f" (it has {listed(known, 12)})." if known else "."
+
+
+def _as_written(name: str) -> str:
+    """Return a name in one line, in quotes if spaces or characters that are not shown would be lost."""
+    return name if one_line(name) == name else json.dumps(name, ensure_ascii=not name.isprintable())

@@ -32,6 +32,7 @@ def sentence(result, status=1):
         ("t.tsv", b"a,b,y\n1,2,0\n", (), "pass --delimiter ','"),
         ("t.csv", b"a,y\n,0\n,1\n", (), "has no column to explain clusters with"),
         ("t.csv", b"a,Y\n1,0\n", (), "has no column y; did you mean Y?"),
+        ("t.csv", b"a,y \n1,0\n", (), 'has no column y; did you mean "y "?'),
         ("t.csv", b"a,b\n1,0\n", (), "has no column y (it has a, b)"),
         ("t.csv", b"a,y\n1,\n2,0\n3,0\n", (), "column y has only one cluster"),
         ("t.csv", b"a,y\n1,u\n2,v\n3,w\n", ("--noise", "uu"), "no row has the label uu; did you mean u?"),
@@ -63,6 +64,12 @@ def sentence(result, status=1):
 def test_tables(run, tmp_path, name, content, options, wanted):
     (tmp_path / name).write_bytes(content)
     assert wanted in sentence(run("explain", tmp_path / name, "--labels", "y", "-q", *options))
+
+
+def test_the_labels_alone_explain_nothing(run, tmp_path):
+    (tmp_path / "t.csv").write_text("y\n0\n1\n")
+    result = run("explain", tmp_path / "t.csv", "--labels", "y")
+    assert sentence(result).endswith("t.csv has no column to explain clusters with.")
 
 
 def test_files_that_are_not_there(run, files, tmp_path):

@@ -186,6 +186,9 @@ def test_refusals():
     refused(
         lambda: ClusterClassifier(KMeans()).fit(X, [0, 1, 1]), words=["explainer"], error=TypeError
     )
+    for missing in (None, np.nan):
+        y = np.array(["a", "b", missing], dtype=object)
+        refused(lambda y=y: ClusterClassifier().fit(X, y), words=["y contains NaN", "leave out"])
     with pytest.raises(ValueError, match="Unknown label type"):
         ClusterClassifier().fit(X, [0.5, 0.25, 0.125])
 

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import spexplain
 from refusals import EXPECTED_TO_FAIL
-from spexplain import CART, SpexClique, SpexKNN, datasets, estimators
+from spexplain import CART, IMM, BestTree, ClusterRules, SpexClique, SpexKNN, datasets, estimators
 from spexplain.metrics import agreement
 
 CLASSES = [
@@ -94,6 +94,19 @@ def test_refit_forgets_what_no_longer_holds():
     assert explainer.n_leaves_ == 2
     for gone in ("leaf_reference_", "reference_labels_", "feature_names_in_"):
         assert not hasattr(explainer, gone)
+
+
+@pytest.mark.parametrize("estimator", [SpexClique(), IMM(), BestTree(), ClusterRules()], ids=str)
+def test_a_fit_that_fails_changes_nothing(estimator):
+    frame = pd.DataFrame(X, columns=IRIS.feature_names)
+    fitted = estimator.fit(frame, Y)
+    before, expected = {**vars(fitted)}, fitted.predict(frame).tolist()
+    for table, y in ((X[:, :2], Y[:7]), (frame[IRIS.feature_names[:3]], [1] * len(X))):
+        with pytest.raises(ValueError, match=r"^y has 7 labels|two clusters or more"):
+            fitted.fit(table, y)
+        assert vars(fitted).keys() == before.keys()
+        assert all(vars(fitted)[name] is before[name] for name in before)
+        assert fitted.predict(frame).tolist() == expected
 
 
 @pytest.mark.parametrize("cls", CLASSES)

@@ -126,6 +126,8 @@ def test_tables_of_rules() -> None:
 
 def test_row_must_be_one_row() -> None:
     explainer = spexplain.SpexClique().fit(IRIS.data, SPECIES)
+    with pytest.raises(TypeError, match="row is a dict; pass a data frame of it"):
+        explainer.explain({"a": 1})
     with pytest.raises(ValueError, match="row must be a single row, got 2"):
         explainer.explain(IRIS.data[:2])
     assert np.isfinite(explainer.explain(IRIS.data[:1])["path"][0]["margin"])

@@ -1,5 +1,6 @@
 """Reference clusterings by name, by clusterer and by labels of any type, with noise or without."""
 
+import re
 import warnings
 
 import numpy as np
@@ -196,6 +197,12 @@ def test_noise_is_routed_but_neither_attracts_nor_repels():
     assert ignoring.predict(X[NOISY >= 0]).tolist() == without.labels_.tolist()
     assert ignoring.leaf_reference_.tolist() == [0, 1, 2]
     assert ignoring.tree_.size[0] == len(X)
+
+
+@pytest.mark.parametrize("noise", [-1, ["a"], "gone"], ids=str)
+def test_noise_that_does_not_occur_is_quoted_as_given(noise):
+    with pytest.raises(ValueError, match="^" + re.escape(f"noise={noise!r} must be")):
+        CART(noise=noise).fit(X, NAMES)
 
 
 def test_noise_as_a_cluster():

@@ -342,6 +342,14 @@ def test_weighted_models_say_the_same_after_json(estimator, weights):
     assert loaded.to_json() == fitted.to_json() == from_json(loaded.to_json()).to_json()
 
 
+def test_huge_weights_are_read_back():
+    explainer = CART().fit(X, Y, sample_weight=np.full(len(X), 1e290))
+    loaded = from_json(explainer.to_json())
+    assert loaded.to_text() == explainer.to_text()
+    rows = [each["rows"] for each in loaded.segments(output="records")]
+    assert rows == [each["rows"] for each in explainer.segments(output="records")]
+
+
 def test_files_without_weighted_counts_are_still_read():
     fitted = CART(n_leaves=4).fit(X, Y, sample_weight=WEIGHTS)
     document = json.loads(fitted.to_json())

@@ -105,6 +105,20 @@ def test_columns_by_number_and_other_names():
     assert frame.select(expression)["cluster"].to_list() == [1, 0]
 
 
+def test_names_that_are_patterns_of_polars():
+    frame = pl.DataFrame(
+        {
+            "^a.*$": [1.0, 2.0, 3.0, 4.0],
+            "^c$": list("uuvu"),
+            "ab": [4.0, 3.0, 2.0, 1.0],
+            "c": list("vvuv"),
+        }
+    )
+    model = CART(features=["^a.*$", "^c$"]).fit(frame, ["p", "q", "r", "q"])
+    assert len(model.explanation_.used) == 2
+    assert frame.select(model.to_polars())["cluster"].to_list() == model.predict(frame).tolist()
+
+
 def test_models_that_refuse_missing_values_give_null():
     described = (Column("a"), Column("c", "category", ("u", "v", "w")))
     tree = Tree.root(n_features=2, size=9).split(0, feature=0, threshold=0.5, missing=True)

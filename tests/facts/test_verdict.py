@@ -215,6 +215,25 @@ def test_validation_is_what_refits_by_hand_give(penguins):
     assert not hasattr(explainer, "validation_")
 
 
+def test_validation_and_rounding_belong_to_one_tree(penguins):
+    X, y = penguins
+    explainer = CART(n_leaves=5, round_to=0.2).fit(X, y)
+    explainer.validate(cv=3)
+    assert explainer.rounding_
+    edits = explainer.explanation_.prune(1), explainer.explanation_.rename("Gentoo", "large")
+    for other in (explainer.truncated(2), *map(explainer.edited, edits)):
+        assert "validation_" not in vars(other)
+        assert not other.verdict_.facts["held_out"]
+        assert other.verdict_.facts["fidelity"] == other.explanation_.rows_right / len(y)
+    for n_leaves in range(1, 6):
+        smaller = explainer.truncated(n_leaves)
+        tests = {node["node"]: node["text"] for node in smaller.explanation_.nodes()}
+        assert all(tests[each.node] == each.rounded for each in smaller.rounding_)
+    assert explainer.truncated(5).rounding_ == explainer.rounding_
+    assert not hasattr(explainer.edited(edits[0]), "rounding_")
+    assert explainer.edited(explainer.explanation_).verdict_.facts["held_out"]
+
+
 def test_folds_hold_their_share_of_every_cluster():
     codes = np.repeat([0, 1, 2, -1], [50, 7, 3, 5])
     folds = dealt(codes, 5, np.random.default_rng(0))

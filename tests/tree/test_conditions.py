@@ -115,6 +115,13 @@ def test_what_cannot_be_read_is_refused(text, words):
     refused(lambda: read_test(text, COLUMNS), words=["condition=", *words])
 
 
+def test_short_names_in_other_words_say_nothing():
+    columns = [Column("a"), Column("b"), Column("d", "date"), Column("c", "category", ("p", "q"))]
+    refused(lambda: read_test("a > 1 and b > 2", columns), words=["asks about one column only"])
+    refused(lambda: read_test("a > 1 and", columns), words=["column 'a' is compared with a number"])
+    refused(lambda: read_test("c = and", columns), words=["has no value 'and', only p, q;"])
+
+
 def test_several_intervals_are_no_test():
     with pytest.raises(ValueError, match="one interval"):
         read_test("orders ≤ 3 or orders > 5", COLUMNS)

@@ -119,6 +119,8 @@ def read_input_table(
     taken = [name for name in frame.columns if name not in beside]
     wanted = named_columns(columns.features, taken, "--features")
     kept = named_columns(columns.keep, taken, "--keep")
+    if not taken:  # of no names, polars gives all columns without their rows
+        raise UserError(f"{file.name} has no column to explain clusters with.")
     X = _usable(frame[taken], file, terminal)
     X = _without_suspects(X, given, wanted, kept, terminal)
     _check_values(X, columns.missing)

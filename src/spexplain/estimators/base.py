@@ -24,6 +24,7 @@ from spexplain.estimators.reading import (
     parameters_of,
     row_mass,
     searched_rows,
+    unchanged_by_failure,
     weighted_scales,
 )
 from spexplain.estimators.scorers import comparing_metric, metric_of_search
@@ -318,8 +319,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         self._refuse_metric(metric_of_search(self))
         is_shared = getattr(y, "ndim", 1) > 1
         weighs = given.get("sample_weight") is not None or self.cluster_weight is not None
-        self._needs_host = is_shared or (weighs and not self._takes_weights_on_device)
-        with messages(self.verbose):
+        with messages(self.verbose), unchanged_by_failure(self):
+            self._needs_host = is_shared or (weighs and not self._takes_weights_on_device)
             try:
                 return self._fit(X, y, **given)
             finally:

@@ -1,6 +1,7 @@
 """What an estimator reads before it searches: a table, the columns that cuts may use, and the weights of rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from inspect import Parameter, signature
@@ -92,6 +93,18 @@ class TableReader:
                 ColumnWarning,
             )
         return kept
+
+
+@contextmanager
+def unchanged_by_failure(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if its fit fails: a model that was fitted before stays whole."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:  # Ctrl-C, too
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def _warn_of_another_order(X: Any, beside: Mapping[str, Any]) -> None:

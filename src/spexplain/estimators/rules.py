@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from spexplain.aliases import Array, Bools, Floats, Ints, NoisePolicy
 from spexplain.arguments import check_choice, check_integer
 from spexplain.estimators.progress import messages, stage
-from spexplain.estimators.reading import TableReader
+from spexplain.estimators.reading import TableReader, unchanged_by_failure
 from spexplain.explanation.rule_set import ClusterRule, RuleSet, RulesModel
 from spexplain.facts.profiles import profile_of
 from spexplain.rules import MEASURES, FoundRule, MeasureName, Space, Task, best_rule, space_of
@@ -178,7 +178,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
             raise ValueError(
                 "y must hold the label of every row: ClusterRules explains given clusters and does not find any."
             )
-        with messages(self.verbose):
+        with messages(self.verbose), unchanged_by_failure(self):
             table, names = self._read(X, y=y, sample_weight=sample_weight)
             if table.engine is not None:
                 raise ValueError(

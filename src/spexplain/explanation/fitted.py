@@ -319,8 +319,16 @@ class FittedModel(ABC):
         >>> explainer.truncated(1).n_leaves_
         1
         """
-        smaller = copy(self)
-        smaller._set_explanation(self._fitted().truncate(n_leaves))
+        own, explanation = self._fitted().tree, self._fitted().truncate(n_leaves)
+        smaller, tree = self.edited(explanation), explanation.tree
+        if "rounding_" in vars(self) and tree != own:  # nodes have the same numbers
+            vars(smaller)["rounding_"] = [
+                each
+                for each in vars(self)["rounding_"]
+                if each.node < tree.n_nodes
+                and tree.feature[each.node] == own.feature[each.node]
+                and tree.threshold[each.node] == own.threshold[each.node]
+            ]
         return smaller
 
     def edited(self, explanation: Explanation) -> Self:
@@ -344,8 +352,12 @@ class FittedModel(ABC):
         >>> explainer.edited(explainer.explanation_.prune(2)).n_leaves_
         2
         """
-        self._fitted()
-        changed = copy(self)
+        own, changed = self._fitted(), copy(self)
+        is_same = explanation.tree == own.tree
+        if not is_same or explanation.row_reference is not own.row_reference:
+            vars(changed).pop("validation_", None)  # was measured on refits that gave another tree
+        if not is_same:
+            vars(changed).pop("rounding_", None)
         changed._set_explanation(explanation)
         return changed
 
@@ -1188,6 +1200,10 @@ class FittedModel(ABC):
         from spexplain.facts.counterfactual import explain_row
 
         explanation = self._fitted(feature_names)
+        if isinstance(row, Mapping) and not is_sparse(row):  # sparse rows of keys are mappings
+            raise TypeError(
+                "row is a dict; pass a data frame of it, such as pandas.DataFrame([row])."
+            )
         is_table = hasattr(row, "columns") or is_sparse(row)
         given = row if is_table else np.atleast_2d(np.asarray(row))
         table = self._check_rows(given).to_host()

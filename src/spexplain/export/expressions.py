@@ -184,7 +184,7 @@ class _Polars:
         self.pl = pl
 
     def number(self, column: Column, key: str) -> Any:
-        x = self.pl.col(key)
+        x = self._column(key)
         if column.kind == "date":  # whole microseconds, whatever the unit of the column
             return x.dt.epoch("us")
         if column.kind == "duration":
@@ -201,7 +201,11 @@ class _Polars:
     def listed(self, values: list[Any], kind: type, key: str) -> Any:
         dtypes = {str: self.pl.String, float: self.pl.Float64, bool: self.pl.Boolean}
         series = self.pl.Series(values, dtype=dtypes[kind], strict=False)
-        return self.pl.col(key).cast(dtypes[kind]).is_in(series.implode())
+        return self._column(key).cast(dtypes[kind]).is_in(series.implode())
+
+    def _column(self, key: str) -> Any:
+        is_pattern = key.startswith("^") and key.endswith("$")  # which `col` would look for
+        return self.pl.selectors.by_name(key).as_expr() if is_pattern else self.pl.col(key)
 
     def filled(self, condition: Any, value: bool) -> Any:
         return condition.fill_null(value)

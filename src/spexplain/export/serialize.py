@@ -841,7 +841,8 @@ def _read_nodes(data: Any, tree: Tree, n_clusters: int) -> dict[str, Any]:
 def _are_amounts(data: Any, *, is_weighted: bool) -> bool:
     """Whether a list holds rows of leaves, or their weight."""
     kinds = (int, float) if is_weighted else (int,)
-    return isinstance(data, list) and all(type(x) in kinds and 0 <= x < 2**62 for x in data)
+    most = {int: 2**62, float: inf}
+    return isinstance(data, list) and all(type(x) in kinds and 0 <= x < most[type(x)] for x in data)
 
 
 def _amounts(data: list[Any]) -> Array:

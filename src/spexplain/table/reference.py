@@ -11,7 +11,6 @@ from spexplain.exceptions import (
     ClusterCountWarning,
     NoiseWarning,
     quoted,
-    quoted_list,
     warn_caller,
 )
 from spexplain.table.columns import is_missing
@@ -272,10 +271,9 @@ def noise_rows(
     for label in named:
         is_named |= _equal(labels, label)
     if must_occur and not is_named.any():
-        shown = noise if isinstance(noise, str) else quoted_list(named)
         raise ValueError(
-            f'noise={shown!r} must be "ignore", "cluster", or a label (or a list of labels) of y that means rows of '
-            "no cluster."
+            f'noise={quoted(noise)} must be "ignore", "cluster", or a label (or a list of labels) of y that means '
+            "rows of no cluster."
         )
     if is_missing.any():
         warn_of_noise(labels[:0], int(is_missing.sum()))

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from math import inf, nextafter
 from typing import NamedTuple
 
+from spexplain import messages
 from spexplain.tree.column import Column
 from spexplain.tree.region import Interval, Region
 from spexplain.tree.tree import Test
 
 _MARK = "\0"  # stands for the name of a column, which may look like anything
 _VALUE = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^",{}\s][^,{}]*)')
+_N_KNOWN = 5  # values that an error lists
 _EXAMPLES = (
     "such as age > 30, channel in {app, web}, last_order before 2024-01-01 or age is missing"
 )
@@ -94,19 +96,28 @@ def read_condition(text: str, columns: Sequence[Column]) -> ParsedCondition:
     named = [at for at, each in enumerate(columns) if each.name in text or _name(each) in text]
     named.sort(key=lambda at: -len(columns[at].name))
     found: list[ParsedCondition] = []
-    reason = "it names no column of the table"
+    reasons: dict[int, str] = {}
     for at in named:
         try:
             condition = _read(text, columns[at], at)
         except _ReadingError as error:
-            reason = reason if found or str(error) == "" else str(error)
+            reasons[at] = str(error)
             continue
         if condition.region.text(columns[at]) == text:
             return condition
         found.append(condition)
     if found:
         return found[0]
+    # Short names stand in other words, such as d in "and".
+    words = [at for at in reasons if _is_word_of(text, _name(columns[at]))]
+    reason = next((reasons[at] for at in (*words, *reasons)), "it names no column of the table")
+    if len(words) > 1 and " and " in text:
+        reason = "a test asks about one column only"
     raise ValueError(f"condition={text!r} cannot be read: {reason}; write it {_EXAMPLES}.")
+
+
+def _is_word_of(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 class _ReadingError(Exception):
@@ -180,10 +191,9 @@ def _code(text: str, column: Column) -> int:
             return code
     if column.kind != "category" and bare.lower() in ("true", "false"):
         return int(bare.lower() == "true")
-    known = ", ".join(column.say(code) for code in range(min(5, len(column.categories))))
+    known = messages.listed([column.say(code) for code in range(len(column.categories))], _N_KNOWN)
     raise _ReadingError(
-        f"column {column.name!r} has no value {text!r}"
-        + (f", only {known} and so on" if known else "")
+        f"column {column.name!r} has no value {text!r}" + (f", only {known}" if known else "")
     )
 
 
