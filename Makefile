@@ -90,10 +90,10 @@ test-wheel:
 # integers warn when they wrap around. A few examples of every property test reach the same lines as many.
 # From Python 3.12 on, COVERAGE_CORE=sysmon makes it twice as fast. Two tests of the solver take many minutes as
 # plain Python and call no kernel that the others do not.
-PLAIN_PYTHON := tests/test_definitions.py tests/test_properties.py tests/test_refine.py tests/test_exchanges.py \
-  tests/test_centers.py tests/test_kernel_imm.py tests/test_kernel_expansions.py tests/test_solver.py \
-  --deselect tests/test_solver.py::test_a_search_cut_short_has_a_true_bound \
-  --deselect tests/test_solver.py::test_first_cuts_of_whole_trees_are_tried_where_four_leaves_see_nothing
+PLAIN_PYTHON := tests/test_definitions.py tests/test_properties.py tests/refine/test_refine.py tests/refine/test_exchanges.py \
+  tests/estimators/test_centers.py tests/estimators/test_kernel_imm.py tests/estimators/test_kernel_expansions.py tests/refine/test_solver.py \
+  --deselect tests/refine/test_solver.py::test_a_search_cut_short_has_a_true_bound \
+  --deselect tests/refine/test_solver.py::test_first_cuts_of_whole_trees_are_tried_where_four_leaves_see_nothing
 
 coverage: $(VENV)/.test
 	$(BIN)/coverage erase

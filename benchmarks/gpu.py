@@ -143,7 +143,7 @@ def cliques(n: int, d: int) -> list[dict[str, Any]]:
     from spexplain.graphs import CliqueGraph, StarGraph
     from spexplain.grow import grow
     from spexplain.objectives import emn, gini_cart, imm, spex
-    from spexplain.table.places import remember_copy
+    from spexplain.table.storage import remember_copy
 
     X, y = device_mixture(n, d)
     shape = f"{n:,}×{d}, k=10"

@@ -71,7 +71,7 @@ def costs_of(tests: Iterable[dict[str, Any]]) -> dict[str, float]:
 def engine_of(test: str) -> str:
     """Return the engine that a test's name says."""
     parameters = test.partition("[")[2].rstrip("]").split("-")
-    if "unit/histogram/" in test:
+    if "engines/histogram/" in test:
         return "histogram"
     return next((engine for engine in _ENGINES if engine in parameters), "other")
 

@@ -7,43 +7,52 @@ _SLOW = (
 # Changed kernels run as plain Python, so tests of the compiler have nothing to compile.
 _QUICK = " and ".join(f"not {each}" for each in (*_SLOW, "test_jit", "test_readiness"))
 _NUMPY_TESTS = (
-    "tests/test_centers.py", "tests/test_pairs.py", "tests/test_definitions.py", "tests/test_properties.py",
+    "tests/estimators/test_centers.py", "tests/estimators/test_pairs.py", "tests/test_definitions.py",
+    "tests/test_properties.py",
 )  # fmt: skip
 PLANS: dict[str, tuple[tuple[str, ...], str]] = {
     "src/spexplain/objectives/bounds.py": (
-        ("tests/unit/test_objectives.py", "tests/unit/test_scoring.py", "tests/unit/histogram"),
+        (
+            "tests/objectives/test_objectives.py",
+            "tests/engines/test_scoring.py",
+            "tests/engines/histogram",
+        ),
         _QUICK,
     ),
     "src/spexplain/objectives/": (
-        ("tests/unit/test_objectives.py", "tests/unit/test_grow.py", *_NUMPY_TESTS),
+        ("tests/objectives/test_objectives.py", "tests/test_grow.py", *_NUMPY_TESTS),
         _QUICK,
     ),
     "src/spexplain/grow.py": (
-        ("tests/unit/test_grow.py", "tests/test_path.py", *_NUMPY_TESTS),
+        ("tests/test_grow.py", "tests/facts/test_path.py", *_NUMPY_TESTS),
         f"{_QUICK} and not histogram",
     ),
     "src/spexplain/kernels/agreement.py": (
-        ("tests/unit/kernels", "tests/test_refine.py", "tests/test_exchanges.py"),
+        ("tests/kernels", "tests/refine/test_refine.py", "tests/refine/test_exchanges.py"),
         f"{_QUICK} and not python and not repetition",
     ),
     "src/spexplain/kernels/intervals.py": (
-        ("tests/unit/kernels", "tests/test_kernel_imm.py", "tests/test_kernel_expansions.py"),
+        (
+            "tests/kernels",
+            "tests/estimators/test_kernel_imm.py",
+            "tests/estimators/test_kernel_expansions.py",
+        ),
         f"{_QUICK} and not python",
     ),
-    "src/spexplain/kernels/groups.py": (("tests/unit/test_table.py",), _QUICK),
-    "src/spexplain/kernels/mistakes.py": (("tests/unit/test_mistakes.py",), _QUICK),
-    "src/spexplain/kernels/nearest.py": (("tests/unit/test_neighbors.py",), _QUICK),
+    "src/spexplain/kernels/groups.py": (("tests/table/test_table.py",), _QUICK),
+    "src/spexplain/kernels/mistakes.py": (("tests/engines/test_mistakes.py",), _QUICK),
+    "src/spexplain/kernels/nearest.py": (("tests/graphs/test_neighbors.py",), _QUICK),
     "src/spexplain/engines/histogram/scores.py": (
-        ("tests/unit/test_scoring.py",),
+        ("tests/engines/test_scoring.py",),
         "python",  # its bodies, uncompiled
     ),
     "src/spexplain/kernels/": (
         (
-            "tests/unit/kernels",
-            "tests/unit/test_kernel_moves.py",
+            "tests/kernels",
+            "tests/refine/test_kernel_moves.py",
             *_NUMPY_TESTS,
-            "tests/test_refine.py",
-            "tests/test_exchanges.py",
+            "tests/refine/test_refine.py",
+            "tests/refine/test_exchanges.py",
         ),
         f"{_QUICK} and not python and not numpy and not repetition",
     ),

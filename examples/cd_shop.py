@@ -1,7 +1,7 @@
 """Customers of an online shop for CDs, 1997 and 1998: dates, money, and a column that is often missing.
 
 The orders are the CDNOW sample of Fader and Hardie, which the package Lifetimes ships.
-Run with the path of the report as an argument, or without: examples/output/ holds it then.
+Pass the path of the report as an argument; without one, it is written to examples/output/.
 """
 
 import sys

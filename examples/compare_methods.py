@@ -1,6 +1,6 @@
 """Compare all methods on one dataset: handwritten digits, clustered and then explained by ten leaves.
 
-Run with the path of the picture as an argument, or without: examples/output/ holds it then.
+Pass the path of the picture as an argument; without one, it is written to examples/output/.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Explain a spectral clustering with SpEx-Clique: two clusters of tumours, told apart by two tests.
 
-Run with the path of the picture as an argument, or without: examples/output/ holds it then.
+Pass the path of the picture as an argument; without one, it is written to examples/output/.
 """
 
 import sys

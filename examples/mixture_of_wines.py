@@ -1,6 +1,6 @@
 """Wines that belong to several groups at once: the memberships of a mixture model are explained.
 
-Run with the path of the report as an argument, or without: examples/output/ holds it then.
+Pass the path of the report as an argument; without one, it is written to examples/output/.
 """
 
 import sys

@@ -2,7 +2,7 @@
 
 Embeddings group documents well, but their axes mean nothing. Words do. The 11,314 documents are the 20 Newsgroups;
 the folder named by SPEXPLAIN_DATA must hold newsgroups_words.npz and newsgroups_mpnet.npz.
-Run with the path of the report as an argument, or without: examples/output/ holds it then.
+Pass the path of the report as an argument; without one, it is written to examples/output/.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Penguins with gaps in their records: missing values and categories go in as they are.
 
-Run with the path of the report as an argument, or without: examples/output/ holds it then.
+Pass the path of the report as an argument; without one, it is written to examples/output/.
 """
 
 import sys

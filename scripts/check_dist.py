@@ -24,7 +24,6 @@ MOST_BYTES = 500_000  # a file larger than this is data, which belongs elsewhere
 QUICK = [
     "test_imports.py",
     "test_golden.py",
-    "test_path.py",
     "cli",
     "explanation",
     "export",

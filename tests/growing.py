@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-import oracle
-import oracle_roundest
+from oracles import definitions as oracle
+from oracles import roundest as oracle_roundest
 from spexplain.engines import Engine
 from spexplain.grow import grow
 from spexplain.objectives import Objective

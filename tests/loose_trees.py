@@ -2,7 +2,7 @@
 
 import numpy as np
 
-import oracle_refine as oracle
+from oracles import refine as oracle
 
 
 def table(seed, *, n_rows=30, n_features=3, n_values=6, n_clusters=3, noise=True, dtype=np.float64):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-import oracle_graphs
 from growing import LIMITS, check_against_oracle, check_is_greedy, grown
+from oracles import definitions as oracle
+from oracles import graphs as oracle_graphs
 from spexplain.engines import NumpyEngine
 from spexplain.graphs import CliqueGraph, Graph, SparseGraph, StarGraph
 from spexplain.objectives import Objective, gini_cart, spex, volume_cart

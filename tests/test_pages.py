@@ -341,14 +341,17 @@ def test_the_walk_of_a_fit_is_as_the_page_tells():
     told = page.partition("## The walk of one fit")[2].partition("That is the end of the fit.")[0]
     numbers = {}
     for engine in ("numpy", "histogram"):
-        files = walk(engine)
-        numbers[engine] = len(files)
+        before, after = walk(engine)
+        files = before + after
+        numbers[engine] = [len(before), len(files)]
         # By name, or by a folder of its own.
         assert [
             file for file in files if file not in told and f"{Path(file).parent}/`" not in told
         ] == []
     counts = re.search(
-        r"(\d+) files with the engine `numpy`, (\d+) with `--engine histogram`", told
+        r"(\d+) files until the tree has grown and (\d+) until the end of the fit with the engine `numpy`, "
+        r"(\d+) and (\d+) with `--engine histogram`",
+        told,
     )
     assert counts is not None
-    assert {"numpy": int(counts[1]), "histogram": int(counts[2])} == numbers
+    assert [int(each) for each in counts.groups()] == numbers["numpy"] + numbers["histogram"]

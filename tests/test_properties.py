@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-import oracle_graphs
 from growing import check_is_greedy, grown
+from oracles import definitions as oracle
+from oracles import graphs as oracle_graphs
 from spexplain import metrics
 from spexplain.engines import exhaustive as numpy_engine
 from spexplain.graphs import CliqueGraph, SparseGraph

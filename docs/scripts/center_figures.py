@@ -3,7 +3,16 @@
 from typing import Any
 
 import numpy as np
-from figure_parts import CUT, DARK, draw_cuts, draw_edges, draw_scores, edges_of, panels
+from figure_parts import (
+    CUT,
+    DARK,
+    draw_cuts,
+    draw_edges,
+    draw_scores,
+    edges_of,
+    panels,
+    root_test,
+)
 from figure_tables import arc, blobs, eight_blobs, ring, three_blobs
 
 import spexplain as spx
@@ -41,7 +50,8 @@ def imm() -> Any:
     left.set_title(f"rows joined to their centres: {parted} mistakes")
     points, adjacency, is_center = star(X, y)
     objective = objectives.imm(graphs.StarGraph(y, points[len(X) :]))
-    draw_scores(right, objective, adjacency, is_center, points, "mistakes")
+    told = root_test(explainer)
+    draw_scores(right, objective, adjacency, is_center, points, "mistakes", told=told)
     return figure
 
 

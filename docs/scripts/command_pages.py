@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -51,7 +51,7 @@ EXAMPLES = {
 QUOTED = {
     "studio": (
         "spexplain studio customers.csv --labels segment",
-        "The studio is at http://127.0.0.1:…/?token=…\nIt ends with Ctrl-C.",
+        "The studio is at http://127.0.0.1:…/?token=…\nPress Ctrl-C to stop it.",
     ),
     "paper": (
         "spexplain paper --tables small --datasets Iris",
@@ -130,6 +130,8 @@ def cell(text: str) -> str:
 
 def said(default: Any, name: str) -> str:
     """Return what an option is where it is not given; of a pair of names, the one that holds."""
+    if default is Parameter.empty:
+        return "(required)"
     if isinstance(default, bool):
         on, pair, off = name.partition("/")
         return f"`{on if default else off}`" if pair else ""
@@ -165,7 +167,8 @@ def page(name: str, function: Callable[..., None], folder: Path) -> str:
         # In Annotated, the first name stands where a default would.
         first = (info.default,) if isinstance(info.default, str) else ()
         names = (*first, *(info.param_decls or ())) or (f"--{each.name.replace('_', '-')}",)
-        shown = ", ".join(f"`{one}`" for one in names) + cell(kind_of(info, hint))
+        parts = (part for one in names for part in one.split("/"))
+        shown = ", ".join(f"`{part}`" for part in parts) + cell(kind_of(info, hint))
         line = f"| {shown} | {text} | {cell(said(each.default, names[0]))} |"
         panels.setdefault(info.rich_help_panel or "Options", []).append(line)
     if arguments:
@@ -176,8 +179,9 @@ def page(name: str, function: Callable[..., None], folder: Path) -> str:
 
 
 def paragraphs(text: str | None) -> list[str]:
-    """Return the paragraphs of a docstring, each on one line."""
-    return "\n\n".join(plain(each) for each in (text or "").split("\n\n")).split("\n")
+    """Return the paragraphs of a docstring, each on one line, with commands in them as code."""
+    told = (plain(each) for each in (text or "").split("\n\n"))
+    return "\n\n".join(re.sub(r": (spexplain .*)$", r": `\1`", each) for each in told).split("\n")
 
 
 def pages() -> dict[str, str]:

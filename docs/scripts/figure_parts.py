@@ -61,6 +61,12 @@ def edges_of(adjacency: Any) -> np.ndarray:
     return np.argwhere(np.triu(np.asarray(adjacency) > 0, 1))
 
 
+def root_test(explainer: Any) -> str:
+    """Return the test of the root as it is printed."""
+    test = explainer.tree_.test(0)
+    return str(test.text(NAMES[test.feature]))
+
+
 def dense(graph: graphs.SparseGraph) -> np.ndarray:
     """Return the adjacency of a sparse graph as a plain array."""
     matrix = np.zeros((graph.n_samples, graph.n_samples))
@@ -95,9 +101,12 @@ def draw_scores(
     sizes: np.ndarray,
     points: np.ndarray,
     label: str,
+    *,
+    told: str,
+    offset: tuple[int, int] = (8, -4),
 ) -> None:
-    """Draw the score of every first cut, one curve per column, and mark the lowest."""
-    lowest = (np.inf, 0.0, "")
+    """Draw the score of every first cut, one curve per column, and mark the lowest: the root's test."""
+    lowest = (np.inf, 0.0)
     for column, color in ((0, "#0072b2"), (1, "#009e73")):
         at, left, right, node = sides(adjacency, sizes, points[:, column])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -106,16 +115,9 @@ def draw_scores(
         ax.plot(at, score, color=color, lw=1.4, label=f"cuts of {NAMES[column]}")
         best = int(np.nanargmin(score))
         if score[best] < lowest[0]:
-            lowest = (float(score[best]), float(at[best]), f"{NAMES[column]} ≤ {at[best]:.2f}")
+            lowest = (float(score[best]), float(at[best]))
     ax.plot(lowest[1], lowest[0], "o", color=CUT, ms=6, zorder=4)
-    ax.annotate(
-        lowest[2],
-        (lowest[1], lowest[0]),
-        (8, 9),
-        textcoords="offset points",
-        color=CUT,
-        bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85},
-    )
+    ax.annotate(told, (lowest[1], lowest[0]), offset, textcoords="offset points", color=CUT)
     ax.set_xlabel("threshold")
     ax.set_ylabel(label)
     ax.set_ylim(bottom=min(0.0, lowest[0]))

@@ -44,6 +44,8 @@ FIGURES: dict[str, Callable[[], Any]] = {
 # Maps and photographs keep their colours: these are drawn on a dark ground instead.
 DRAWN_DARK = ("photo", "regions")
 GROUND = "#16181d"  # of the twins
+PALE, STRONG = 0.2, 0.3  # differences of the channels: pale colours may turn dark,
+LEAST_LIGHT = 0.5  # strong ones not beyond this lightness
 
 
 def save(figure: Any, path: Path) -> None:
@@ -66,7 +68,7 @@ def twin(path: Path) -> Path:
 
 
 def save_twin(path: Path) -> None:
-    """Write a picture with light and dark exchanged; hues stay."""
+    """Write a picture with light and dark exchanged; hues stay, and strong colours do not get dark."""
     import numpy as np
     from PIL import Image
 
@@ -74,6 +76,10 @@ def save_twin(path: Path) -> None:
     lightness = (values.max(axis=2) + values.min(axis=2)) / 2
     darkest, lightest = int(GROUND[1:3], 16) / 255, 0.95
     wanted = lightest - (lightest - darkest) * lightness
+    # Pale grounds turn dark, but points and lines in light colours must remain visible on them.
+    strength = values.max(axis=2) - values.min(axis=2)
+    is_strong = ((strength - PALE) / (STRONG - PALE)).clip(0, 1)
+    wanted += is_strong * (LEAST_LIGHT - wanted).clip(0)
     # The same hue and saturation at another lightness: distances from grey keep their share of what is possible.
     room, space = (1 - np.abs(2 * each - 1) for each in (lightness, wanted))
     scale = np.divide(space, room, out=np.zeros_like(room), where=room > 1e-6)

@@ -273,8 +273,8 @@ def _of_limits(found: dict[str, Any]) -> Iterator[Quote]:
         f"{limits['calls']['numpy_call_microseconds']:.2f}",
     )
     yield of(
-        "A process that loads scikit-learn's trees takes {} s of a processor, with spexplain {} s; Python alone takes "
-        "{} s, NumPy {} s, Numba {} s, polars {} s.",
+        "A process that loads scikit-learn's trees takes {} s of processor time, with spexplain {} s; Python alone "
+        "takes {} s, NumPy {} s, Numba {} s, polars {} s.",
         *(
             f"{spent[name]:.2f}"
             for name in (

@@ -14,8 +14,12 @@ PAGE = Path(__file__).parents[1] / "reference" / "schemas.md"
 HEAD = """# Schemas
 
 What `summary()`, `explain(row)` and `to_json()` return, entry by entry. Everything is a plain JSON value: numbers, strings, booleans,
-lists and dicts. None stands for what is absent or undefined; NaN and infinity never occur, and the same entries are always there. A
-new version of a format keeps the old entries readable; see [promises](../promises.md#how-long-models-stay-readable).
+lists and dicts. None stands for what is absent or undefined; NaN and infinity never occur, and the same entries are always there, except
+those marked *optional*. A new version of a format keeps the old entries readable; see
+[promises](../promises.md#how-long-models-stay-readable).
+
+In the tables, a `Label` is the label of a cluster or the value of a category (text, number or boolean), an `Amount` a number of rows or,
+if rows have weights, their weight, and a `Kind` one of the kinds of `spexplain.tree.Column`.
 
 ## The JSON model
 
@@ -29,9 +33,12 @@ new version of a format keeps the old entries readable; see [promises](../promis
 | `reference` | the labels that leaves stand for, their type, and the purity of each leaf |
 | `tree` | arrays with one entry per node: `feature` (−1 in a leaf), `threshold`, `lower`, `left`, `right`, `size`, `score`, `value`, `missing` (whether missing values pass), and `values`, the categories of tests that name some |
 | `seen` | of tested columns: kind, least and greatest value, quantiles, rows by decile, share missing, rows by category |
-| `training` | counts of clusters in every node, parameters, the path of growth, edits; never a row, unless asked for |
+| `training` | counts of clusters in every node, parameters, the path of growth, and the goal of the search |
+| `told` | optional: the telling columns of every cluster |
+| `constraints`, `edits` | optional: locked nodes and forbidden columns; the journal of edits, for undo |
+| `rows` | only with `to_json(profile="rows")`: the training rows, with labels, weights and names |
 
-`summary()` returns a `Summary`, `explain(row)` a `RowFacts`; their parts follow.
+`summary()` returns a `Summary`, `explain(row)` a `RowExplanation`; their parts follow.
 """  # noqa: E501 -- rows of tables
 
 
@@ -48,8 +55,10 @@ def classes() -> list[str]:
             if not isinstance(entry, ast.AnnAssign) or not isinstance(entry.target, ast.Name):
                 continue
             kind = ast.unparse(entry.annotation).strip("'").replace(" | ", " or ")
-            kind = re.sub(r"^NotRequired\[(.*)\]$", r"\1", kind)
-            rows.append(f"| `{entry.target.id}` | `{kind}` | {_comment(lines, entry.lineno - 1)} |")
+            told = _comment(lines, entry.lineno - 1, (entry.end_lineno or entry.lineno) - 1)
+            if kind.startswith("NotRequired"):
+                kind, told = kind[len("NotRequired[") : -1], f"optional: {told}"
+            rows.append(f"| `{entry.target.id}` | `{kind}` | {told} |")
         if rows:
             text = " ".join((ast.get_docstring(node) or "").split())
             sections += [
@@ -65,11 +74,11 @@ def classes() -> list[str]:
     return sections
 
 
-def _comment(lines: list[str], at: int) -> str:
-    """Return the comment of a line: behind it, or above it."""
-    behind = re.search(r"#\s*(.*)", lines[at])
+def _comment(lines: list[str], at: int, end: int) -> str:
+    """Return the comment of an entry of one or more lines: behind it, or above it."""
+    behind = [found[1] for each in lines[at : end + 1] if (found := re.search(r"#\s*(.*)", each))]
     if behind:
-        return _cell(behind[1])
+        return _cell(" ".join(behind))
     above = []
     while lines[at - 1].strip().startswith("#"):
         at -= 1

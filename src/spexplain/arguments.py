@@ -85,7 +85,7 @@ def check_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Flo
     with np.errstate(over="ignore"):
         if not np.isfinite(checked.sum()):
             raise ValueError(
-                f"{name} sums up to more than a float can hold; divide it by a number."
+                f"{name} adds up to more than a float can hold; divide it by a number."
             )
     if not checked.any():
         raise ValueError(f"{name} is zero for all rows; some row must count.")

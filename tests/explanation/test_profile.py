@@ -221,7 +221,9 @@ def test_a_table_that_changed(recwarn):
     values = np.random.default_rng(0).normal(size=(300_000, 4))
     model = CART().fit(values, values[:, 0] > 0)
     values[:] = 0
-    with pytest.warns(ProfileWarning, match="not known any more, so new rows cannot be compared"):
+    with pytest.warns(
+        ProfileWarning, match="no longer be described, so new rows cannot be compared"
+    ):
         text = model.to_json()
     assert from_json(text).explanation_.profile is None
 

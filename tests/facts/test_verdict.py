@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, balanced_accuracy_score
 from sklearn.model_selection import KFold
 
 from spexplain import CART, BestTree, SpexClique, SpexKNN, from_json
-from spexplain.estimators.again import grown_on
+from spexplain.estimators.refits import grown_on
 from spexplain.facts.segments import Clusters
 from spexplain.facts.validation import dealt
 from spexplain.facts.verdict import NO_BETTER, best_merge, better_than_guessing
@@ -159,7 +159,7 @@ def test_without_rows_contrasts_are_those_of_the_tree_and_say_so(wine):
     assert "were compared" not in explainer.contrast("class_1", "class_2")["text"]
     (told,) = (each for each in loaded.verdict_.sentences if "This tree mixes" in each)
     assert "Only the rows can tell" in told
-    assert any("What parts them: " in each for each in explainer.verdict_.sentences)
+    assert any("What separates them: " in each for each in explainer.verdict_.sentences)
 
 
 def test_next_steps_have_the_figures_of_a_refit(wine):

@@ -438,8 +438,8 @@ def test_checksums_notice_changes(dtype):
 @pytest.mark.parametrize("noise", ["ignore", "cluster", 3])
 def test_labels_are_coded_where_they_lie(dtype, noise):
     from spexplain.table.device import DeviceTable
-    from spexplain.table.places import known_copy
     from spexplain.table.reference import Reference
+    from spexplain.table.storage import known_copy
 
     rng = np.random.default_rng(0)
     table = DeviceTable(cupy.asarray(rng.normal(size=(500, 2))))
@@ -516,5 +516,5 @@ def test_bad_tables():
     fitted = spexplain.SpexClique().fit(X, y)
     with pytest.raises(ValueError, match="expecting 2 features"):
         fitted.predict(X[:, :1])
-    with pytest.raises(NotImplementedError, match="knows cliques, sparse graphs and stars"):
+    with pytest.raises(NotImplementedError, match="searches cliques, sparse graphs and stars"):
         spexplain.ExKMC(engine="cupy").fit(X, y)

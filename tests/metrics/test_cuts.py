@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle_graphs as oracle
+from oracles import graphs as oracle
 from spexplain.graphs import CliqueGraph, SparseGraph
 from spexplain.metrics import conductance, multiway_cut, sparsity
 from strategies import adjacencies_for

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-import oracle_certificates as oracle
+from oracles import certificates as oracle
 from spexplain import metrics
 from spexplain.metrics import clustering_cost, price, price_of_explainability
 from spexplain.metrics.price import gaussian_kernel

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_ke
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import oracle_kernel_kmeans as oracle
+from oracles import kernel_kmeans as oracle
 from spexplain import CART
 from spexplain.references import kernel_kmeans
 from spexplain.references.kernel_kmeans import KernelKMeans

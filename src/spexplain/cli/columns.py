@@ -311,8 +311,8 @@ def _weights(series: "pl.Series", name: str) -> Floats:
     n_bad = len(weights) - int(((weights >= 0) & weights.is_finite()).fill_null(False).sum())
     if n_bad:
         raise UserError(
-            f"--weights {name}: weights must be numbers of at least 0, but {counted(n_bad, 'row')} have none "
-            "or another."
+            f"--weights {name}: weights must be numbers of at least 0, but {counted(n_bad, 'row')} have no "
+            "such number."
         )
     return weights.to_numpy()
 

@@ -51,7 +51,7 @@ def check_clustering(clustering: ClusteringOptions) -> None:
     for value, option in ((clustering.n_clusters, "-k"), (clustering.reference, "--reference")):
         if clustering.labels is not None and value is not None:
             usage_error(
-                f"--labels brings the clusters along, so {option} has no meaning; --leaves sets the size of the tree."
+                f"--labels gives the clusters, so {option} has no effect; --leaves sets the size of the tree."
             )
 
 
@@ -107,7 +107,9 @@ def fit(
             f"Spectral clustering of {n_rows:,} rows takes a while; --reference kmeans is quick."
         )
     if type(estimator).__name__ == "KernelIMM" and n_rows > _SLOW_KERNEL:
-        terminal.note(f"Kernel IMM is quadratic in the rows, and takes long for {n_rows:,}.")
+        terminal.note(
+            f"The time of Kernel IMM grows with the square of the rows; {n_rows:,} rows take long."
+        )
     start = time.perf_counter()
     with (
         terminal.stage(f"Growing the tree ({type(estimator).__name__})"),

@@ -45,7 +45,7 @@ _tree = partial(_option, panel="The tree")
 _limits = partial(_option, panel="Limits of the check")
 _files = partial(_option, panel="Files to write")
 _messages = partial(_option, panel="Messages")
-_answers = partial(_option, panel="What is said")
+_answers = partial(_option, panel="Output")
 
 
 def _remember_debug(ctx: typer.Context, asked: bool) -> bool:
@@ -58,8 +58,8 @@ def _missing_policy(text: str) -> str:
     """Refuse what --missing took before trees knew missing values."""
     if text in ("drop", "mean"):
         usage_error(
-            f"--missing {text} is gone, as trees know missing values: leave the option out, or pass --missing error "
-            "to refuse them."
+            f"--missing {text} is no longer an option, as trees handle missing values: leave it out, or pass "
+            "--missing error to refuse them."
         )
     if text not in ("allow", "error"):
         usage_error(f"--missing must be allow or error, not {text}.")
@@ -70,7 +70,8 @@ def _refuse_encoding(text: str | None) -> str | None:
     """Refuse the options of the time when text had to be encoded."""
     if text is not None:
         usage_error(
-            "--text and --max-categories are gone, as trees take text as it is; --ignore leaves columns out."
+            "--text and --max-categories are no longer options, as trees take text as it is; --ignore leaves "
+            "columns out."
         )
     return text
 
@@ -292,7 +293,7 @@ class TreeOptions:
             "--goal",
             metavar="NAME",
             show_default=True,
-            help="What the method best optimises: fidelity (rows right), balanced (mean recall of the clusters), "
+            help='What the method "best" optimises: fidelity (rows right), balanced (mean recall of the clusters), '
             "agreement (adjusted Rand index), cost (of k-means, in the leaves) or conductance (as SpEx does).",
         ),
     ] = "fidelity"
@@ -301,7 +302,7 @@ class TreeOptions:
         _tree(
             "--keep-clusters/--no-keep-clusters",
             show_default=True,
-            help="With the method best: prefer trees in which every cluster has a leaf.",
+            help='With the method "best": prefer trees in which every cluster has a leaf.',
         ),
     ] = True
     refine: Annotated[

@@ -104,7 +104,7 @@ def paper(
 ) -> None:
     """Compute the tables and figures of the SpEx paper, beside the published numbers.
 
-    Every finished number is kept in DIR at once: an interrupted run goes on where it stopped.
+    Every finished number is kept in DIR at once: an interrupted run continues where it stopped.
     Datasets are those at hand; the variable SPEXPLAIN_DATA names the folder of their files.
     """
     from spexplain.cli.terminal import Terminal
@@ -197,7 +197,7 @@ def _progress(terminal: "Terminal", out: Path) -> Iterator[Callable[[int, int, s
             yield advance
     except KeyboardInterrupt:
         terminal.say(
-            f"Stopped with {last[0]} of {last[1]} cells in {out}; the same command goes on from there."
+            f"Stopped with {last[0]} of {last[1]} cells in {out}; the same command continues from there."
         )
         raise
 

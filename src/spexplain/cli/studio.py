@@ -133,7 +133,7 @@ def studio(
 
     served = Served(session, port=port, opener=dropped)
     typer.echo(f"The studio is at {served.address}")
-    terminal.say("It ends with Ctrl-C.")
+    terminal.say("Press Ctrl-C to stop it.")
     if open_page:
         import webbrowser
 
@@ -195,10 +195,10 @@ def _session(
             n_edits = session.resume(found, stored)
             if n_edits or data is None:
                 terminal.note(
-                    f"Goes on with the session of {found.name} ({counted(n_edits, 'edit')}); --new starts over."
+                    f"Continues the session of {found.name} ({counted(n_edits, 'edit')}); --new starts over."
                 )
             return session
-        terminal.note("The table has changed since the last session, which starts over.")
+        terminal.note("The table has changed since the last session, so a new one begins.")
     fitted, settings = None, options.settings
     if source is not None and model is not None:
         text = model.read_text(encoding="utf-8")
@@ -223,7 +223,7 @@ def _stored(saved: "SavedSession", terminal: "Terminal", *, is_named: bool) -> "
     except ValueError as error:
         if is_named:
             raise
-        terminal.note(f"The last session cannot be read and starts over: {error}")
+        terminal.note(f"The last session cannot be read, so a new one begins: {error}")
         return None
 
 

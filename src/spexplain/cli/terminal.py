@@ -412,7 +412,7 @@ def wrapped(text: str, width: int, hang: int = 2) -> list[str]:
 
 def agreement_line(summary: "Summary", with_what: str) -> Text | None:
     """Return how well leaves and clusters match."""
-    from spexplain.facts.text import percent
+    from spexplain.facts.text import score_texts
 
     found = summary["agreement"]
     if found is None:
@@ -420,10 +420,4 @@ def agreement_line(summary: "Summary", with_what: str) -> Text | None:
     line = Text(f"Agreement with {clipped(with_what, 24)}: ").append(
         f"{found['ari']:.3f}", style="bold"
     )
-    if summary["fidelity"] is not None:
-        line.append(f" · fidelity {percent(summary['fidelity'])}")
-    if summary["balanced"] is not None:
-        line.append(f" · balanced {percent(summary['balanced'])}")
-    if summary["price"] is not None:
-        line.append(f" · cost ratio {summary['price']:.3g}")
-    return line
+    return line.append("".join(f" · {text}" for text in score_texts(summary)))

@@ -20,7 +20,7 @@ from spexplain.graphs import (
 from spexplain.kernels.readiness import compiled_pays, count_table
 from spexplain.objectives import Objective
 from spexplain.records import Cut, Promise
-from spexplain.table.places import engine_of, is_sparse
+from spexplain.table.storage import engine_of, is_sparse
 from spexplain.table.views import written_out
 
 _FEW_CENTERS = 64  # the table is searched about once for as many

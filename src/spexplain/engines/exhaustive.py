@@ -15,7 +15,7 @@ from spexplain.ledgers import ledger_of
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective
 from spexplain.records import Cut
-from spexplain.table.places import is_sparse
+from spexplain.table.storage import is_sparse
 from spexplain.threads import Threads, count_threads
 
 _BLOCK = 1 << 17  # entries of a block's arrays: a few megabytes of temporaries a thread

@@ -47,14 +47,14 @@ from spexplain.table.base import Table
 from spexplain.table.columns import row_names
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, is_sparse
 from spexplain.table.reference import NOISE, Reference, warn_of_labels
 from spexplain.table.rounding import rounded, settled
+from spexplain.table.storage import is_collection, is_sparse
 from spexplain.table.views import SearchColumns, SearchedTree, written_out
 from spexplain.tree import Tree
 
 if TYPE_CHECKING:
-    from spexplain.estimators.again import FittedData
+    from spexplain.estimators.refits import FittedData
     from spexplain.facts.schema import StabilityFacts, ValidationFacts
     from spexplain.facts.verdict import OtherSize
 
@@ -586,7 +586,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         >>> round(validation["held_out"]["fidelity"], 2), round(validation["in_sample"]["fidelity"], 2)
         (0.92, 0.96)
         """
-        from spexplain.estimators.again import held_out
+        from spexplain.estimators.refits import held_out
         from spexplain.facts.segments import Clusters
         from spexplain.facts.validation import dealt, validation_facts
 
@@ -629,9 +629,9 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         >>> X, y = load_iris(return_X_y=True, as_frame=True)
         >>> found = CART().fit(X, y).stability(n=10)
         >>> print(found["tests"][0]["free_text"])
-        Any threshold from 1.9 to less than 3 parts these rows alike.
+        Any threshold from 1.9 to less than 3 splits these rows in the same way.
         """
-        from spexplain.estimators.again import drawn, stands_for
+        from spexplain.estimators.refits import drawn, stands_for
         from spexplain.facts.segments import Clusters
         from spexplain.facts.validation import Stability
 
@@ -648,7 +648,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     def _known(self, X: Any, y: Any, what: str) -> "FittedData":
         """Return the rows and clusters to fit the method to again."""
-        from spexplain.estimators.again import FittedData
+        from spexplain.estimators.refits import FittedData
 
         explanation = self._fitted()
         training = explanation.training
@@ -691,7 +691,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     def _parted(self, a: int, b: int, *, quick: bool = False) -> tuple[Tree, Floats] | None:
         """Search the rows of two clusters for the few tests that separate them best."""
-        from spexplain.estimators.again import parted
+        from spexplain.estimators.refits import parted
 
         training = self._fitted().training
         reference = None if training is None else training.reference
@@ -703,7 +703,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         return parted(table, codes, (a, b), training.weights, training.columns, quick=quick)
 
     def _larger_trees(self) -> "list[OtherSize]":
-        from spexplain.estimators.again import refitted
+        from spexplain.estimators.refits import refitted
         from spexplain.facts.verdict import OtherSize
 
         found = super()._larger_trees()
@@ -732,7 +732,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
 
     def _grown_a_little(self, explanation: Explanation, training: Training) -> "list[OtherSize]":
         """Return this tree with further splits of its leaves, where a new fit would take long."""
-        from spexplain.estimators.again import grown_on
+        from spexplain.estimators.refits import grown_on
         from spexplain.facts.segments import Clusters
         from spexplain.facts.verdict import OtherSize
 

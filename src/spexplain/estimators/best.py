@@ -48,9 +48,9 @@ from spexplain.refine.scores import (
 )
 from spexplain.refine.solver import Budget
 from spexplain.table.base import Table
-from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import canonical, leaves_of
+from spexplain.table.storage import is_sparse
 from spexplain.table.views import SearchColumns, written_out
 from spexplain.tree import Tree
 

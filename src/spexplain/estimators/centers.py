@@ -28,8 +28,8 @@ from spexplain.objectives import (
 from spexplain.table.base import Table
 from spexplain.table.columns import column_names, is_frame
 from spexplain.table.distances import CostName, weighted_centers
-from spexplain.table.places import look_up
 from spexplain.table.reference import Reference
+from spexplain.table.storage import look_up
 from spexplain.table.views import SearchedTree, written_out
 from spexplain.tree import Tree
 
@@ -372,7 +372,7 @@ class EMN(CenterExplainer):
     See Also
     --------
     IMM : Counts only the mistakes of a cut.
-    RandomCuts : Cuts drawn at random, with the best known guarantee.
+    RandomCuts : Cuts drawn at random, with the best known guarantee for k-medians.
 
     References
     ----------

@@ -15,7 +15,7 @@ from spexplain.estimators.base import Explainer
 from spexplain.estimators.best import BestTree
 from spexplain.explanation import Explanation
 from spexplain.table.columns import is_missing
-from spexplain.table.places import look_up
+from spexplain.table.storage import look_up
 
 
 class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

@@ -77,25 +77,15 @@ def search_line(owner: str, verbose: int) -> Iterator[Callable[[str], None] | No
 
 @contextmanager
 def leaf_bar(owner: str, n_leaves: int, verbose: int) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function that shows how many leaves have grown; only in a terminal, and only if it takes long."""
-    if not verbose or not sys.stderr.isatty():
-        yield None
-        return
-    start = last = time.perf_counter()
-    drawn = False
-
-    def draw(n_grown: int) -> None:
-        nonlocal last, drawn
-        now = time.perf_counter()
-        if now - start < _PATIENCE or now - last < _PAUSE:
+    """Yield a function that shows as a bar how many leaves have grown, where `search_line` shows anything."""
+    with search_line(owner, verbose) as draw:
+        if draw is None:
+            yield None
             return
-        last, drawn = now, True
-        full = _WIDTH * n_grown // n_leaves
-        bar = "█" * full + "·" * (_WIDTH - full)
-        print(f"\r[{owner}] {bar} {n_grown}/{n_leaves} leaves", end="", file=sys.stderr, flush=True)
 
-    try:
-        yield draw
-    finally:
-        if drawn:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        def draw_bar(n_grown: int) -> None:
+            full = _WIDTH * n_grown // n_leaves
+            bar = "█" * full + "·" * (_WIDTH - full)
+            draw(f"{bar} {n_grown}/{n_leaves} leaves")
+
+        yield draw_bar

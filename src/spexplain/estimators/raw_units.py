@@ -36,9 +36,9 @@ from spexplain.explanation import Explanation, LoadedModel, Training
 from spexplain.table.base import NodeValues
 from spexplain.table.columns import column_names, encode_rows, is_frame, is_missing, settled_columns
 from spexplain.table.host import HostTable
-from spexplain.table.places import on_host
 from spexplain.table.read import read_table
-from spexplain.tree import Column, Region, Test, Tree
+from spexplain.table.storage import on_host
+from spexplain.tree import Column, Region, Test, Tree, python_value
 
 _NEVER_SEEN = "\0never seen\0"  # a category that no encoder knows
 _MARGINS = (1e-12, 1e-9, 1e-6)  # relative errors after transforming back and forth
@@ -414,7 +414,7 @@ def _pull_codes(values: list[Any], codes: Floats, unseen: float) -> Pull:
     """Return how regions go back through an encoding of categories as numbers."""
     known = [at for at, value in enumerate(values) if not is_missing(value)]
     lost = [at for at, value in enumerate(values) if is_missing(value)]
-    categories = tuple(_plain(values[at]) for at in known)
+    categories = tuple(python_value(values[at]) for at in known)
     missing = codes[lost[0]] if lost else unseen
 
     def pull(region: Region, field: Column) -> tuple[Region, Column]:
@@ -423,10 +423,6 @@ def _pull_codes(values: list[Any], codes: Floats, unseen: float) -> Pull:
         return Region.of_codes(held, missing=region.holds(float(missing))), column
 
     return pull
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 _NOWHERE = _Source(-1)

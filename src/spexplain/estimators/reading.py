@@ -119,7 +119,7 @@ def _warn_of_another_order(X: Any, beside: Mapping[str, Any]) -> None:
         is_numbered = np.array_equal(np.asarray(own), np.arange(len(own)))  # as new labels are
         if not is_numbered and own.isin(index).all():
             warn_caller(
-                f"The index of {name} has the rows of X in another order, but rows are taken by their place; pass "
+                f"The index of {name} has the rows of X in another order, but rows are matched by position; pass "
                 f"{name}.loc[X.index] if the index is right.",
                 RowOrderWarning,
             )

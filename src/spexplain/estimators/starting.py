@@ -15,11 +15,11 @@ from spexplain.explanation import Explanation, FittedModel, Training
 from spexplain.explanation.explanation import majority_codes
 from spexplain.table.base import Table
 from spexplain.table.checks import rows_differ
-from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import entries_differ
+from spexplain.table.storage import is_sparse
 from spexplain.tree import LEAF, Column, Test, Tree
-from spexplain.tree.surgery import Reshaped, reshaped
+from spexplain.tree.reshaping import Reshaped, reshaped
 
 if TYPE_CHECKING:
     from spexplain.estimators.base import Explainer

@@ -13,7 +13,7 @@ from spexplain.kernels.readiness import compiled_pays
 from spexplain.table.base import Table
 from spexplain.table.reference import Reference
 from spexplain.tree import LEAF, Tree
-from spexplain.tree.surgery import leaves_below
+from spexplain.tree.reshaping import leaves_below
 
 _FEW = 16  # a node with fewer than one in so many rows sorts its own rows
 _FEW_ENDS = 4  # places up to which purities are counted one by one

@@ -26,7 +26,7 @@ from spexplain.facts.profiles import MAX_PSI, ColumnProfile
 from spexplain.facts.tally import ColumnTally, Tally, Watched, merged
 from spexplain.messages import closest
 from spexplain.table.columns import Cells, cells_of, column_names, is_frame, is_missing
-from spexplain.table.places import is_collection, is_on_device, is_sparse, on_host
+from spexplain.table.storage import is_collection, is_on_device, is_sparse, on_host
 from spexplain.tree import Column, Tree
 
 _MAX_GUESSES = 20  # columns that are considered as new names of a missing one

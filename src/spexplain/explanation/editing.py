@@ -32,9 +32,9 @@ from spexplain.table.reference import Reference
 from spexplain.table.rounding import settled
 from spexplain.table.views import SearchColumns, order_by_profile, written_out
 from spexplain.threads import Threads, count_threads
-from spexplain.tree import LEAF, Column, Test, Tree
+from spexplain.tree import LEAF, Column, Test, Tree, python_value
 from spexplain.tree.conditions import read_test
-from spexplain.tree.surgery import Reshaped, ancestors, below, leaves_below, reshaped
+from spexplain.tree.reshaping import Reshaped, ancestors, below, leaves_below, reshaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -578,7 +578,11 @@ def merge_clusters(explanation: Explanation, one: Any, other: Any, name: Any = N
     merged = one if name is None else name
     labels, place = _with_merged(_classes(explanation), one, other, merged)
     after = _relabelled(explanation, labels, place)
-    arguments = {"one": _plain(one), "other": _plain(other), "name": _plain(merged)}
+    arguments = {
+        "one": python_value(one),
+        "other": python_value(other),
+        "name": python_value(merged),
+    }
     return _committed(explanation, after, "merge_clusters", **arguments)
 
 
@@ -601,7 +605,9 @@ def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
     """Return the explanation with another name of a cluster."""
     labels, place = _with_name(_classes(explanation), cluster, name)
     after = _relabelled(explanation, labels, place)
-    return _committed(explanation, after, "rename", cluster=_plain(cluster), name=_plain(name))
+    return _committed(
+        explanation, after, "rename", cluster=python_value(cluster), name=python_value(name)
+    )
 
 
 def _with_name(classes: Array, cluster: Any, name: Any) -> tuple[list[Any], Ints]:
@@ -611,10 +617,6 @@ def _with_name(classes: Array, cluster: Any, name: Any) -> tuple[list[Any], Ints
         raise ValueError(f"There is a cluster {name!r} already; merge_clusters joins them.")
     labels[code] = name
     return labels, np.append(np.arange(len(labels)), -1)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _classes(explanation: Explanation) -> Array:
@@ -627,9 +629,9 @@ def _classes(explanation: Explanation) -> Array:
 
 def _code(classes: Array, cluster: Any) -> int:
     known = classes.tolist()
-    if _plain(cluster) not in known:
+    if python_value(cluster) not in known:
         raise ValueError(f"There is no cluster {cluster!r}, only {quoted_list(known)}.")
-    return int(known.index(_plain(cluster)))
+    return int(known.index(python_value(cluster)))
 
 
 def _relabelled(explanation: Explanation, labels: list[Any], place: Ints) -> Explanation:

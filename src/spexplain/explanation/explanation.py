@@ -20,12 +20,12 @@ from spexplain.facts.profiles import Profile, profile_of
 from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, is_sparse, look_up
 from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import SparseTable, leaves_of
+from spexplain.table.storage import is_collection, is_sparse, look_up
 from spexplain.tree import LEAF, Column, Test, Tree
 from spexplain.tree.column import as_columns, renamed
-from spexplain.tree.surgery import leaves_below
+from spexplain.tree.reshaping import leaves_below
 
 if TYPE_CHECKING:
     from spexplain.explanation.editing import Alternative, Preview, Sweep
@@ -605,7 +605,7 @@ class Explanation:
             if not isinstance(error, ValueError) and table.engine != "dask":
                 raise
             warn_caller(
-                "What the training rows were like is not known any more, so new rows cannot be compared with it "
+                "The training rows can no longer be described, so new rows cannot be compared with them "
                 f"({one_line(str(error)) or type(error).__name__})",
                 ProfileWarning,
             )
@@ -679,7 +679,7 @@ class Explanation:
         if self.leaf_reference is None:
             raise ValueError(
                 f'label="reference" needs labels of the leaves: {self.method} was fitted without reference labels, '
-                'or its file does not hold those of smaller trees; take label="leaf", or pass labels to fit as y.'
+                'or its file does not hold those of smaller trees; use label="leaf", or pass labels to fit as y.'
             )
         return self.leaf_reference
 

@@ -26,10 +26,10 @@ from spexplain.table.base import Rows, Table
 from spexplain.table.columns import FrameKind, as_frame, encoded, is_frame
 from spexplain.table.coordinates import coordinates_of
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_collection, is_sparse, look_up, on_host
 from spexplain.table.read import unseen_categories
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import SparseTable, densified
+from spexplain.table.storage import is_collection, is_sparse, look_up, on_host
 from spexplain.table.suspects import suspicious_columns
 from spexplain.tree import Column, Tree
 from spexplain.tree.words import leaf_rules, tree_text

@@ -20,9 +20,9 @@ from spexplain.facts.text import percent
 from spexplain.messages import counted, one_line
 from spexplain.table.base import Rows
 from spexplain.table.columns import FrameKind, as_frame
-from spexplain.table.places import look_up
 from spexplain.table.read import read_rows
 from spexplain.table.reference import labels_of_codes
+from spexplain.table.storage import look_up
 from spexplain.tree import Column, Tree
 from spexplain.tree.column import renamed
 from spexplain.tree.rule import Rule

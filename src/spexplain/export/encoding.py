@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from spexplain.tree import Column
+from spexplain.tree import Column, python_value
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
@@ -31,7 +29,7 @@ def encodings(explanation: "Explanation") -> dict[str | int, Any]:
 
 def _encoding(column: Column) -> list[Any] | str | None:
     if column.kind == "category":
-        return [each.item() if isinstance(each, np.generic) else each for each in column.categories]
+        return list(map(python_value, column.categories))
     if column.kind == "boolean":
         return [False, True]
     if column.kind == "date":

@@ -4,11 +4,9 @@ from datetime import UTC, datetime, timedelta
 from math import floor, inf
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from spexplain.exceptions import quoted
 from spexplain.export.labels import LabelKind
-from spexplain.tree import LEAF, Column, Region
+from spexplain.tree import LEAF, Column, Region, python_value
 
 if TYPE_CHECKING:
     from spexplain.explanation import Explanation
@@ -141,9 +139,9 @@ def _condition(language: Language, region: Region, column: Column, key: str) -> 
         inside = region.codes(len(column.categories))
         if region.missing:  # unseen categories count as missing
             outside = [c for code, c in enumerate(column.categories) if code not in inside]
-            found = language.listed(list(map(_plain, outside)), kind, key)
+            found = language.listed(list(map(python_value, outside)), kind, key)
             return ~language.filled(found, False)
-        listed = [_plain(column.categories[code]) for code in inside]
+        listed = [python_value(column.categories[code]) for code in inside]
         return language.filled(language.listed(listed, kind, key), False)
     x = language.number(column, key)
     parts = [_inside(language, x, low, high, column) for low, high in _intervals(region, column)]
@@ -168,13 +166,9 @@ def _inside(language: Language, x: Any, low: float, high: float, column: Column)
     return found if high == inf else found & (x <= language.bound(high, column))
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _type_of(column: Column) -> type:
     """Return the one type of a column's categories; refuse several."""
-    types = {float if type(c) is int else type(c) for c in map(_plain, column.categories)}
+    types = {float if type(c) is int else type(c) for c in map(python_value, column.categories)}
     if len(types) != 1 or not types <= {str, float, bool}:
         raise ValueError(
             f"Column {quoted(column.name)} has categories of types that no column of a data frame holds together; "

@@ -8,6 +8,7 @@ import numpy as np
 from spexplain.aliases import Array
 from spexplain.arguments import check_choice
 from spexplain.table.reference import text_array
+from spexplain.tree import python_value
 
 LabelKind: TypeAlias = Literal["leaf", "reference"]
 PlainType: TypeAlias = Literal["str", "int", "float", "bool"]
@@ -40,7 +41,7 @@ def plain_labels(labels: Array) -> tuple[PlainType, list[Any]] | None:
     """
     if labels.dtype.kind not in "biufUTO":
         return None
-    values = [each.item() if isinstance(each, np.generic) else each for each in labels.tolist()]
+    values = list(map(python_value, labels.tolist()))
     found = {type(value) for value in values}
     kind = _BY_TYPE.get(found.pop()) if len(found) == 1 else None
     if kind == "int" and not all(_INT64.min <= value <= _INT64.max for value in values):

@@ -114,7 +114,7 @@ def _warn_of_rounded_rows(explanation: "Explanation", X: Matrix, label: LabelKin
     if n_changed:
         warn_caller(
             f"{n_changed:,} of {len(exact):,} rows get another label from the ONNX model, because its input is "
-            "rounded to float32; take input_type='float64' where the runtime has it.",
+            "rounded to float32; use input_type='float64' where the runtime has it.",
             UserWarning,
         )
 
@@ -141,7 +141,7 @@ def _check_dates(explanation: "Explanation", input_type: InputType) -> None:
     for j in explanation.used:
         if input_type == "float32" and explanation.fields[j].kind in ("date", "duration"):
             raise ValueError(
-                f"input_type='float32' cannot hold the times of column {quoted(explanation.names[j])}; take "
+                f"input_type='float32' cannot hold the times of column {quoted(explanation.names[j])}; use "
                 "input_type='float64'."
             )
 

@@ -5,11 +5,9 @@ from datetime import datetime, timedelta
 from math import inf
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from spexplain.exceptions import quoted
 from spexplain.export.labels import LabelKind
-from spexplain.tree import LEAF, Column, Region, number
+from spexplain.tree import LEAF, Column, Region, number, python_value
 from spexplain.tree.boxes import leaf_boxes
 
 if TYPE_CHECKING:
@@ -214,7 +212,7 @@ def _category_condition(x: str, region: Region, column: Column) -> str:
 
 
 def _category(value: object, column: Column) -> str:
-    value = value.item() if isinstance(value, np.generic) else value
+    value = python_value(value)
     if isinstance(value, bool):
         return f"(bool, {value})"
     if not isinstance(value, str | int | float):

@@ -25,7 +25,7 @@ from spexplain.facts.schema import plain_value
 from spexplain.facts.segments import TELLING_KINDS, Telling
 from spexplain.refine.scores import GOALS
 from spexplain.table.sparse import dense
-from spexplain.tree import Column, Tree
+from spexplain.tree import Column, Tree, python_value
 from spexplain.tree.column import KINDS, as_columns, zone_info
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ def described_columns(
 
 def _category(value: Any, column: Column) -> Any:
     """Return a category as stored in JSON."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = python_value(value)
     is_plain = type_of_plain(type(value).__name__) is not None
     is_known = isinstance(value, str) or (
         is_plain and abs(value) < (2**63 if type(value) is int else inf)

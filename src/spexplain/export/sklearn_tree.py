@@ -11,8 +11,8 @@ import numpy as np
 from spexplain.aliases import Array, Floats, Ints, Matrix
 from spexplain.export.encoding import encodings
 from spexplain.export.labels import LabelKind
-from spexplain.table.places import is_sparse
 from spexplain.table.sparse import densified
+from spexplain.table.storage import is_sparse
 from spexplain.tree import EVERYWHERE, LEAF, Column, Region, Tree
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _plain_nodes(tree: Tree, columns: Sequence[Column]) -> _Nodes:
         if own >= _MAX_NODES:
             raise ValueError(
                 f"The tests of intervals and categories of this tree would need more than {_MAX_NODES} nodes "
-                "in scikit-learn; take to_onnx or to_python, which have such tests."
+                "in scikit-learn; use to_onnx or to_python, which have such tests."
             )
         nodes.leaf.append(leaf_ids.get(node, LEAF))
         nodes.left.append(LEAF)

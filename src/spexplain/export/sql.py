@@ -9,7 +9,7 @@ import numpy as np
 from spexplain.arguments import check_choice
 from spexplain.export.dialects import DIALECTS, Dialect, DialectName
 from spexplain.export.labels import LabelKind
-from spexplain.tree import LEAF, Column, Region, Tree
+from spexplain.tree import LEAF, Column, Region, Tree, python_value
 from spexplain.tree.boxes import leaf_boxes
 
 if TYPE_CHECKING:
@@ -282,9 +282,7 @@ def _read(dialect: Dialect, x: str, column: Column) -> str:
 def _categories(dialect: Dialect, x: str, region: Region, column: Column) -> list[str]:
     """Return the conditions, one of which holds, of categories; unseen categories count as missing."""
     argument = f"Column {column.name!r}"
-    values = [
-        value.item() if isinstance(value, np.generic) else value for value in column.categories
-    ]
+    values = list(map(python_value, column.categories))
     types = {_TYPES.get(type(value), type(value).__name__) for value in values}
     if len(types) > 1 or not types <= set(_TYPES.values()):
         raise ValueError(

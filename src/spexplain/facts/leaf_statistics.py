@@ -7,7 +7,7 @@ import numpy as np
 
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_sparse
+from spexplain.table.storage import is_sparse
 
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 _BLOCK = 1 << 17  # values that are held as float64 at once: they stay in the cache

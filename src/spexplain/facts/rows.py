@@ -33,9 +33,9 @@ from spexplain.facts.schema import (
 )
 from spexplain.facts.text import amount_text, percent
 from spexplain.table.host import rows_of_groups
-from spexplain.table.places import is_sparse
 from spexplain.table.reference import Reference
 from spexplain.table.sparse import dense
+from spexplain.table.storage import is_sparse
 from spexplain.tree import LEAF, Column, Kind, Region, Tree
 
 if TYPE_CHECKING:

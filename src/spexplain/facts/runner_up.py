@@ -8,7 +8,7 @@ from spexplain.aliases import Ints, Matrix
 from spexplain.engines.exhaustive import NumpyEngine, NumpySearch, SortedNode
 from spexplain.objectives import Objective, on_columns
 from spexplain.records import Cut
-from spexplain.table.places import is_sparse
+from spexplain.table.storage import is_sparse
 from spexplain.tree import LEAF, Tree
 from spexplain.tree.column import roundest
 

@@ -13,7 +13,7 @@ from typing import Any, NotRequired, TypeAlias, TypedDict
 import numpy as np
 
 from spexplain.aliases import Floats
-from spexplain.tree import Column, Kind, Region, Test
+from spexplain.tree import Column, Kind, Region, Test, python_value
 
 FORMAT = "spexplain.facts"
 VERSION = 2
@@ -666,7 +666,7 @@ def columns_of(summary: "Summary", names: Mapping[int, str] | None = None) -> di
 
 def plain_label(label: Any) -> Label:
     """Return a label as a JSON value: a number, a string or a boolean; anything else as its text."""
-    value = label.item() if isinstance(label, np.generic) else label
+    value = python_value(label)
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     return value if isinstance(value, str | int | float | bool) else str(label)

@@ -37,9 +37,9 @@ from spexplain.facts.schema import (
 )
 from spexplain.facts.text import known_columns
 from spexplain.metrics.agreement import agreement_of_counts
-from spexplain.table.places import is_sparse
 from spexplain.table.reference import NOISE
 from spexplain.table.sparse import leaves_of
+from spexplain.table.storage import is_sparse
 from spexplain.tree import LEAF, Column, Region, Test, Tree
 from spexplain.tree.boxes import Box, node_boxes
 from spexplain.tree.words import rule_text

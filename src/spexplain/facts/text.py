@@ -247,7 +247,7 @@ def summary_text(summary: Summary) -> str:
     >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
     >>> explainer = SpexClique().fit(X, ["a", "a", "a", "b", "b", "b"])
     >>> print(summary_text(summarize(explainer.explanation_, X, names=["age"])))
-    6 rows, 1 feature, 2 leaves, depth 1.
+    6 rows, 1 column, 2 leaves, depth 1.
     Against the reference: agreement 1, AMI 1, fidelity 100%, balanced 100%, cost ratio 1.
     <BLANKLINE>
     Leaf 0 stands for a: 3 rows (50%)
@@ -263,11 +263,23 @@ def summary_text(summary: Summary) -> str:
     return "\n\n".join([_head(summary), *map(_leaf, summary["leaves"])])
 
 
+def score_texts(summary: Summary) -> list[str]:
+    """Return fidelity, mean recall and cost ratio in words, those that are known."""
+    texts = []
+    if summary["fidelity"] is not None:
+        texts.append(f"fidelity {percent(summary['fidelity'])}")
+    if summary["balanced"] is not None:
+        texts.append(f"balanced {percent(summary['balanced'])}")
+    if summary["price"] is not None:
+        texts.append(f"cost ratio {summary['price']:.3g}")
+    return texts
+
+
 def _head(summary: Summary) -> str:
     method = f"{summary['method']}: " if summary["method"] else ""
     sizes = [
         counted(summary["n_rows"], "row", "rows"),
-        counted(summary["n_features"], "feature", "features"),
+        counted(summary["n_features"], "column", "columns"),
         counted(summary["n_leaves"], "leaf", "leaves"),
         f"depth {summary['depth']}",
     ]
@@ -277,13 +289,7 @@ def _head(summary: Summary) -> str:
         lines.append(f"{sentence(summary['goal']['text'])}")
     found = summary["agreement"]
     if found is not None:
-        facts = [f"agreement {found['ari']:.3g}", f"AMI {found['ami']:.3g}"]
-        if summary["fidelity"] is not None:
-            facts.append(f"fidelity {percent(summary['fidelity'])}")
-        if summary["balanced"] is not None:
-            facts.append(f"balanced {percent(summary['balanced'])}")
-        if summary["price"] is not None:
-            facts.append(f"cost ratio {summary['price']:.3g}")
+        facts = [f"agreement {found['ari']:.3g}", f"AMI {found['ami']:.3g}", *score_texts(summary)]
         lines.append(f"Against the reference: {', '.join(facts)}.")
     used = sorted(summary["features"], key=lambda each: -each["importance"])
     shares = [

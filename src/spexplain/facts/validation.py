@@ -220,7 +220,7 @@ def _validation_sentences(facts: ValidationFacts) -> list[str]:
     found = facts["clustering_agreement"]
     if found is not None:
         told.append(
-            f"The agreement of clusters that are found again without a fold with these is {found:.2f}"
+            f"Clusters found anew without a fold agree with these by {found:.2f} on average"
             f"{'' if found >= 0.8 else ': the clusters themselves are not stable'}."
         )
     return told
@@ -394,10 +394,8 @@ def _free_text(column: Column, free: Sequence[float | None]) -> str | None:
         return None
     # The test of a date says "before", so that the last value below is the earliest that it may name.
     if column.kind == "date":
-        return (
-            f"Any date after {column.say(low)}, up to {column.say(high)}, parts these rows alike."
-        )
-    return f"Any threshold from {column.say(low)} to less than {column.say(high)} parts these rows alike."
+        return f"Any date after {column.say(low)}, up to {column.say(high)}, splits these rows in the same way."
+    return f"Any threshold from {column.say(low)} to less than {column.say(high)} splits these rows in the same way."
 
 
 def _stability_sentences(

@@ -234,7 +234,7 @@ def verdict_of(
     n_clusters, n_rows = len(clusters.labels), int(clusters.tree.size[0])
     if has_label_per_row(n_clusters, n_rows):
         sentences.append(
-            f"There are {n_clusters:,} clusters for {n_rows:,} rows, so hardly any two rows have the same."
+            f"There are {n_clusters:,} clusters for {n_rows:,} rows, so hardly any two rows share one."
         )
     weakest = _weakest(table)
     if level != "none":
@@ -333,7 +333,7 @@ def _mixed_text(clusters: Clusters, pair: Mixed) -> str:
     )
     if pair.text is None:
         return f"{mixed} Only the rows can tell whether other tests part them."
-    return f"{mixed} What parts them{'' if pair.is_searched else ' in this tree'}: {pair.text}"
+    return f"{mixed} What separates them{'' if pair.is_searched else ' in this tree'}: {pair.text}"
 
 
 def _next_steps(clusters: Clusters, right: float, more_leaves: Sequence[OtherSize]) -> list[str]:

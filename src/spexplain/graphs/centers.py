@@ -8,7 +8,7 @@ import numpy as np
 from spexplain.aliases import Floats, Ints, Matrix
 from spexplain.graphs.base import to_fixed_point
 from spexplain.table.distances import CostName, service_costs
-from spexplain.table.places import engine_of
+from spexplain.table.storage import engine_of
 
 
 @dataclass(frozen=True, eq=False)

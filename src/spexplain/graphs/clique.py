@@ -8,7 +8,7 @@ import numpy as np
 from spexplain.aliases import Floats, Ints
 from spexplain.graphs.base import to_fixed_point
 from spexplain.memory import check_memory
-from spexplain.table.places import known_copy, on_host
+from spexplain.table.storage import known_copy, on_host
 
 CliqueWeights: TypeAlias = Literal["unit", "inverse_size"]
 

@@ -19,7 +19,7 @@ from spexplain.graphs.neighbor_search import (
 )
 from spexplain.graphs.sparse import SparseGraph
 from spexplain.memory import check_memory
-from spexplain.table.places import is_on_device, on_host
+from spexplain.table.storage import is_on_device, on_host
 from spexplain.threads import beside
 
 _BLOCK = 1 << 16  # distances that are computed while they are in the cache

@@ -77,7 +77,7 @@ class Walk(Protocol):
 def walk_of(ledger: Ledger, moves: NodeMoves) -> Walk:
     """Return the moves of one node by the kind of its ledger; register further kinds with ``@walk_of.register``."""
     raise TypeError(
-        f'refine="objective" is not supported for a graph of the kind {type(ledger.graph).__name__}; take '
+        f'refine="objective" is not supported for a graph of the kind {type(ledger.graph).__name__}; use '
         'refine="agreement" or another goal.'
     )
 

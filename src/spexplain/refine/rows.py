@@ -10,8 +10,8 @@ from scipy import sparse
 from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.engines.exhaustive import midpoint
 from spexplain.metrics.agreement import cell_totals, pair_sums
-from spexplain.table.places import is_sparse
 from spexplain.table.sparse import canonical, dense, leaves_of
+from spexplain.table.storage import is_sparse
 from spexplain.threads import Threads, blocks_of, count_threads
 from spexplain.tree import Test, Tree
 

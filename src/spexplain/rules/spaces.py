@@ -12,7 +12,7 @@ from spexplain.aliases import Array, Bools, Floats, Ints
 from spexplain.rules.search import Clauses, FoundRule, Literal, Space
 from spexplain.rules.task import Task
 from spexplain.table.base import Table
-from spexplain.table.places import is_sparse
+from spexplain.table.storage import is_sparse
 from spexplain.tree import Column, Region
 from spexplain.tree.rule import Condition, Rule
 

@@ -3,7 +3,13 @@
 from html import escape
 
 from spexplain.facts.schema import LeafFacts, NodeFacts, Summary
-from spexplain.facts.text import cluster_text, lost_clusters_text, parts_text, percent, rows_text
+from spexplain.facts.text import (
+    cluster_text,
+    lost_clusters_text,
+    parts_text,
+    rows_text,
+    score_texts,
+)
 from spexplain.messages import counted, one_line
 from spexplain.show.palette import colors
 
@@ -69,12 +75,7 @@ def _head(summary: Summary) -> str:
     ]
     if summary["agreement"] is not None:
         facts.append(f"agreement {summary['agreement']['ari']:.3f} with the reference")
-    if summary["fidelity"] is not None:
-        facts.append(f"fidelity {percent(summary['fidelity'])}")
-    if summary["balanced"] is not None:
-        facts.append(f"balanced {percent(summary['balanced'])}")
-    if summary["price"] is not None:
-        facts.append(f"cost ratio {summary['price']:.3g}")
+    facts += score_texts(summary)
     name = f"<strong>{_text(summary['method'])}</strong> " if summary["method"] else ""
     lost = lost_clusters_text(summary, beside_verdict=True)
     lines = [] if lost is None else [lost]

@@ -11,7 +11,7 @@ from spexplain.facts.path import right_rows
 from spexplain.facts.segments import Clusters, fit_of, rule_of
 from spexplain.metrics.agreement import RandIndex, whole_counts
 from spexplain.show.axes import Axis
-from spexplain.tree import LEAF, Column, Test
+from spexplain.tree import LEAF, Column, Test, python_value
 from spexplain.tree.boxes import node_boxes
 from spexplain.tree.joins import Joins
 from spexplain.tree.words import rule_text
@@ -38,8 +38,7 @@ def json_value(value: Any) -> Any:
             value.dtype.kind == "f" and bool(np.isfinite(value).all())
         )
         return listed if is_plain else [json_value(each) for each in listed]
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = python_value(value)
     if isinstance(value, float):
         return value if isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

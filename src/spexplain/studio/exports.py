@@ -15,6 +15,7 @@ from spexplain.export.dbt import dbt_files
 from spexplain.export.dialects import DIALECTS
 from spexplain.export.spreadsheets import disarmed
 from spexplain.facts.segments import Clusters
+from spexplain.tree import python_value
 
 if TYPE_CHECKING:
     from spexplain.explanation.fitted import FittedModel
@@ -100,8 +101,7 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = python_value(value)
     if isinstance(value, list | tuple):
         value = " ".join(map(str, value))
     return disarmed(value) if isinstance(value, str) else value

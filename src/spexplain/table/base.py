@@ -14,8 +14,8 @@ from spexplain.arguments import check_weights
 from spexplain.table.columns import column_numbers, default_names
 from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
-from spexplain.table.places import is_sparse, on_host
 from spexplain.table.reference import Reference
+from spexplain.table.storage import is_sparse, on_host
 from spexplain.tree import Column, Kind, Tree
 
 _CACHE_ROOM = 1 << 30  # bytes

@@ -15,7 +15,7 @@ from spexplain.aliases import Array, Bools, Floats, Ints, Matrix
 from spexplain.arguments import check_choice, is_integer
 from spexplain.exceptions import quoted
 from spexplain.messages import one_line
-from spexplain.tree import Column, Kind
+from spexplain.tree import Column, Kind, python_value
 
 FrameKind: TypeAlias = Literal["auto", "pandas", "polars", "records"]
 _SETTLED = ("number", "whole", "boolean")  # kinds that depend on the values, too
@@ -663,7 +663,7 @@ def ordered_categories(values: Iterable[Any], listed: Iterable[Any] = ()) -> tup
 
 def _plain(value: Any) -> Any:
     """Return a category as a Python value: text, number or boolean; anything else as its text."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = python_value(value)
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value if isinstance(value, str | int | float | bool) else str(value)

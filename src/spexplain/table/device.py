@@ -13,8 +13,8 @@ from spexplain.table.base import GroupSums, Margins, NodeValues, Table
 from spexplain.table.columns import settled_columns
 from spexplain.table.distances import CostName
 from spexplain.table.host import HostTable
-from spexplain.table.places import is_on_device, known_copy, on_host, remember_copy
 from spexplain.table.reference import Reference
+from spexplain.table.storage import is_on_device, known_copy, on_host, remember_copy
 from spexplain.table.views import View, beyond
 from spexplain.tree import LEAF, Column, Kind, Tree
 

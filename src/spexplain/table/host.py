@@ -16,7 +16,7 @@ from spexplain.table.checks import KnownValues, checksum, known_values
 from spexplain.table.columns import settled_column
 from spexplain.table.coordinates import Coordinates, coordinates_of, entries_of, mean_of
 from spexplain.table.distances import CostName, service_costs
-from spexplain.table.places import is_on_device
+from spexplain.table.storage import is_on_device
 from spexplain.tree import LEAF, Column, Kind, Tree
 from spexplain.tree.column import renamed
 

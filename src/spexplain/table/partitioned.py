@@ -26,13 +26,13 @@ from spexplain.table.coding import MAX_BINS, Binning, binning_of, code, limits_o
 from spexplain.table.columns import default_names, holds_numbers, kinds_of
 from spexplain.table.coordinates import Coordinates
 from spexplain.table.distances import CostName
-from spexplain.table.places import is_collection
 from spexplain.table.reference import (
     Reference,
     check_missing,
     noise_rows,
     warn_of_noise,
 )
+from spexplain.table.storage import is_collection
 from spexplain.table.views import CategoryColumn, View, beyond, indicators
 from spexplain.table.workers import Workers, add_tuples, current_client, memory_of_workers
 from spexplain.tree import Column, Kind, Tree

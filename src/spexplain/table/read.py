@@ -39,7 +39,6 @@ from spexplain.table.columns import (
 )
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable, TestedRows
-from spexplain.table.places import is_collection, is_on_device, is_sparse, on_host
 from spexplain.table.sparse import (
     SparseTable,
     canonical,
@@ -49,6 +48,7 @@ from spexplain.table.sparse import (
     float_entries,
     kinds_of_entries,
 )
+from spexplain.table.storage import is_collection, is_on_device, is_sparse, on_host
 from spexplain.tree import Column
 
 _log = logging.getLogger("spexplain")
@@ -127,7 +127,7 @@ def _checked_type(X: Any) -> Any:
     if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
         raise TypeError("X is a dict; pass a data frame of it, such as pandas.DataFrame(X).")
     if nw.dependencies.is_polars_lazyframe(X):
-        raise TypeError("X is a LazyFrame, whose rows are not there yet; pass X.collect().")
+        raise TypeError("X is a LazyFrame, whose rows are not computed yet; pass X.collect().")
     if getattr(getattr(X, "dtype", None), "names", None) is not None:
         raise TypeError(
             "X is a structured array; pass a data frame of it, such as pandas.DataFrame(X)."
@@ -162,7 +162,7 @@ def _warn_of_merged_numbers(X: Any) -> None:
         if len(np.unique(x)) > len(np.unique(x.astype(np.float64))):
             warn_caller(
                 f"Column {name!r} holds whole numbers beyond 2**53 of which neighbours count as equal; pass them as "
-                "texts, or less a constant, to tell them apart.",
+                "texts, or subtract a constant, to tell them apart.",
                 ColumnWarning,
             )
 
@@ -177,8 +177,9 @@ def _warn_of_rounded_numbers(X: Any, model: Any) -> None:
             x.astype(np.float64).astype(x.dtype) != x
         ):
             warn_caller(
-                f"Column {name!r} holds whole numbers beyond 2**53, which are rounded to floats: rows that differ in "
-                "the last digits only go the same way; fit and predict with such numbers as texts, or less a constant.",
+                f"Column {name!r} holds whole numbers beyond 2**53, which are rounded to floats: rows that differ "
+                "only in the last digits go the same way; pass such numbers as texts, or subtract a constant, in fit "
+                "and in predict.",
                 ColumnWarning,
             )
 
@@ -357,8 +358,8 @@ def _check_order(X: Any, model: Any) -> None:
     names = tuple(column_names(X))
     if names != tuple(known) and Counter(names) == Counter(known):
         raise ValueError(
-            "X has the columns of the training table in another order, and their names are no texts, so they are "
-            "read by their place; bring them into the order of the training table."
+            "X has the columns of the training table in another order, and their names are not texts, so they "
+            "are found by position; put them into the order of the training table."
         )
 
 

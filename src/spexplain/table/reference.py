@@ -14,7 +14,7 @@ from spexplain.exceptions import (
     warn_caller,
 )
 from spexplain.table.columns import is_missing, unmasked
-from spexplain.table.places import (
+from spexplain.table.storage import (
     is_collection,
     is_on_device,
     look_up,

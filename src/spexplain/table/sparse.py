@@ -16,7 +16,7 @@ from spexplain.table.checks import refuse_flaw
 from spexplain.table.columns import kind_of_dtype, settled_columns
 from spexplain.table.distances import CostName
 from spexplain.table.host import HostTable, group_sizes, node_values
-from spexplain.table.places import is_sparse
+from spexplain.table.storage import is_sparse
 from spexplain.tree import LEAF, Column, Kind, Tree
 
 _BLOCK = 1 << 20  # values that are made dense at a time

@@ -174,10 +174,22 @@ def renamed(columns: Sequence[Column], names: Sequence[str]) -> tuple[Column, ..
     )
 
 
+def python_value(value: Any) -> Any:
+    """Return a NumPy scalar as the Python value that it holds; anything else as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spexplain.tree import python_value
+    >>> python_value(np.int8(3)), python_value("web")
+    (3, 'web')
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _key(value: Any) -> Any:
     """Return a category as a key: 1, True and "1" are three values, 1 and 1.0 are one."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = python_value(value)
     return (bool, value) if isinstance(value, bool) else value
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import oracle_certificates as oracle
+from oracles import certificates as oracle
 from spexplain import SpexClique, SpexKNN, Tree, datasets
 from spexplain.facts.certificates import (
     Certificate,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import oracle_certificates as oracle
 from facts.certificates.instances import SLACK, graph_of, n_instances
+from oracles import certificates as oracle
 from spexplain import SpexClique, Tree
 from spexplain.facts.certificates import (
     certify,

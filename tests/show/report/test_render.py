@@ -95,7 +95,7 @@ def test_structure_of_an_ordinary_report():
         ("h2", "The cuts"),
         ("h2", "How many leaves?"),
         ("h2", "Leaves and clusters"),
-        ("h2", "Features"),
+        ("h2", "Columns"),
         ("h2", "Leaf by leaf"),
         *[("h3", f"Leaf {leaf} {label}") for leaf, label in enumerate(labels())],
         ("h2", "Some rows"),

@@ -115,7 +115,7 @@ def test_verdicts():
         == "3 leaves reproduce the 2 clusters for 100% of the clustered rows."
     )
     assert verdict(without_reference(), []) == (
-        f"A tree parts 60 rows into 4 groups, each found by at most "
+        f"A tree splits 60 rows into 4 groups, each found by at most "
         f"{without_reference()['depth']} questions."
     )
     lost = verdict(DEGENERATE["one_leaf"](), ["a", "b"])

@@ -64,7 +64,7 @@ def check_graph(objective: Objective) -> None:
         )
     if not isinstance(graph, CliqueGraph | MembershipGraph | SparseGraph | StarGraph):
         raise NotImplementedError(
-            f'engine="cupy" knows cliques, sparse graphs and stars, not {type(objective.graph).__name__}; '
+            f'engine="cupy" searches cliques, sparse graphs and stars, not {type(objective.graph).__name__}; '
             'use engine="histogram" and give the table as a NumPy array.'
         )
 

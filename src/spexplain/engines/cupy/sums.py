@@ -23,7 +23,7 @@ from spexplain.kernels.cuda.records import (
 from spexplain.ledgers import LabelLedger, StarLedger
 from spexplain.ledgers.labels import WeightedLabelLedger
 from spexplain.records import Side
-from spexplain.table.places import known_copy
+from spexplain.table.storage import known_copy
 
 _MOST_LABELS = 40_000  # whose counters fit shared memory
 _SUMS: WeakKeyDictionary[SparseGraph, tuple[int, int]] = WeakKeyDictionary()

@@ -45,7 +45,7 @@ from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
 from spexplain.table.coding import MAX_BINS, N_CODES
 from spexplain.table.partitioned import ROWS_PER_PARTITION, CodedTable, PartitionedTable
-from spexplain.table.places import engine_of
+from spexplain.table.storage import engine_of
 from spexplain.table.views import CategoryColumn
 
 _MOST_CELLS = 1 << 22  # numbers in the histograms of one node, beyond which bins are joined

@@ -31,7 +31,7 @@ from spexplain.objectives import Objective
 from spexplain.objectives.bounds import promise_after
 from spexplain.records import Cut, Promise
 from spexplain.table.coding import bin_table
-from spexplain.table.places import is_sparse
+from spexplain.table.storage import is_sparse
 from spexplain.table.views import SearchedMatrix, written_out
 from spexplain.threads import Threads, blocks_of, count_threads
 

@@ -172,7 +172,7 @@ class Certificate:
 
     def _about_first_cut(self, how: str) -> list[str]:
         if self.smoothest_feature is None or self.best_h is None or self.best_psi is None:
-            return ["No feature parts the graph into two sides with edges, so nothing is claimed."]
+            return ["No column splits the graph into two sides with edges, so nothing is claimed."]
         ratio = self.ratios[self.smoothest_feature]
         return [
             "h is the weight of the cut edges over the smaller side's volume, Psi the sum of the conductances of both "

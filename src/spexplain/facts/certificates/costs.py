@@ -73,7 +73,7 @@ class CostBound:
         lines = [
             f"Serving every row by the centre of its leaf costs {about(self.tree_cost)} in summed l1 distance; by "
             f"its own centre it would cost {about(self.reference_cost)}. The price is {about(self.price)}.",
-            f"The tree parts {total} {'row' if total == 1 else 'rows'} from their centres, which can cost at most "
+            f"The tree separates {total} {'row' if total == 1 else 'rows'} from their centres, which can cost at most "
             f"{about(self.mistake_bound)} in total (proved).",
         ]
         if self.height_bound_applies:

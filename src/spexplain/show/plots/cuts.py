@@ -284,7 +284,7 @@ def _label_axes(ax: "Axes", tree: Tree, plane: Sequence[int], axes: Sequence[Axi
     if elsewhere:
         total = int(np.count_nonzero(inner))
         tests = f"{elsewhere} of {total} tests" if total > 1 else "the only test"
-        ax.set_title(f"{tests} on other features not shown", fontsize=9)
+        ax.set_title(f"{tests} on other columns not shown", fontsize=9)
 
 
 def _mark(drawn: Any, axis: Axis) -> None:

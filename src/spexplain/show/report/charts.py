@@ -394,7 +394,7 @@ def cuts_chart(source: ReportFacts) -> CutsChart | None:
     y = Scale(axes[1].start, axes[1].high, frame.bottom, frame.top, bend=bends[1])
     names = [source.names[feature] for feature in plane]
     if len(plane) == 1:
-        names.append("no second feature: heights have no meaning")
+        names.append("no second column: heights have no meaning")
     tests = [each for each in source.summary["nodes"] if each["feature"] is not None]
     plot = _Plane(plane, axes, x, y)
     return CutsChart(

@@ -206,7 +206,7 @@ def _verdict(summary: Summary) -> str:
     if reference is None or fidelity is None:
         n_groups = counted(summary["n_leaves"], "group")
         depth = counted(summary["depth"], "question")
-        return f"A tree parts {rows} into {n_groups}, each found by at most {depth}."
+        return f"A tree splits {rows} into {n_groups}, each found by at most {depth}."
     n_clusters = len(reference["labels"])
     clusters = "the one cluster" if n_clusters == 1 else f"the {n_clusters:,} clusters"
     which = "clustered rows" if reference["n_noise"] else "rows"

@@ -357,7 +357,7 @@ def _tiles(source: ReportFacts) -> list[Tile]:
     return [
         *tiles,
         Tile("Leaves", f"{summary['n_leaves']:,}", f"depth {summary['depth']}"),
-        Tile("Features used", f"{n_used:,}", f"of {summary['n_features']:,}"),
+        Tile("Columns used", f"{n_used:,}", f"of {summary['n_features']:,}"),
         Tile("Rows", f"{summary['n_rows']:,}", _rows_hint(summary)),
     ]
 

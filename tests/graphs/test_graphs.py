@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import oracle_graphs as oracle
+from oracles import graphs as oracle
 from spexplain.graphs import (
     CliqueGraph,
     SparseGraph,

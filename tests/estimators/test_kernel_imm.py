@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle_kernel as oracle
+from oracles import kernel as oracle
 from spexplain import KernelIMM, KernelKMeans, datasets
 from spexplain.engines import surrogates
 from spexplain.exceptions import LeafCountWarning

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from oracle_graphs import (
+from oracles.graphs import (
     clique_adjacency,
     conductance,
     independent_set_adjacency,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-import oracle_roundest as oracle
+from oracles import roundest as oracle
 from spexplain.table.host import HostTable
 from spexplain.table.rounding import settled
 from spexplain.tree import Column, Tree

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import oracle_graphs as oracle
+from oracles import graphs as oracle
 from spexplain import NonUniformCut
 from spexplain.engines import Engine
 from spexplain.graphs import CliqueGraph, PairGraph, ProductGraph, SparseGraph, StarGraph

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
+from oracles import refine as oracle
 from spexplain.engines import NumpyEngine
 from spexplain.graphs import (
     CenterCosts,

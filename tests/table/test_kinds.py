@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import oracle
-import oracle_kinds
+from oracles import definitions as oracle
+from oracles import kinds as oracle_kinds
 from spexplain import CART, SpexClique, SpexGraph
 from spexplain.tree import LEAF
 from strategies import adjacencies_for, labels_for

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle_refine as oracle
 from loose_trees import random_tree, same_cuts, table
+from oracles import refine as oracle
 from spexplain.grow import grow
 from spexplain.metrics.agreement import RandIndex, leaf_table
 from spexplain.refine import best_tree

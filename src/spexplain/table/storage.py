@@ -1,4 +1,4 @@
-"""Where values are stored: in this process, on a GPU (CuPy) or in partitions (Dask). Found by type; imports nothing."""
+"""How values are stored: in memory, dense or sparse; on a GPU (CuPy); in partitions (Dask). Imports neither library."""
 
 from typing import Any
 from weakref import ref
@@ -29,7 +29,7 @@ def engine_of(X: Any) -> EngineName | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from spexplain.table.places import engine_of
+    >>> from spexplain.table.storage import engine_of
     >>> engine_of(np.ones((2, 1))) is None
     True
     """
@@ -75,7 +75,7 @@ def look_up(values: Array, codes: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from spexplain.table.places import look_up
+    >>> from spexplain.table.storage import look_up
     >>> look_up(np.array(["a", "b"]), np.array([1, 0, 1]))
     array(['b', 'a', 'b'], dtype='<U1')
     """

@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.feature_extraction.text import CountVectorizer
 
 from mixed_frames import mixed_tables, to_pandas, to_polars
-from oracle_rules import best_value, best_words, measure
+from oracles.rules import best_value, best_words, measure
 from refusals import refused
 from spexplain import ClusterRules, datasets, from_json
 from spexplain.exceptions import ColumnWarning, NoiseWarning

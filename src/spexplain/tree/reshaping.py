@@ -72,7 +72,7 @@ def reshaped(
     Examples
     --------
     >>> from spexplain.tree import Tree
-    >>> from spexplain.tree.surgery import reshaped
+    >>> from spexplain.tree.reshaping import reshaped
     >>> two = Tree.root(n_features=1, size=9).split(0, feature=0, threshold=2.0)
     >>> three = two.split(1, feature=0, threshold=1.0)
     >>> reshaped(three, cut_off={1}).tree == reshaped(two).tree

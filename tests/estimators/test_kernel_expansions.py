@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle_kernel as oracle
+from oracles import kernel as oracle
 from spexplain import KernelIMM, datasets
 from spexplain.exceptions import LeafCountWarning
 from spexplain.graphs.kernel import feature_space_costs

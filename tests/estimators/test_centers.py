@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle_centers as oracle
 from growing import searched_tree
+from oracles import centers as oracle
 from spexplain import EMN, IMM, ExGreedy, ExKMC, ExShallow, RandomCuts
 from spexplain.engines import Engine
 from spexplain.estimators.centers import CenterExplainer, first_of_equals

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle_graphs as oracle
+from oracles import graphs as oracle
 from spexplain.graphs import (
     CenterCosts,
     CliqueGraph,

@@ -412,7 +412,7 @@ def test_fit_predict_takes_weights(cls):
         (np.where(Y == 0, np.nan, 1.0), "finite numbers of at least 0"),
         (np.zeros(150), "zero for all rows"),
         (np.ma.masked_equal(np.ones(150) + (Y == 0), 2), "masked values"),
-        (np.full(150, 1e308), "sums up to more than a float can hold"),
+        (np.full(150, 1e308), "adds up to more than a float can hold"),
     ],
 )
 def test_other_weights_are_refused_in_one_sentence(weights, message):

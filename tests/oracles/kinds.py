@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from oracle import Method
+from oracles.definitions import Method
 
 Columns = Sequence[Sequence[Any]]
 # (rows of every group) -> amounts of every group, by whose shares categories are ordered

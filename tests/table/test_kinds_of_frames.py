@@ -283,7 +283,7 @@ def test_whole_numbers_that_floats_cannot_tell_apart():
             model = SpexClique(n_leaves=2, features=[0]).fit(table, Y)
         assert told[0].filename == __file__
         with pytest.warns(
-            ColumnWarning, match=f"^Column '{name}' .* rows that differ in the last digits only go"
+            ColumnWarning, match=f"^Column '{name}' .* rows that differ only in the last digits go"
         ) as told:
             model.predict(table)
         assert told[0].filename == __file__

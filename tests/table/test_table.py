@@ -16,8 +16,8 @@ from spexplain.table.coding import MISSING, bin_table, binning_of, code
 from spexplain.table.columns import Column, column_numbers, kinds_of
 from spexplain.table.device import DeviceTable
 from spexplain.table.host import HostTable
-from spexplain.table.places import engine_of
 from spexplain.table.read import read_rows, read_table
+from spexplain.table.storage import engine_of
 from spexplain.table.views import SearchColumns, SearchedMatrix
 from spexplain.threads import Threads
 
