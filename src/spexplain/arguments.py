@@ -21,6 +21,21 @@ def check_integer(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Refuse an argument that is neither True nor False.
+
+    Examples
+    --------
+    >>> from spexplain.arguments import check_flag
+    >>> check_flag("keep_clusters", "no")
+    Traceback (most recent call last):
+        ...
+    ValueError: keep_clusters='no' must be True or False.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False.")
+
+
 def check_number(name: str, value: Any) -> float:
     """Return an argument that must be a finite number of at least 0."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from refusals import refused, with_entry
-from spexplain import CART, SpexClique, SpexGraph, SpexKNN
+from spexplain import CART, BestTree, SpexClique, SpexGraph, SpexKNN
 from spexplain.exceptions import LeafCountWarning
 
 RNG = np.random.default_rng(0)
@@ -46,6 +46,32 @@ def test_choices(estimator):
         r"(noise|clique_weights|symmetrize|criterion|leaf_weight)=", repr(estimator)
     )
     refused(lambda: estimator.fit(X, Y), words=[changed[0], '"', " or "])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (BestTree, "keep_clusters", "no"),
+        (SpexKNN, "standardize", 0),
+        (SpexKNN, "approximate", "yes"),
+    ],
+)
+def test_flags(kind, name, value):
+    estimator = kind(2, **{name: value})
+    refused(lambda: estimator.fit(X, Y), words=[f"{name}={value!r} must be True or False"])
+
+
+@pytest.mark.parametrize("verbose", ["x", -1, 1.5], ids=repr)
+def test_verbose(verbose):
+    refused(lambda: SpexClique(verbose=verbose).fit(X, Y), words=[f"verbose={verbose!r}"])
+
+
+@pytest.mark.parametrize("reference", ["k-means", 3], ids=repr)
+def test_references_are_checked_also_where_labels_are_given(reference):
+    refused(
+        lambda: SpexClique(reference=reference).fit(X, Y),
+        words=[f"reference={reference!r}", "kmeans", "fit_predict"],
+    )
 
 
 @pytest.mark.parametrize("engine", ["nope", None, 3, ["numpy"]], ids=repr)

@@ -210,6 +210,8 @@ def test_wrong_arguments(model):
         free.check(load_wine().data, load_wine().target)
     with pytest.raises(ValueError, match=r"^y has 3 labels, but X has 5 rows\.$"):
         model.check(X[:5], y[:3])
+    with pytest.raises(ValueError, match=r"^X has no rows; pass at least one new row"):
+        model.check(X[:0])
     with pytest.raises(ValueError, match="X has 2 columns without names"):
         model.check(np.zeros((5, 2)))
 

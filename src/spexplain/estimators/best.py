@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from spexplain.aliases import Ints, Matrix
-from spexplain.arguments import check_choice, check_integer
+from spexplain.arguments import check_choice, check_flag, check_integer
 from spexplain.engines import resolve_engine
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.estimators.progress import search_line
@@ -317,6 +317,7 @@ class BestTree(Explainer):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("goal", self.goal, GOALS)
+        check_flag("keep_clusters", self.keep_clusters)
         check_choice("exchange", self.exchange, ("auto", "all", "best", "none"))
         check_integer("n_restarts", self.n_restarts, 0)
         if self.max_rows is not None:

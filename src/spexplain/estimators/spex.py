@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from spexplain.aliases import Floats, Ints, Matrix, Symmetrization
-from spexplain.arguments import check_choice, check_integer
+from spexplain.arguments import check_choice, check_flag, check_integer
 from spexplain.estimators.base import Explainer, Shared
 from spexplain.estimators.reading import ALL_ROWS, RowWeights
 from spexplain.graphs import (
@@ -428,6 +428,8 @@ class SpexKNN(Explainer):
             neighbors = self.n_neighbors
         else:
             check_integer("n_neighbors", self.n_neighbors, 1)
+            check_flag("standardize", self.standardize)
+            check_flag("approximate", self.approximate)
             neighbors = Neighbors.of(
                 X,
                 min(self.n_neighbors, len(X) - 1),

@@ -232,6 +232,10 @@ def check_rows(
             "reference labels; leave y out."
         )
     tally = _tally_of_collection(X, y, plan) if is_collection(X) else tally_of(X, y, plan)
+    if not tally.n_rows:
+        raise ValueError(
+            "X has no rows; pass at least one new row to compare with the training rows."
+        )
     return compared(explanation, tally, plan, limits)
 
 

@@ -35,16 +35,13 @@ def cluster(
     sample_weight : array of shape (n_samples,), optional
         Weights of the rows, for clusterers that accept them; others get a warning.
     """
+    check_reference(reference)
     if isinstance(reference, str):
         clusterer = _named(reference, X, n_clusters, random_state)
-    elif hasattr(reference, "fit_predict"):
+    else:
         from sklearn.base import clone
 
         clusterer = clone(reference, safe=False)
-    else:
-        raise ValueError(
-            f"reference={reference!r} must be one of {', '.join(NAMES)}, or a clusterer with fit_predict."
-        )
     given: dict[str, Any] = {}
     if sample_weight is not None and _takes_weights(clusterer):
         given = {"sample_weight": sample_weight}
@@ -64,6 +61,17 @@ def cluster(
     return beside(find, breaks=True) if isinstance(reference, str) else find()
 
 
+def check_reference(reference: Any) -> None:
+    """Refuse anything but the name of a reference clustering or a clusterer."""
+    is_known = (
+        reference in NAMES if isinstance(reference, str) else hasattr(reference, "fit_predict")
+    )
+    if not is_known:
+        raise ValueError(
+            f"reference={reference!r} must be one of {', '.join(NAMES)}, or a clusterer with fit_predict."
+        )
+
+
 def takes_entries(reference: Any) -> bool:
     """Whether a named or given clusterer accepts sparse tables."""
     if isinstance(reference, str):
@@ -81,10 +89,6 @@ def _takes_weights(clusterer: Any) -> bool:
 
 def _named(name: str, X: Matrix, n_clusters: int, random_state: Any) -> Any:
     """Return the unfitted clusterer that a name stands for."""
-    if name not in NAMES:
-        raise ValueError(
-            f"reference={name!r} is not known; use one of {', '.join(NAMES)}, or a clusterer with fit_predict."
-        )
     if n_clusters > X.shape[0]:
         raise ValueError(f"n_clusters={n_clusters} is more than the {X.shape[0]} rows of X.")
     if name == "spectral" and n_clusters == X.shape[0]:
