@@ -46,6 +46,18 @@ def listed(names: Iterable[str], n_named: int = _N_NAMED) -> str:
     return f"{', '.join(names[:n_named])} and {len(names) - n_named:,} more"
 
 
+def excerpt(text: str, longest: int = 60) -> str:
+    """Return a value for a sentence: the end of a long one is left out.
+
+    Examples
+    --------
+    >>> from spexplain.messages import excerpt
+    >>> excerpt("about 12"), excerpt("a whole letter", 8)
+    ('about 12', 'a whole…')
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the end of a sentence about an unknown name, which suggests similar names.
 

@@ -357,6 +357,19 @@ def test_text_in_columns_whose_names_look_like_patterns(run, tmp_path, name):
     assert run("predict", model, tmp_path / "t.csv").stdout == labels.read_text()
 
 
+def test_long_values_are_shortened_in_sentences(run, model, iris, tmp_path):
+    rows = (
+        iris.head(3)
+        .cast(pl.String)
+        .with_columns(pl.lit("a letter " * 500).alias("petal length (cm)"))
+    )
+    rows.write_csv(tmp_path / "t.csv")
+    result = run("predict", model, tmp_path / "t.csv")
+    assert result.exit_code == 1
+    assert "is not a number in 3 rows ('a letter a letter" in result.stderr
+    assert len(result.stderr) < 400
+
+
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_infinite_values_are_no_numbers(run, files, model, iris, tmp_path, format):
     """As in Python, which refuses them; no row gets the label of another leaf."""

@@ -10,7 +10,7 @@ from spexplain.cli.errors import UserError
 from spexplain.explanation.check import Plan, count_cells, leaves_of_cells
 from spexplain.explanation.rule_set import Decision
 from spexplain.facts.tally import ColumnTally, Tally
-from spexplain.messages import closest, counted, listed
+from spexplain.messages import closest, counted, excerpt, listed
 from spexplain.table.columns import Cells
 
 if TYPE_CHECKING:
@@ -160,7 +160,9 @@ class ScoredFile:
             if column.kind == "category" or not values:
                 continue
             if (reason := _unread(column)) in told:
-                told[reason] += f" ({listed(map(repr, values), _N_EXAMPLES)})"
+                told[reason] += (
+                    f" ({listed((excerpt(repr(each)) for each in values), _N_EXAMPLES)})"
+                )
             if column.kind in ("number", "whole", "flag"):
                 option = option_that_reads(pl.Series(values), self.file.reading)
                 cures += [f"{option} reads such numbers"] if option else []
@@ -176,7 +178,7 @@ class ScoredFile:
             if column.kind == "category" and self.n_odd[number]:
                 yield (
                     f"{counted(self.n_odd[number], 'row')} with a value of {name} never seen in training: "
-                    f"{listed(self.odd[number])}; it counts as missing."
+                    f"{listed(map(excerpt, self.odd[number]))}; it counts as missing."
                 )
             if self.n_missing[number] and not column.has_missing and self.plan.allow_missing:
                 lack = "lacks" if self.n_missing[number] == 1 else "lack"
