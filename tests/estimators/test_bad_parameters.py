@@ -67,9 +67,9 @@ def test_verbose(verbose):
 
 
 @pytest.mark.parametrize("reference", ["k-means", 3], ids=repr)
-def test_references_are_checked_also_where_labels_are_given(reference):
+def test_references(reference):
     refused(
-        lambda: SpexClique(reference=reference).fit(X, Y),
+        lambda: SpexClique(2, reference=reference).fit(X),
         words=[f"reference={reference!r}", "kmeans", "fit_predict"],
     )
 

@@ -41,7 +41,7 @@ from spexplain.graphs import Graph
 from spexplain.grow import grow
 from spexplain.memory import check_memory
 from spexplain.objectives import Objective, with_extra
-from spexplain.references.named import check_reference, cluster, takes_entries
+from spexplain.references.named import cluster, takes_entries
 from spexplain.refine.scores import AIMS, AimName
 from spexplain.table.base import Table
 from spexplain.table.columns import row_names
@@ -789,8 +789,6 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         if self.round_to is not None:
             check_number("round_to", self.round_to)
         check_cluster_weight(self.cluster_weight)
-        if self._needs_reference and hasattr(self, "reference"):
-            check_reference(self.reference)
         if self.start is not None:
             check_start(self.start)
             if self.round_to is not None:

@@ -35,7 +35,7 @@ def cluster(
     sample_weight : array of shape (n_samples,), optional
         Weights of the rows, for clusterers that accept them; others get a warning.
     """
-    check_reference(reference)
+    _check_reference(reference)
     if isinstance(reference, str):
         clusterer = _named(reference, X, n_clusters, random_state)
     else:
@@ -61,7 +61,7 @@ def cluster(
     return beside(find, breaks=True) if isinstance(reference, str) else find()
 
 
-def check_reference(reference: Any) -> None:
+def _check_reference(reference: Any) -> None:
     """Refuse anything but the name of a reference clustering or a clusterer."""
     is_known = (
         reference in NAMES if isinstance(reference, str) else hasattr(reference, "fit_predict")
