@@ -2,5 +2,5 @@
 
 Everything enters through `read.read_table` and `read.read_rows`; all other code works with the `base.Table`
 that they return. `reference.Reference` holds the labels. Only engines and graphs for a device or partitions
-ask where values are stored, with `places.engine_of`.
+ask where values are stored, with `storage.engine_of`.
 """

@@ -1,6 +1,6 @@
 """Certificates: what is proved about a tree, checked on the data at hand; import all names from here.
 
-See ``docs/certificates.md`` for the story. `certify` bounds the cuts of a tree from both sides,
+``docs/certificates.md`` explains them. `certify` bounds the cuts of a tree from both sides,
 `imm_bound` bounds the cost of a tree with one centre per leaf.
 """
 
