@@ -44,7 +44,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from machine import RESULTS, describe, save, table
-from peers import LIMIT, MOST_KAURI, THRESHOLDS, SklearnTree, installed
+from peers import GIVEN_UP, LIMIT, ROOM, THRESHOLDS, NoTreeError, SklearnTree, installed
 from spexplain import (
     CART,
     EMN,
@@ -380,22 +380,24 @@ def measure_peers(name: str, n_jobs: int, wanted: Sequence[str]) -> Iterator[dic
     methods = {
         method: make
         for method, make in (installed() | OURS).items()
-        if (not wanted or method in wanted) and _can_take(method, name, X)
+        if not wanted or method in wanted
     }
     wine = load_wine(return_X_y=True)
     for make in OURS.values():  # compiles what it needs before the clock runs
         make(n_leaves=4).fit(*wine)
     for reference, labels in references(name, data):
         for method, make in methods.items():
-            explainer = make(n_leaves=n_leaves, n_jobs=n_jobs)
+            pair = {"dataset": name, "reference": reference, "method": method}
+            explainer = make(n_leaves=n_leaves, **({"n_jobs": n_jobs} if method in OURS else {}))
             begin = time.process_time()
-            explainer.fit(X, labels)
+            try:
+                explainer.fit(X, labels)
+            except NoTreeError as error:
+                yield pair | {"failed": str(error)}
+                continue
             seconds = time.process_time() - begin
             clusters = metrics.agreement(explainer.labels_, labels)
-            yield {
-                "dataset": name,
-                "reference": reference,
-                "method": method,
+            yield pair | {
                 "leaves": int(explainer.n_leaves_),
                 "rows_right": clusters.purity,
                 "balanced": balanced(explainer.labels_, labels),
@@ -403,16 +405,6 @@ def measure_peers(name: str, n_jobs: int, wanted: Sequence[str]) -> Iterator[dic
                 "lost": lost(explainer.labels_, labels),
                 "seconds": getattr(explainer, "seconds_", seconds),
             }
-
-
-def _can_take(method: str, name: str, X: Any) -> bool:
-    """Say whether a peer can take a table: no words, no thousands of rows where time grows with their square."""
-    if method in OURS or method == THEIRS:
-        return True
-    if method == "Kauri" and X.shape[0] > MOST_KAURI:
-        return False
-    # Solvers of optimal trees do not end on hundreds of columns; ExKMC needs dense tables.
-    return name in SMALL + MIDDLE or (method == "ExKMC" and name in LARGE)
 
 
 def lost(leaves: np.ndarray, labels: np.ndarray) -> int:
@@ -490,38 +482,34 @@ def _of_peers(records: list[dict[str, Any]]) -> list[str]:
     names = list(dict.fromkeys(each["method"] for each in records))
     pairs: dict[tuple[str, str], dict[str, Any]] = {}
     for each in records:
-        pairs.setdefault((each["dataset"], each["reference"]), {})[each["method"]] = each
+        known = pairs.setdefault((each["dataset"], each["reference"]), {})
+        if "failed" not in each:
+            known[each["method"]] = each
     everywhere = [name for name in names if all(name in known for known in pairs.values())]
     shared = [known for known in pairs.values() if len(known) == len(names)]
     lines = []
-    for (dataset, reference), known in pairs.items():
-        best = {key: max(round(each[key], 3) for each in known.values()) for key in MEASURES}
-        for name in [name for name in names if name in known]:
-            each = known[name]
-            figures = [_bold(each[key], highest) for key, highest in best.items()]
-            seconds = f"{each['seconds']:.2f}"
-            lines.append(
-                [
-                    dataset,
-                    reference,
-                    name,
-                    str(each["leaves"]),
-                    *figures,
-                    str(each["lost"]),
-                    seconds,
-                ]
-            )
+    for each in records:
+        pair = [each["dataset"], each["reference"], each["method"]]
+        if "failed" in each:
+            lines.append([*pair, *["–"] * 5, each["failed"]])
+            continue
+        others = pairs[each["dataset"], each["reference"]].values()
+        best = {key: max(round(other[key], 3) for other in others) for key in MEASURES}
+        figures = [_bold(each[key], highest) for key, highest in best.items()]
+        lines.append(
+            [*pair, str(each["leaves"]), *figures, str(each["lost"]), f"{each['seconds']:.2f}"]
+        )
     return [
         "## Other packages and our defaults on the same labels",
         "As many leaves as clusters, or as the name says. ConTree takes no number of leaves: it has the least depth "
         "that holds as many, and up to 2^depth leaves. STreeD looks at "
-        f"{THRESHOLDS} thresholds of each column and at trees of depth 4 at most. Both stop after {LIMIT:g} s. ExKMC "
-        "is the authors' package, with the means of the clusters as centres. Kauri clusters by itself and never sees "
-        f"the labels; it is measured up to {MOST_KAURI:,} rows. Solvers of optimal trees are left out on tables of "
-        "hundreds of columns, all but scikit-learn and ours on sparse ones. *Lost*: clusters that no leaf stands "
+        f"{THRESHOLDS} thresholds of each column and at trees of depth 4 at most. Both are told to stop after "
+        f"{LIMIT:g} s. ExKMC is the authors' package, with the means of the clusters as centres. Kauri clusters by "
+        "itself and never sees the labels. All but scikit-learn and ours get sparse tables as dense ones, and are "
+        f"stopped after {GIVEN_UP} s or at {ROOM >> 30} GiB. *Lost*: clusters that no leaf stands "
         "for. Seconds are of processors, all threads added. *Above, equal, below*: pairs with more, equally many and "
         "fewer rows right than scikit-learn's tree.",
-        f"### Means of the {len(shared)} pairs that all were measured on",
+        f"### Means of the {len(shared)} pairs for which all have a tree",
         _means(shared, names),
         f"### Means of all {len(pairs)} pairs",
         _means(list(pairs.values()), everywhere),

@@ -7,7 +7,7 @@ them; ``--list`` says where they stand. ``tests/test_pages.py`` fails while one 
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -460,45 +460,36 @@ METHODS = {
     "BestTree": "`BestTree`",
     "BestTree, agreement": '`BestTree(goal="agreement")`',
 }
+MEASURES = {
+    "rows_right": "rows right",
+    "balanced": "balanced",
+    "leaf_ari": "agreement",
+    "seconds": "seconds",
+}
 Pairs = dict[tuple[str, str], dict[str, Any]]
 
 
-# Pairs that only scikit-learn and we were measured on (words: nobody else takes sparse tables) are those of
-# `make fidelity`, which keeps every dataset.
-IN_FIDELITY = {
-    "sklearn-tree": "scikit-learn",
-    "spex-clique": "SpexClique",
-    "best, clusters kept": "BestTree",
-    "best, agreement": "BestTree, agreement",
-}
-
-
 def peers() -> Pairs:
-    """Return the trees of every pair of data and clusters, by method."""
+    """Return the trees of every pair of data and clusters, by method; a method that found none is left out."""
     pairs: Pairs = {}
-    for each in _result("fidelity")["rows"]:
+    for each in _result("peers")["peers"]:
         pair = pairs.setdefault((each["dataset"], each["reference"]), {})
-        if each["refine"] == "none" and each["method"] in IN_FIDELITY:
-            pair[IN_FIDELITY[each["method"]]] = {**each, "lost": 0}
-    measured = [
-        each for each in _result("peers")["peers"] if (each["dataset"], each["reference"]) in pairs
-    ]
-    for each in measured:
-        pairs[each["dataset"], each["reference"]] = {}
-    for each in measured:
-        pairs[each["dataset"], each["reference"]][each["method"]] = each
+        if "failed" not in each:
+            pair[each["method"]] = each
     return pairs
 
 
-def table_of_means(pairs: Pairs) -> str:
-    """Return the means of the pairs that all methods were measured on."""
-    shared = [known for known in pairs.values() if len(known) == len(METHODS)]
+def table_of_means(pairs: Pairs, methods: Collection[str], title: str) -> str:
+    """Return the means of the pairs in which all these methods have a tree; {} in the title is their number."""
+    shared = [known for known in pairs.values() if known.keys() >= set(methods)]
     titles = "leaves | rows right | balanced | agreement | pairs that keep every cluster | median seconds"
     lines = [
-        f"| means of {len(shared)} pairs | {titles} |",
+        f"| {title.format(len(shared))} | {titles} |",
         "|---|---|---|---|---|---|---|",
     ]
     for method, name in METHODS.items():
+        if method not in methods:
+            continue
         found = [known[method] for known in shared]
         leaves, right, balanced, ari = (
             sum(each[key] for each in found) / len(found)
@@ -511,13 +502,14 @@ def table_of_means(pairs: Pairs) -> str:
     return "\n".join(lines)
 
 
-def table_of_pairs(pairs: Pairs) -> str:
-    """Return rows right and agreement of every pair; the best of those with no more leaves than asked for are bold."""
-    lines = [f"| clusters | {' | '.join(METHODS.values())} |", "|---" * (len(METHODS) + 1) + "|"]
+def table_of_pairs(pairs: Pairs, keys: tuple[str, str]) -> str:
+    """Return two measures of every pair; the best shares of trees with no more leaves than asked for are bold."""
+    title = " · ".join(MEASURES[key] for key in keys)
+    lines = [f"| {title} | {' | '.join(METHODS.values())} |", "|---" * (len(METHODS) + 1) + "|"]
     for (dataset, reference), known in pairs.items():
         asked = known["scikit-learn"]["leaves"]
         fair = [each for each in known.values() if each["leaves"] <= asked]
-        best = {key: max(_share(each[key]) for each in fair) for key in ("rows_right", "leaf_ari")}
+        best = {key: max(_share(each[key]) for each in fair) for key in keys if key != "seconds"}
         cells = []
         for method in METHODS:
             each = known.get(method)
@@ -525,15 +517,14 @@ def table_of_pairs(pairs: Pairs) -> str:
                 cells.append("–")
                 continue
             more = each["leaves"] > asked
-            figures = " · ".join(
-                f"**{_share(each[key])}**"
-                if _share(each[key]) == top and not more
-                else _share(each[key])
-                for key, top in best.items()
-            )
+            figures = []
+            for key in keys:
+                figure = short(each[key]) if key == "seconds" else _share(each[key])
+                is_best = not more and figure == best.get(key)
+                figures.append(f"**{figure}**" if is_best else figure)
             mark = "°" if each["lost"] else ""
             size = f" ({each['leaves']})" if more else ""
-            cells.append(f"{figures}{mark}{size}")
+            cells.append(f"{' · '.join(figures)}{mark}{size}")
         name = (
             f"{TABLES.get(dataset, dataset)}, {CLUSTERS.get(reference, reference)}, {asked} leaves"
         )
@@ -546,10 +537,16 @@ def _share(value: float) -> str:
 
 
 def with_tables(text: str) -> str:
-    """Return the README with both tables as they were measured."""
+    """Return the README with its tables of peers as they were measured."""
     pairs = peers()
-    for table in (table_of_means(pairs), table_of_pairs(pairs)):
-        start = re.escape(re.sub(r"\d+ pairs.*", "", table.split("\n")[0]))
+    everywhere = [name for name in METHODS if all(name in known for known in pairs.values())]
+    for table in (
+        table_of_means(pairs, METHODS, "mean of the {} pairs in which all have a tree"),
+        table_of_means(pairs, everywhere, "mean of all {} pairs"),
+        table_of_pairs(pairs, ("rows_right", "leaf_ari")),
+        table_of_pairs(pairs, ("balanced", "seconds")),
+    ):
+        start = re.escape(re.sub(r"\d.*", "", table.split("\n")[0]))
         pattern = re.compile(rf"^{start}.*?(?=\n\n)", re.MULTILINE | re.DOTALL)
         if len(pattern.findall(text)) != 1:
             raise ValueError(
