@@ -506,7 +506,7 @@ def _of_peers(records: list[dict[str, Any]]) -> list[str]:
         f"{THRESHOLDS} thresholds of each column and at trees of depth 4 at most. Both are told to stop after "
         f"{LIMIT:g} s. ExKMC is the authors' package, with the means of the clusters as centres. Kauri clusters by "
         "itself and never sees the labels. All but scikit-learn and ours get sparse tables as dense ones, and are "
-        f"stopped after {GIVEN_UP} s or at {ROOM >> 30} GiB. *Lost*: clusters that no leaf stands "
+        f"stopped after {GIVEN_UP} s of processors or at {ROOM >> 30} GiB. *Lost*: clusters that no leaf stands "
         "for. Seconds are of processors, all threads added. *Above, equal, below*: pairs with more, equally many and "
         "fewer rows right than scikit-learn's tree.",
         f"### Means of the {len(shared)} pairs for which all have a tree",

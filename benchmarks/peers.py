@@ -27,7 +27,7 @@ import numpy as np
 
 LIMIT = 60.0  # seconds of the solvers of optimal trees
 THRESHOLDS = 20  # of each column, for STreeD; its default of five misses much
-GIVEN_UP = 180  # seconds after which a peer is stopped; not all keep to their own limit
+GIVEN_UP = 90  # seconds of processors after which a peer is stopped; not all keep to their own limit
 ROOM = 16 << 30  # bytes that a peer may take
 
 
@@ -66,24 +66,32 @@ class Apart:
             labels = np.unique(labels, return_inverse=True)[1]
             np.savez(given, X=X, labels=labels, n_leaves=self.n_leaves)
             command = [_python(self.name), __file__, self.name, str(given), str(found)]
-            try:
-                done = subprocess.run(
-                    command,
-                    env={**os.environ, "PYTHONPATH": ""},
-                    capture_output=True,
-                    text=True,
-                    timeout=GIVEN_UP,
+            with Path(folder, "said.txt").open("w+") as said:
+                child = subprocess.Popen(
+                    command, env={**os.environ, "PYTHONPATH": ""}, stdout=said, stderr=said
                 )
-            except subprocess.TimeoutExpired:
-                raise NoTreeError(f"no tree after {GIVEN_UP} s") from None
-            if any(word in done.stderr for word in ("MemoryError", "bad_alloc")):
+                while child.poll() is None:
+                    if _seconds_of(child.pid) > GIVEN_UP:
+                        child.kill()
+                        child.wait()
+                        raise NoTreeError(f"no tree after {GIVEN_UP} s")
+                    time.sleep(0.05)
+                said.seek(0)
+                words = said.read()
+            if "MemoryError" in words or "bad_alloc" in words:
                 raise NoTreeError(f"{ROOM >> 30} GiB of memory are not enough")
-            if done.returncode:
-                raise RuntimeError(f"{self.name} failed: {done.stderr}")
+            if child.returncode:
+                raise RuntimeError(f"{self.name} failed: {words}")
             with np.load(found) as result:
                 self.labels_, self.seconds_ = result["leaves"], float(result["seconds"])
         self.n_leaves_ = len(np.unique(self.labels_))
         return self
+
+
+def _seconds_of(pid):
+    """Return the seconds of processors that a process has had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _contree(n_leaves):
