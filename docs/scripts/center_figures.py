@@ -92,7 +92,7 @@ def random_cuts() -> Any:
     X, y = three_blobs()
     draws = [spx.RandomCuts(n_init=1, random_state=seed).fit(X, y) for seed in range(40)]
     kept = min(draws, key=lambda each: each.objective_)
-    figure, left, right = panels("40 draws, the cheapest in black", "cost of each draw")
+    figure, left, right = panels("40 draws, the cheapest in thick lines", "cost of each draw")
     draw_cuts(left, kept, X)
     for each in draws:
         feature, at = int(each.tree_.feature[0]), float(each.tree_.threshold[0])

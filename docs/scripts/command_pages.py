@@ -20,6 +20,8 @@ from spexplain import datasets
 from spexplain.cli.app import app
 
 FOLDER = Path(__file__).parents[1] / "reference" / "commands"
+# A command's own options come first, those of all commands last; the others keep their order.
+PLACES = {"Options": 0, "Reading": 2, "Messages": 3}
 # What people type. The first of each is run, on a table of flowers, and the page shows what it prints.
 EXAMPLES = {
     "explain": [
@@ -172,15 +174,17 @@ def page(name: str, function: Callable[..., None], folder: Path) -> str:
         line = f"| {shown} | {text} | {cell(said(each.default, names[0]))} |"
         panels.setdefault(info.rich_help_panel or "Options", []).append(line)
     if arguments:
-        lines += ["| argument | |", "|---|---|", *arguments, ""]
-    for panel, options in panels.items():
-        lines += [f"## {panel}", "", "| option | | default |", "|---|---|---|", *options, ""]
+        lines += ["| argument | what it is |", "|---|---|", *arguments, ""]
+    for panel in sorted(panels, key=lambda each: PLACES.get(each, 1)):
+        head = ["| option | what it does | default |", "|---|---|---|"]
+        lines += [f"## {panel}", "", *head, *panels[panel], ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def paragraphs(text: str | None) -> list[str]:
     """Return the paragraphs of a docstring, each on one line, with commands in them as code."""
-    told = (plain(each) for each in (text or "").split("\n\n"))
+    text = re.sub(r"\[bold\](.*?)\[/bold\]", r"`\1`", text or "")
+    told = (plain(each) for each in text.split("\n\n"))
     return "\n\n".join(re.sub(r": (spexplain .*)$", r": `\1`", each) for each in told).split("\n")
 
 
@@ -194,7 +198,7 @@ def pages() -> dict[str, str]:
     with TemporaryDirectory() as folder:
         (Path(folder) / "iris.csv").write_text(flowers())
         found = {f"{name}.md": page(name, each, Path(folder)) for name, each in functions.items()}
-    lines = ["# The command line", "", "| command | |", "|---|---|"]
+    lines = ["# The command line", "", "| command | what it does |", "|---|---|"]
     lines += [
         f"| [`{name}`]({name}.md) | {paragraphs(each.__doc__)[0]} |"
         for name, each in functions.items()

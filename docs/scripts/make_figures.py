@@ -2,7 +2,7 @@
 
 Every picture of a method is made from a small generated table, so it needs no download and always looks
 the same; the story of the README needs the table Pathbased. The pictures of the gallery are made by the
-code that stands under them in docs/gallery.md, that of the report by examples/cd_shop.py and a browser. ``paper``
+code that stands under them in docs/gallery.md, that of the report by the code of docs/start.md and a browser. ``paper``
 stands for the pictures that ``spexplain paper`` has drawn.
 
 Each picture has a twin for dark pages, ``name-dark.png``: the same with light and dark exchanged. The site shows
@@ -21,7 +21,7 @@ from step_figures import STEPS
 from story_figure import story
 
 IMAGES = Path(__file__).parents[1] / "images"
-EXAMPLES = Path(__file__).parents[2] / "examples"
+START = Path(__file__).parents[1] / "start.md"
 GALLERY = Path(__file__).parents[1] / "gallery.md"
 FIGURES: dict[str, Callable[[], Any]] = {
     "story": story,
@@ -133,9 +133,10 @@ def draw_gallery(name: str, path: Path) -> None:
 
 
 def draw_report(path: Path) -> None:
-    """Let an example write its report, and a browser show the top of it, light and dark."""
+    """Let the first page write its report, and a browser show the top of it and the tree, light and dark."""
     import shutil
-    from runpy import run_path
+    from contextlib import chdir
+    from doctest import DocTestParser
     from tempfile import TemporaryDirectory
 
     from PIL import Image
@@ -143,19 +144,35 @@ def draw_report(path: Path) -> None:
 
     names = ("chromium", "chromium-browser", "google-chrome")
     browser = next(found for name in names if (found := shutil.which(name)))
-    with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        report = Path(folder) / "report.html"
-        run_path(str(EXAMPLES / "cd_shop.py"))["main"](report)
+    with TemporaryDirectory() as folder, chdir(folder), sync_playwright() as playwright:
+        known: dict[str, Any] = {}
+        for each in DocTestParser().get_examples(START.read_text("utf-8")):
+            exec(compile(each.source, "start.md", "single"), known)
+            if ".report(" in each.source:
+                break
+        report = Path(folder) / "iris.html"
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for scheme, target in (("light", path), ("dark", twin(path))):
             page = chromium.new_page(
-                viewport={"width": 1100, "height": 1150},
+                viewport={"width": 860, "height": 1150},
                 color_scheme=scheme,
                 reduced_motion="reduce",
             )
             page.goto(report.as_uri())
-            page.screenshot(path=target)
-            Image.open(target).convert("RGB").quantize(128).save(target, optimize=True)
+            page.screenshot(path=target, full_page=True)
+            whole = Image.open(target).convert("RGB")
+            # What lies above the segments, then the tree, which is further down.
+            head = page.locator("h2", has_text="Segments").first.bounding_box()
+            tree = page.locator("section, article", has=page.locator("h2", has_text="The tree"))
+            box = tree.last.bounding_box()
+            assert head is not None
+            assert box is not None
+            parts = [(0, head["y"] - 20), (box["y"], box["y"] + box["height"] + 16)]
+            cut = [whole.crop((0, round(a), whole.width, round(b))) for a, b in parts]
+            shown = Image.new("RGB", (whole.width, sum(each.height for each in cut)))
+            shown.paste(cut[0], (0, 0))
+            shown.paste(cut[1], (0, cut[0].height))
+            shown.quantize(128).save(target, optimize=True)
         chromium.close()
 
 

@@ -63,7 +63,7 @@ def test_scikit_learn_s_own_tree(run, files, iris, leaves):
 
 
 def test_what_takes_minutes_is_left_out(tmp_path):
-    # In processes of their own: what is given up after 0.01 s may go on in a thread.
+    # In processes of their own: what is stopped after 0.01 s may go on in a thread.
     command = "import sys; from spexplain.cli import main; sys.exit(main())"
     X = np.random.default_rng(0).normal(size=(2001, 2)).round(2)
     path = tmp_path / "large.csv"
@@ -90,7 +90,7 @@ def test_methods_that_fail_or_take_too_long(run, files, monkeypatch):
         raise ValueError("It cannot be done.")
 
     def sleep(self, X, y=None):
-        for _ in range(3000):  # ends soon after it is given up
+        for _ in range(3000):  # ends soon after it is stopped
             time.sleep(0.01)
 
     monkeypatch.setattr(spexplain.CART, "fit", fail)
@@ -101,7 +101,7 @@ def test_methods_that_fail_or_take_too_long(run, files, monkeypatch):
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert "cart: It cannot be done." in result.stdout
-    assert "spex-clique: took longer than 0.5 s and was given up." in result.stdout
+    assert "spex-clique: took longer than 0.5 s and was stopped." in result.stdout
     alone = run("compare", files["csv"], "-l", "species", "--methods", "cart")
     assert alone.exit_code == 1
     assert "No method could explain this clustering." in alone.stderr
@@ -169,7 +169,7 @@ def test_foreign_loops_are_given_up(files):
     methods = ("--methods", "cart,sklearn-cart")
     done = programs.run(FOREIGN, "compare", files["csv"], "-l", "species", *methods, *limit)
     assert done.returncode == 0, done.stderr
-    assert "sklearn-cart: took longer than 3 s and was given up." in done.stdout
+    assert "sklearn-cart: took longer than 3 s and was stopped." in done.stdout
     assert "\ncart " in done.stdout
     assert "methods after it took longer" in done.stderr
     found = ("-k", "3", "-r", "kmeans", "--ignore", "species")

@@ -466,7 +466,7 @@ def test_validation_is_said_and_can_fail(run, files, iris, tmp_path):
     assert " ".join(found["sentences"][0].split()) in " ".join(result.stdout.split())
     result = run(*asked, "--fail-under", "0.99")
     assert result.exit_code == 3
-    assert "of the held-out rows are right, less than --fail-under 0.99." in result.stderr
+    assert "of the rows left out are right, less than --fail-under 0.99." in result.stderr
     assert "Agreement with" in result.stdout  # the explanation is shown all the same
     rows = "\n".join(
         f"{i * 7919 % 101},{i * 104729 % 89},{'abc'[i * 31 % 7 % 3]}" for i in range(150)

@@ -57,8 +57,8 @@ def check(
     """Compare the rows of a table with those that a model was fitted to.
 
     Finds columns that are gone, renamed or of another kind, values outside the range that was seen, changed units, new
-    categories, missing values, and drift of columns and of segments. An alarm is a difference that chance alone does
-    not explain. The exit status is 3 if the check fails, so that a pipeline stops.
+    categories, missing values, and drift of columns and of segments. An alarm is a difference that is larger than
+    chance explains and large enough to matter. The exit status is 3 if the check fails, so that a pipeline stops.
     """
     from spexplain.cli.errors import usage_error
     from spexplain.cli.read import opened, user_errors

@@ -48,7 +48,7 @@ TimeLimit = Annotated[
         rich_help_panel="The tree",
         min=0.01,
         metavar="SECONDS",
-        help="Seconds after which a method is given up.",
+        help="Seconds after which a method is stopped.",
     ),
 ]
 
@@ -226,7 +226,7 @@ def _measured(
                 seconds = time.perf_counter() - start
                 explanation = estimator.explanation_
     except _TimeOutError:
-        return {"method": name, "reason": f"took longer than {time_limit:g} s and was given up."}
+        return {"method": name, "reason": f"took longer than {time_limit:g} s and was stopped."}
     except (
         ValueError,
         TypeError,

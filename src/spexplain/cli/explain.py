@@ -110,7 +110,7 @@ def _check_quality(verdict: "Verdict", least: float) -> None:
     if verdict.level == "none":
         raise UserError(verdict.sentences[0], status=_NOT_GOOD)
     if fidelity < least:
-        which = "held-out rows" if verdict.facts["held_out"] else "rows"
+        which = "rows left out" if verdict.facts["held_out"] else "rows"
         raise UserError(
             f"{fidelity:.1%} of the {which} are right, less than --fail-under {least:g}.",
             status=_NOT_GOOD,

@@ -168,7 +168,7 @@ class ColumnOptions:
         _columns(
             "--features",
             metavar="A,B,...",
-            help="Columns that may be tested; clusters are found from all.",
+            help="Columns that may be tested; where clusters are found first, they are found from all.",
         ),
     ] = None
     ignore: Annotated[
@@ -515,8 +515,8 @@ class AnswerOptions:
             min=0.0,
             max=1.0,
             metavar="SHARE",
-            help="Exit with status 3 if a smaller share of the rows is right (with --validate: of held-out rows), or "
-            "if that is no better than guessing.",
+            help="Exit with status 3 if a smaller share of the rows is right (with --validate: of the rows left "
+            "out), or if that is no better than guessing.",
         ),
     ] = None
 

@@ -57,7 +57,7 @@ MaxUnscored = Annotated[
 WithCheck = Annotated[
     bool,
     typer.Option(
-        "--check", help="Compare the rows with those of training; write nothing if they differ."
+        "--check", help="Compare the rows with those of training; write nothing if the check fails."
     ),
 ]
 Keep = Annotated[
@@ -86,7 +86,7 @@ def predict(
     Writes the columns [bold]leaf[/bold] and, if the leaves stand for clusters,
     [bold]cluster[/bold], one line per row and in the same order. For rules that segment wrote, only
     [bold]cluster[/bold] is written; it is empty where no rule holds. Only the columns that the model
-    tests need to be there, in any order; a category that training did not have counts as missing. A row
+    tests need to be there, in any order; a category that no training row had counts as missing. A row
     with another value that cannot be read has no label, and is an error unless --max-unscored allows for
     it: then the column [bold]reason[/bold] says why. Texts of a CSV file that a spreadsheet would run as
     formulas get an apostrophe in front.

@@ -272,8 +272,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
             belongs to every cluster. Without them, methods that need a reference compute it by `reference`.
             Methods that need none only compare their leaves with `y`.
         sample_weight : array of shape (n_samples,), optional
-            A row of weight w counts as w rows, in the search and in all measures; rows of weight 0 are
-            only routed.
+            A row of weight w counts as w rows, in the search and in all measures; rows of weight 0
+            only get a leaf.
 
         Returns
         -------
@@ -558,7 +558,7 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         """Cross-validate: fit the method without some rows, and measure how well it predicts them.
 
         Clusters that the method found itself are found again in every fold and matched with those of the
-        explanation, which shows whether they are stable. Afterwards `verdict_` uses the held-out rows.
+        explanation, which shows whether they are stable. Afterwards `verdict_` is about the rows left out.
 
         Parameters
         ----------
@@ -574,8 +574,8 @@ class Explainer(TableReader, FittedModel, ClusterMixin, BaseEstimator):
         Returns
         -------
         validation : dict
-            Fidelity, mean recall and adjusted Rand index on held-out rows and in sample, also by cluster;
-            `spexplain.facts.schema.ValidationFacts` describes its entries.
+            Fidelity, mean recall and adjusted Rand index on the rows left out and on the training rows, also by
+            cluster; `spexplain.facts.schema.ValidationFacts` describes its entries.
 
         Examples
         --------

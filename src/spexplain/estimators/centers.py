@@ -61,7 +61,7 @@ class CenterExplainer(Explainer):
             row of its centre. By default the means (k-medians: medians) of the clusters.
         sample_weight : array of shape (n_samples,), optional
             A row of weight w counts as w rows, in the search, in the centres and in all measures; rows
-            of weight 0 are only routed.
+            of weight 0 only get a leaf.
 
         Returns
         -------
@@ -242,8 +242,8 @@ class IMM(CenterExplainer):
 
     See Also
     --------
-    EMN : Divides the mistakes of a cut by the number of centres it separates.
-    ExKMC : Grows the tree on to more leaves than centres.
+    EMN : Divides the mistakes of a cut by the number of centres on the smaller side.
+    ExKMC : Grows this tree beyond one leaf per centre.
 
     References
     ----------
@@ -284,7 +284,7 @@ class IMM(CenterExplainer):
 
 
 class EMN(CenterExplainer):
-    """Separate all centres, with few rows cut off from their own centre for every centre that a cut separates.
+    """Separate all centres by balanced cuts: few rows cut off from their own, per centre on the smaller side.
 
     Parameters
     ----------
@@ -412,7 +412,7 @@ class EMN(CenterExplainer):
 
 
 class ExKMC(CenterExplainer):
-    """Grow an IMM tree on to more leaves than clusters, each served by the cheapest reference centre.
+    """Grow the IMM tree beyond one leaf per cluster; each leaf is served by the cheapest reference centre.
 
     Parameters
     ----------

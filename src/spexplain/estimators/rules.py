@@ -32,7 +32,7 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
 
     A rule is a conjunction of conditions: intervals of numbers and dates, and sets of categories, each with or
     without missing values. A condition on a column of words (see `feature_names`) says whether a document contains
-    the word; "any of" can join several words. Rules of one and of two conditions are optimal; longer ones are built
+    the word; "any of" can join several words. With at most two conditions rules are optimal; longer ones are built
     from the best shorter ones, and each of their conditions is re-optimised in turn until nothing improves.
 
     Parameters
@@ -92,6 +92,11 @@ class ClusterRules(TableReader, RulesModel, BaseEstimator):
     --------
     BestTree : One tree for all clusters; every row gets a leaf.
     spexplain.from_json : Reads what `to_json` writes.
+
+    References
+    ----------
+    .. [1] William Cohen. Fast Effective Rule Induction. ICML 1995. RIPPER, with which the documentation compares these
+       rules; it has no limit on conditions.
 
     Examples
     --------

@@ -295,13 +295,13 @@ class SpexKNN(Explainer):
         Neighbours of each row, itself excluded; at most all others. Or neighbours found before
         (`spexplain.graphs.Neighbors`), to share them with a spectral reference or another fit.
     standardize : bool, default=True
-        Measure distances with every feature brought to variance 1. The tree always speaks of the
-        table as it is.
+        Measure distances with every column scaled to variance 1. The tree always tests the columns as
+        they are.
     symmetrize : {"sum", "union", "mutual"}, default="sum"
         Weight of an edge: the number of directions in which it is a nearest-neighbour pair, or 1 if
         at least one or both hold.
     approximate : bool, default=False
-        Search neighbours faster and miss some (extra ``knn``); `recall_` tells how many.
+        Search neighbours faster and miss some (extra ``knn``); `recall_` is the share that was found.
     n_leaves : int or "auto", optional
         Leaves of the tree; by default one per cluster. There are fewer, with a warning, if no valid cut is
         left. "auto" grows three per cluster and keeps the smallest tree on the path (see `path_`) after

@@ -862,7 +862,7 @@ class FittedModel(ABC):
     def verdict_(self) -> Verdict:
         """How good the explanation is: a level, and sentences in plain words.
 
-        It compares with always guessing the largest cluster (on held-out rows after `validate`), names the weakest
+        It compares with always guessing the largest cluster (on the rows left out, after `validate`), names the weakest
         cluster and clusters that are lost or not separated, and suggests the next step with its expected gain.
 
         Examples
@@ -1073,12 +1073,11 @@ class FittedModel(ABC):
         feature_names : list of str, optional
             Names of the columns; by default those of the training table, or x0, x1, ...
         runner_up : bool, optional
-            Whether to find the best cut of every node on another feature, too, which takes a second search; by
-            default for tables of up to a million entries that are all numbers.
-            certificate : bool, optional
-                Whether to compute what is proved about the tree, too; same default, but values may be missing.
-                A model that was read from JSON does not know the graph it was grown for, so both are
-                left out.
+            Whether to find the best cut of every node on another column, too, which takes a second search; by
+            default for tables of up to a million values that are all numbers.
+        certificate : bool, optional
+            Whether to compute what is proved about the tree, too; same default, but values may be missing.
+            A model that was read from JSON does not know the graph it was grown for, so both are left out.
         row_ids : array of shape (n_samples,), optional
             Names of the rows; by default those of a pandas frame, if it has any.
 
@@ -1181,7 +1180,7 @@ class FittedModel(ABC):
         Returns
         -------
         explanation : dict
-            The path with the margin at each threshold, and the smallest changes of one or two features that
+            The path with the margin at each threshold, and the smallest changes of one or two columns that
             lead to another leaf or another label; `spexplain.facts.counterfactual.row_text` puts it into
             words.
 
@@ -1332,7 +1331,7 @@ class FittedModel(ABC):
         return plot_tree(self.outline(feature_names), ax, **options)
 
     def plot_cuts(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
-        """Draw rows and cuts in the plane of the two most used features; returns the Axes.
+        """Draw rows and cuts in the plane of the two columns tested most; returns the Axes.
 
         Parameters
         ----------
@@ -1405,7 +1404,7 @@ class FittedModel(ABC):
         return plot_curve(self.outline(), ax)
 
     def plot_profiles(self, X: Any = None, ax: Any = None, **options: Any) -> Any:
-        """Draw how the features of each leaf differ from the other rows; returns the Axes.
+        """Draw how the rows of each leaf differ from the others, column by column; returns the Axes.
 
         Parameters
         ----------

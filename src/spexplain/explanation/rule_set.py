@@ -379,7 +379,8 @@ class RulesModel(ABC):
         -------
         rules : DataFrame or list of dict
             With the entries cluster, rule, rows (that it holds for), share, precision, recall, f1, lift, and
-            proved: whether no rule with as many conditions is better.
+            proved: whether it is proved that no rule of at most `max_conditions` conditions is better, which
+            is never so for more than two.
 
         Examples
         --------

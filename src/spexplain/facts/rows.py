@@ -61,7 +61,7 @@ class Detail(NamedTuple):
     n_exemplars, n_sampled : int
         Typical and random rows of every leaf.
     n_points : int
-        Random rows of the whole table in the plane of the two most used features.
+        Random rows of the whole table in the plane of the two columns tested most.
     seed : int
         Of the random rows.
     """
@@ -553,7 +553,7 @@ def plane_of(tree: Tree) -> list[int]:
 def _points(
     explanation: "Explanation", X: Matrix, names: Sequence[Column], detail: Detail
 ) -> PointsFacts:
-    """Return a random sample of rows in the plane of the two most used features."""
+    """Return a random sample of rows in the plane of the two columns tested most."""
     features = plane_of(explanation.tree)
     rows = _drawn(np.random.default_rng(detail.seed), np.arange(X.shape[0]), detail.n_points)
     reference, labels = explanation.row_reference, explanation.labels

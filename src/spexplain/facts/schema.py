@@ -26,7 +26,7 @@ Label: TypeAlias = str | int | float | bool
 
 
 class RunnerUpFacts(TypedDict):
-    """The best cut of a node on another feature than its test, and the score of both."""
+    """The best cut of a node on another column than its test, and the score of both."""
 
     feature: int
     name: str
@@ -38,7 +38,7 @@ class RunnerUpFacts(TypedDict):
 
 
 class BoxFacts(TypedDict):
-    """What holds for one feature in the rows of a node."""
+    """What holds for one column in the rows of a node."""
 
     feature: int
     # (lower, upper] pieces from low to high, None for infinity; one piece unless tests are intervals or
@@ -76,7 +76,7 @@ class NodeFacts(TypedDict):
     noise: Amount  # rows of no cluster, or their weight
     code: int | None  # the commonest cluster, the first of equals; -1: nothing but noise
     purity: float | None  # its share of the node's rows
-    box: list[BoxFacts]  # where its rows lie, in the order in which features are first tested
+    box: list[BoxFacts]  # where its rows lie, in the order in which columns are first tested
     first_leaf: int  # the leaves below the node, itself if it is one: all from the first
     last_leaf: int  # to the last
     splits_at: int | None  # leaves of the smallest tree of `Summary.trees` that splits the node
@@ -85,7 +85,7 @@ class NodeFacts(TypedDict):
 
 
 class ConditionFacts(TypedDict):
-    """What a rule says about one feature."""
+    """What a rule says about one column."""
 
     feature: int
     name: str
@@ -115,7 +115,7 @@ class ShareFacts(TypedDict):
 
 
 class ProfileFacts(TypedDict):
-    """How one feature is distributed in a leaf, among the rows with a value.
+    """How one column is distributed in a leaf, among the rows with a value.
 
     Categories have no means or quantiles. The mean of a word is the share of rows that have it.
     """
@@ -135,12 +135,12 @@ class ProfileFacts(TypedDict):
     q95: float | None
     max: float | None
     # mean in the leaf less mean of all other rows, in standard deviations of all rows; None if there
-    # are no other rows or the feature is constant. For a category, that of its most telling share.
+    # are no other rows or the column is constant. For a category, that of its most telling share.
     difference: float | None
 
 
 class TellingFacts(TypedDict):
-    """A feature in which a leaf differs much from the other rows."""
+    """A column in which a leaf differs much from the other rows."""
 
     feature: int
     name: str
@@ -176,14 +176,14 @@ class LeafFacts(TypedDict):
     composition: list[PartFacts]  # commonest first
     profile: list[
         ProfileFacts
-    ]  # most different first; of many features only some, see `max_features`
+    ]  # most different first; of many columns only some, see `max_features`
     telling: list[TellingFacts]
     exemplars: list[RowFacts]  # nearest to the leaf's median first
     sample: list[RowFacts]  # drawn at random, in table order
 
 
 class FeatureFacts(TypedDict):
-    """A feature that occurs in a test, a profile or a row, described over all rows."""
+    """A column that occurs in a test, a profile or a row, described over all rows."""
 
     feature: int
     name: str
@@ -251,7 +251,7 @@ class StepFacts(TypedDict):
 
 
 class PointsFacts(TypedDict):
-    """A random sample of rows in the plane of the two most used features."""
+    """A random sample of rows in the plane of the two columns tested most."""
 
     features: list[int]
     names: list[str]
@@ -271,7 +271,7 @@ class DifferencesFacts(TypedDict):
     features: list[int]
     names: list[str]  # channel = app for a listed value
     values: list[list[float | None]]
-    shares: list[list[float | None]]  # of listed values; None for measured features
+    shares: list[list[float | None]]  # of listed values; None for measured columns
 
 
 class SettingsFacts(TypedDict):
@@ -479,7 +479,7 @@ class ValidationFacts(TypedDict):
     in_sample: ScoreFacts  # of the explanation itself
     held_out: ScoreFacts  # of all folds together; the agreement is their mean
     each: list[ScoreFacts]  # of every fold, on the rows that it leaves out
-    chance: float  # share of held-out rows that would be right if as many were dealt to every cluster at random
+    chance: float  # share of the rows left out that would be right if as many were dealt to every cluster at random
     clusters: list[HeldOutClusterFacts]
     # Mean adjusted Rand index of the clusters that folds find and the clusters that are explained.
     clustering_agreement: float | None
@@ -539,7 +539,7 @@ class VerdictFacts(TypedDict):
     level: str  # good, usable, weak or none
     sentences: list[str]
     parts: list[list[SentencePart]]  # the same, cut at the names of clusters
-    fidelity: float | None  # share of rows right, on held-out rows where the method was validated
+    fidelity: float | None  # share of rows right; after `validate`, of the rows left out
     held_out: bool
     guessing: float | None  # share of rows right if all were put into the largest cluster
     weakest: Label | None  # the cluster with the lowest recall
@@ -560,7 +560,7 @@ class PathTestFacts(TypedDict):
     passed: bool
     # how far the value must move to change the answer; None for missing and listed values and for words
     margin: float | None
-    margin_sd: float | None  # the same in standard deviations of the feature
+    margin_sd: float | None  # the same in standard deviations of the column
     margin_text: str | None  # in words
 
 

@@ -90,7 +90,7 @@ def summarize(
     detail : Detail, optional
         How much is said about rows.
     segments, verdict, validation : optional
-        The records of the clusters, the verdict, and the figures on held-out rows.
+        The records of the clusters, the verdict, and the figures on rows left out.
     described : array of int, optional
         Columns that leaves are described by beside those that are tested; by default all.
 

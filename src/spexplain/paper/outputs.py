@@ -37,7 +37,7 @@ _CHOSEN = (
     "the paper prints no scores of references, the search could only look at the trees' own rows."
 )
 _CHART = (
-    "ARI and AMI of every method on every dataset, grouped by reference clustering; black lines are the "
+    "ARI and AMI of every method on every dataset, grouped by reference clustering; lines across the bars are the "
     "published numbers"
 )
 # Title, what is seen, and the end of the file's name.

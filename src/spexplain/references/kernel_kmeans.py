@@ -81,12 +81,22 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     n_features_in_ : int
         Number of columns of X.
 
+    See Also
+    --------
+    KernelIMM : Explains such clusters by intervals.
+    KMedians : Clusters around medians, in ℓ1 distances.
+
     Notes
     -----
     All rows change clusters simultaneously. A start ends when its labels repeat or its cost
     does not fall. An empty cluster moves to the row furthest from its mean. The squared
     distance of x to the mean of cluster i, of N_i rows, is
     K_xx - (2 / N_i) Σ_y K_xy + (1 / N_i²) Σ_yz K_yz, with y and z in the cluster.
+
+    References
+    ----------
+    .. [1] Inderjit Dhillon, Yuqiang Guan and Brian Kulis. Kernel k-means, Spectral Clustering and Normalized Cuts.
+       KDD 2004.
 
     Examples
     --------

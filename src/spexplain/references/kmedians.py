@@ -66,7 +66,12 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     n_iter_ : int
         Number of iterations of the start that was kept.
     n_features_in_ : int
-        Number of features.
+        Number of columns of X.
+
+    See Also
+    --------
+    IMM : Explains such clusters, with ``objective="kmedians"``.
+    KernelKMeans : Clusters of other shapes than those around a centre.
 
     Notes
     -----
@@ -74,10 +79,14 @@ class KMedians(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     the row furthest from its centre, so all clusters are used whenever there are as many
     distinct rows. Medians of an even number of rows are midpoints.
 
+    References
+    ----------
+    .. [1] Paul Bradley, Olvi Mangasarian and Nick Street. Clustering via Concave Minimization. NIPS 1996.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from spexplain.references.kmedians import KMedians
+    >>> from spexplain import KMedians
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [9.0, 5.0], [20.0, 5.0], [10.0, 5.0], [0.0, 1.0]])
     >>> model = KMedians(n_clusters=2, random_state=0).fit(X)
     >>> model.labels_ == model.labels_[0]

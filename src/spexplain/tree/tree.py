@@ -130,6 +130,10 @@ class Tree:
     values : dict, optional
         By node, the codes of the categories that pass; such nodes have NaN for both bounds.
 
+    See Also
+    --------
+    spexplain.explanation.Explanation : The tree with names, counts and edits.
+
     Examples
     --------
     >>> from spexplain.tree import Tree

@@ -1,4 +1,4 @@
-"""The cuts of a tree in the plane of two features, each drawn only where it applies."""
+"""The cuts of a tree in the plane of two columns, each drawn only where it applies."""
 
 from collections.abc import Sequence
 from math import inf
@@ -85,7 +85,7 @@ def plot_cuts(
     names: Sequence[Column | str] | None = None,
     max_points: int = _N_POINTS,
 ) -> "Axes":
-    """Draw rows and the cuts of a tree in the plane of two features.
+    """Draw rows and the cuts of a tree in the plane of two columns.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def plot_cuts(
     ax : Axes
         A cut is drawn only inside the box of its node, the regions of leaves have the colour of the label that
         most of their rows have, and rows of other labels are ringed. Dashed lines hold only for rows that tests of
-        other features brought there. Categories stand side by side, their points spread; missing
+        other columns brought there. Categories stand side by side, their points spread; missing
         values lie in a separate strip.
 
     Examples

@@ -46,13 +46,13 @@ def plot_path(summary: Summary, ax: "Axes | None" = None) -> "Axes":
     has_reference = any(step["fidelity"] is not None for step in steps)
     if has_reference:
         handles = _line(ax, steps, "fidelity", "fidelity", {"color": first, "marker": "o"})
-        ax.set_ylabel("fidelity: rows of their leaf's commonest cluster")
+        ax.set_ylabel("fidelity (rows right)")
         ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         if any(step["price"] is not None for step in steps):
             right = ax.twinx()
             style = {"color": second, "marker": "s", "ls": "--"}
             handles += _line(right, steps, "price", "cost ratio", style)
-            right.set_ylabel("cost ratio: k-means cost over the reference's")
+            right.set_ylabel("cost ratio (k-means)")
     else:
         handles = _line(ax, steps, "objective", "objective", {"color": first, "marker": "o"})
         ax.set_ylabel("objective")

@@ -1,4 +1,4 @@
-"""What is typical of each leaf: a heat map of leaves and features."""
+"""What is typical of each leaf: a heat map of leaves and columns."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ def plot_profiles(
     max_features: int = 12,
     max_name: int = 24,
 ) -> "Axes":
-    """Draw how far the mean of each leaf lies from that of the other rows, feature by feature.
+    """Draw how far the mean of each leaf lies from that of the other rows, column by column.
 
     Cells of categories, booleans and words show the share of rows, with a bar of that length.
 
@@ -33,7 +33,7 @@ def plot_profiles(
     ax : Axes, optional
         Where to draw; by default a new figure of fitting size.
     max_features : int, default=12
-        Features with the largest differences in any leaf; drawn in the order of the table.
+        How many columns to draw: those with the largest differences in any leaf, in the order of the table.
     max_name : int, default=24
         Longest name or label in characters; longer ones lose their middle.
 
