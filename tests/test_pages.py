@@ -27,6 +27,7 @@ from dark_pages import both
 from make_figures import run_story, stories
 from page_files import write_files
 from quoted_figures import Quote, peers, quotes, stale, with_tables, written
+from reference_pages import mended
 from schema_page import PAGE, page
 
 ROOT = Path(__file__).parents[1]
@@ -320,6 +321,30 @@ def test_pages_read_no_private_attributes(name: str) -> None:
         # _replace belongs to what named tuples show.
         private = re.search(r"[\w)\]]\._(?!replace|asdict)[a-z]", each.source)
         assert private is None, f"{name}: {each.source}"
+
+
+def test_sections_of_docstrings_become_lists_and_types_links() -> None:
+    cart = '<autoref identifier="spexplain.estimators.cart.CART">CART</autoref>'
+    html = """<details class="see-also" open>
+  <summary>See Also</summary>
+  <p>CART : Grown
+greedily.
+sklearn.tree : Theirs.</p>
+</details>
+<details class="references" open>
+  <summary>References</summary>
+  <p>.. [1] A. Author. Title,
+   with more. 2025.
+.. [2] B. Author. 2024.</p>
+</details>
+<td> <code>list of CART</code> </td>"""
+    shown = " ".join(mended(html).split())
+    assert "<summary>See also</summary>" in shown
+    assert (
+        f"<ul><li><code>{cart}</code>: Grown greedily.</li><li><code>sklearn.tree</code>" in shown
+    )
+    assert "<ol><li>A. Author. Title, with more. 2025.</li><li>B. Author. 2024.</li></ol>" in shown
+    assert f"<code>list of {cart}</code>" in shown
 
 
 def test_the_pages_of_commands_are_those_of_the_program() -> None:

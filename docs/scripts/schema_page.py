@@ -66,7 +66,7 @@ def classes() -> list[str]:
                 "",
                 text,
                 "",
-                "| entry | type | |",
+                "| entry | type | meaning |",
                 "|---|---|---|",
                 *rows,
                 "",

@@ -70,7 +70,21 @@ _MOST_PROVED: dict[GoalName, int] = {"conductance": 16}
 
 
 class StartRecord(NamedTuple):
-    """The results of one start of `BestTree`. Values are those of the goal: see `BestTree.value_`."""
+    """The results of one start of `BestTree`; values are those of the goal, see `BestTree.value_`.
+
+    Attributes
+    ----------
+    start : str
+        Which start it is: a method, "sketch" or a restart.
+    n_leaves : int
+        Leaves of its tree.
+    grown, refined, value : float
+        The value of the tree as it was grown, after its cuts were re-optimised, and in the end.
+    objective : float
+        Sum of the leaves' conductances in the graph of the clusters' cliques, in the end.
+    seconds : float
+        How long it took.
+    """
 
     start: str
     n_leaves: int

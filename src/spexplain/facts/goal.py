@@ -19,7 +19,21 @@ MEASURES: dict[str, str] = {
 
 
 class SizeStep(NamedTuple):
-    """The best tree found of one size."""
+    """The best tree found of one size.
+
+    Attributes
+    ----------
+    n_leaves : int
+        Its leaves.
+    value : float
+        Its value by the goal.
+    bound : float
+        A proved bound: no tree of this size has a better value.
+    optimal : bool
+        Whether the value reaches the bound.
+    n_lost : int
+        Clusters that no leaf stands for.
+    """
 
     n_leaves: int
     value: float  # of the goal

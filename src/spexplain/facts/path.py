@@ -24,7 +24,23 @@ _MANY_LEAVES = 1_000  # above, the leaves of every tree are not looked at one by
 
 
 class PathStep(NamedTuple):
-    """One tree of the path. What compares with a reference is NaN where there is none."""
+    """One tree of the path. What compares with a reference is NaN where there is none.
+
+    Attributes
+    ----------
+    n_leaves, depth : int
+        The size of the tree.
+    objective : float
+        What the method minimises.
+    agreement : float
+        Adjusted Rand index of leaves and reference.
+    fidelity : float
+        Share of the clustered rows whose leaf stands for their own cluster.
+    price : float
+        Cost ratio: the k-means cost, each leaf served by one reference centre, over the reference's.
+    explanation_size : float
+        Mean number of conditions that explain a row.
+    """
 
     n_leaves: int
     objective: float

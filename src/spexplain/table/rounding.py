@@ -12,7 +12,17 @@ from spexplain.tree import Column, Test, Tree
 
 
 class RoundedTest(NamedTuple):
-    """A test whose threshold was moved out of the gap between training values to a rounder number."""
+    """A test whose threshold was moved out of the gap between training values to a rounder number.
+
+    Attributes
+    ----------
+    node : int
+        The node that asks it.
+    exact, rounded : str
+        The test in words, with a threshold in the gap and as it is.
+    n_changed : int
+        Training rows that changed sides.
+    """
 
     node: int
     exact: str  # the test in words, with a threshold in the gap

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from spexplain.tree.rule import Rule
 
 _MOST_OVERLAPS = 12  # pairs of clusters that are listed
-_MEASURES = {"f1": "F1", "f2": "F2", "f0.5": "F0.5", "balanced": "balanced accuracy"}
+_MEASURES = {
+    "f1": "F1",
+    "f2": "F2",
+    "f0.5": "F0.5",
+    "balanced": "mean recall of the cluster and the rest",
+}
 _NOT_SAID = ("feature_names", "n_jobs", "verbose")
 
 
@@ -86,6 +91,7 @@ def render_rules(
         "closing": rule_set.closing_text(),
         "is_weighted": rule_set.is_weighted,
         "measure": _MEASURES.get(rule_set.measure, rule_set.measure),
+        "most": counted(int(str(rule_set.parameters.get("max_conditions", 2))), "condition"),
         "order": [labels[code] for code in rule_set.order],
         "overlaps": [
             (labels[one], labels[other], amount_figure(-weight))
