@@ -426,6 +426,19 @@ def test_clusters_that_leaves_stand_for_stay_where_rows_stay():
         assert split.node_codes[node] == codes[node]
 
 
+def test_other_leaves_count_the_cluster_they_stand_for():
+    X = np.array([[3.0], [4.0], [6.0], [7.0], [0.0], [1.0], [6.0], [7.0], [1.0], [2.0]])
+    y = np.array([2, 1, 0, 2, 0, 1, 1, 1, 0, 0])
+    first = IMM().fit(X, y).explanation_
+    assert first.node_codes[4] != first.node_counts[4].argmax()  # served by its centre
+    leaf, node = 0, int(first.tree.leaves[0])
+    found = first.sweep(node, 0)
+    rights = [first.split(leaf, f"x0 ≤ {each}").rows_right for each in found.thresholds.tolist()]
+    np.testing.assert_array_equal(found.rows_right, rights)
+    (best,) = first.alternatives(node)
+    assert first.split(leaf, best.test).rows_right == best.rows_right == max(rights)
+
+
 def test_a_forest_of_refusals():
     first = penguins()
     refused(lambda: first.with_test(3, "body_mass_g > 4000"), words=["leaf 0"])
