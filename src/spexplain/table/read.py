@@ -136,6 +136,8 @@ def _checked_type(X: Any) -> Any:
         raise TypeError(
             "X is a text or a path; read the file and pass its table, such as pandas.read_csv(X)."
         )
+    if nw.dependencies.is_pyarrow_table(X):
+        _check_unique(X.column_names)  # narwhals reads no table of Arrow that has a name twice
     return X
 
 
@@ -149,11 +151,16 @@ def _check_frame(X: Any) -> None:
             "X has some column names that are texts and some that are not; make all of them texts, for example by "
             "X.columns = X.columns.astype(str)."
         )
-    ((name, count),) = Counter(names).most_common(1)
-    if count > 1:
-        raise ValueError(
-            f"X has more than one column {name!r}; give every column a name of its own."
-        )
+    _check_unique(names)
+
+
+def _check_unique(names: list[Any]) -> None:
+    """Refuse columns of the same name."""
+    for name, count in Counter(names).most_common(1):
+        if count > 1:
+            raise ValueError(
+                f"X has more than one column {name!r}; give every column a name of its own."
+            )
 
 
 def _warn_of_merged_numbers(X: Any) -> None:
