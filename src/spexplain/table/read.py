@@ -69,7 +69,7 @@ def read_table(X: Any, estimator: Any) -> Table:
     estimator : Explainer
         The estimator; it decides whether values can stay on a device.
     """
-    X = _checked_type(X)
+    X = checked_type(X)
     estimator.__dict__.pop("_column_order", None)
     if isinstance(X, Table):
         _remember_width(estimator, X.shape[1])
@@ -121,7 +121,7 @@ def read_table(X: Any, estimator: Any) -> Table:
     return table.kept(seen.checksum) if is_shared else table
 
 
-def _checked_type(X: Any) -> Any:
+def checked_type(X: Any) -> Any:
     """Return X, masked values as missing; refuse what NumPy would misread, or refuse in words hard to read."""
     X = unmasked(X)
     if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
@@ -240,7 +240,7 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     whole : bool, default=False
         Whether to take columns of a data frame that no test uses, too, if it has them.
     """
-    X = _checked_type(X)
+    X = checked_type(X)
     if is_collection(X):
         return _lazy_rows(X, model)
     if is_on_device(X):
