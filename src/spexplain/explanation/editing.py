@@ -26,7 +26,7 @@ from spexplain.refine.best_tree import Improver, started
 from spexplain.refine.goals import cliques
 from spexplain.refine.rows import sorted_table
 from spexplain.table.base import Table
-from spexplain.table.columns import column_numbers
+from spexplain.table.columns import column_numbers, is_missing
 from spexplain.table.host import HostTable
 from spexplain.table.reference import Reference
 from spexplain.table.rounding import settled
@@ -576,6 +576,8 @@ def forbid(explanation: Explanation, column: int | str, under: int = 0) -> Expla
 def merge_clusters(explanation: Explanation, one: Any, other: Any, name: Any = None) -> Explanation:
     """Return the explanation of a clustering in which two clusters are one."""
     merged = one if name is None else name
+    if name is not None:
+        _check_name(name)
     labels, place = _with_merged(_classes(explanation), one, other, merged)
     after = _relabelled(explanation, labels, place)
     arguments = {
@@ -592,7 +594,7 @@ def _with_merged(classes: Array, one: Any, other: Any, name: Any) -> tuple[list[
     if first == second:
         raise ValueError(f"{one!r} is one cluster already.")
     known = list(classes.tolist())
-    if name not in (one, other) and name in known:
+    if _is_taken(name, [label for label in known if label not in (known[first], known[second])]):
         raise ValueError(f"There is a cluster {name!r} already.")
     kept = [code for code in range(len(known)) if code != second]
     place = np.zeros(len(known) + 1, dtype=np.int64)
@@ -603,6 +605,7 @@ def _with_merged(classes: Array, one: Any, other: Any, name: Any) -> tuple[list[
 
 def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
     """Return the explanation with another name of a cluster."""
+    _check_name(name)
     labels, place = _with_name(_classes(explanation), cluster, name)
     after = _relabelled(explanation, labels, place)
     return _committed(
@@ -613,10 +616,20 @@ def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
 def _with_name(classes: Array, cluster: Any, name: Any) -> tuple[list[Any], Ints]:
     """Return the labels after a cluster was renamed, and the code of every cluster; -1 is the last."""
     code, labels = _code(classes, cluster), list(classes.tolist())
-    if name in labels and name != cluster:
+    if _is_taken(name, [label for label in labels if label != labels[code]]):
         raise ValueError(f"There is a cluster {name!r} already; merge_clusters joins them.")
     labels[code] = name
     return labels, np.append(np.arange(len(labels)), -1)
+
+
+def _is_taken(name: Any, others: list[Any]) -> bool:
+    """Whether a name is that of another cluster, or would be once a text among numbers makes texts of all."""
+    return name in others or str(name) in map(str, others)
+
+
+def _check_name(name: Any) -> None:
+    if is_missing(name) or not str(name).strip():
+        raise ValueError(f"name={name!r} must be a number, or a text that is not empty.")
 
 
 def _classes(explanation: Explanation) -> Array:
