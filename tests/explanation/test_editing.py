@@ -438,6 +438,13 @@ def test_names_stay_apart_as_texts():
     for name in (None, float("nan"), "", " "):
         with pytest.raises(ValueError, match=r"^name=.* must be a number, or a text that is"):
             first.rename(1, name)
+    for noise in (-1, "-1", -1.0):
+        with pytest.raises(ValueError, match=r"^name=.* means rows of no cluster; take another"):
+            first.rename(1, noise)
+        with pytest.raises(ValueError, match=r"^segment_names\[1\]=.* means rows of no cluster"):
+            first.with_segment_names({1: noise})
+    with pytest.raises(ValueError, match=r"^segment_names\[1\]='' must be a number, or a text"):
+        first.with_segment_names({1: ""})
 
 
 def test_other_leaves_count_the_cluster_they_stand_for():

@@ -442,7 +442,9 @@ def user_errors(source: TableFile) -> Iterator[None]:
         if "utf-8" in message or "utf8" in message:
             why = "it is not UTF-8 text; --encoding names another encoding, such as latin-1"
         elif "more fields than" in message:
-            why = "some rows have more cells than the first line"
+            with source.path.open("rb") as file:
+                is_blank = not file.readline().strip()
+            why = f"some rows have more cells than the first line{', which is empty' * is_blank}"
         elif source.is_text and ("CSV malformed" in message or "as dtype `str`" in message):
             why = 'a quote (") is not closed, or stands in the middle of a cell'
         else:

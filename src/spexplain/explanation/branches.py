@@ -305,9 +305,8 @@ def _found(explanation: Explanation, node: int, table: Table, reference: Referen
     own = leaves_below(tree, node)
     others = np.delete(tree.leaves, own)
     elsewhere = 0.0
-    if (
-        explanation.node_codes is not None
-    ):  # a leaf may stand for another cluster than its commonest
+    # A leaf may stand for another cluster than its commonest.
+    if explanation.node_codes is not None:
         codes = explanation.node_codes[others]
         elsewhere = float(explanation.node_counts[others, codes][codes >= 0].sum())
     total = float(explanation.node_counts[0].sum())

@@ -16,6 +16,7 @@ from spexplain.explanation.explanation import (
     Edit,
     Explanation,
     Training,
+    check_cluster_name,
     majority_codes,
     noise_of,
 )
@@ -26,7 +27,7 @@ from spexplain.refine.best_tree import Improver, started
 from spexplain.refine.goals import cliques
 from spexplain.refine.rows import sorted_table
 from spexplain.table.base import Table
-from spexplain.table.columns import column_numbers, is_missing
+from spexplain.table.columns import column_numbers
 from spexplain.table.host import HostTable
 from spexplain.table.reference import Reference
 from spexplain.table.rounding import settled
@@ -577,7 +578,7 @@ def merge_clusters(explanation: Explanation, one: Any, other: Any, name: Any = N
     """Return the explanation of a clustering in which two clusters are one."""
     merged = one if name is None else name
     if name is not None:
-        _check_name(name)
+        check_cluster_name(name)
     labels, place = _with_merged(_classes(explanation), one, other, merged)
     after = _relabelled(explanation, labels, place)
     arguments = {
@@ -605,7 +606,7 @@ def _with_merged(classes: Array, one: Any, other: Any, name: Any) -> tuple[list[
 
 def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
     """Return the explanation with another name of a cluster."""
-    _check_name(name)
+    check_cluster_name(name)
     labels, place = _with_name(_classes(explanation), cluster, name)
     after = _relabelled(explanation, labels, place)
     return _committed(
@@ -625,11 +626,6 @@ def _with_name(classes: Array, cluster: Any, name: Any) -> tuple[list[Any], Ints
 def _is_taken(name: Any, others: list[Any]) -> bool:
     """Whether a name is that of another cluster, or would be once a text among numbers makes texts of all."""
     return name in others or str(name) in map(str, others)
-
-
-def _check_name(name: Any) -> None:
-    if is_missing(name) or not str(name).strip():
-        raise ValueError(f"name={name!r} must be a number, or a text that is not empty.")
 
 
 def _classes(explanation: Explanation) -> Array:
