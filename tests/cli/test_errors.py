@@ -57,6 +57,7 @@ def sentence(result, status=1):
         ("t.jsonl", b"{a: 1}\n", (), "could not be read as JSON lines"),
         ("t.csv.gz", b"no gzip", (), "could not be read: Not a gzipped file"),
         ("t.xlsx", b"PK", (), "could not be read as Excel: it is damaged, or not an .xlsx file"),
+        ("t.csv", b"\na,b\n1,2\n", (), "more cells than the first line, which is empty."),
         ("t.doc", b"", (), "pass --input-format, one of csv, tsv, parquet, arrow, jsonl, xlsx"),
         ("t.json", b"[]", (), "for JSON, one object per line"),
     ],

@@ -164,6 +164,28 @@ def shop():
     return frame, groups
 
 
+@pytest.mark.parametrize("tested", ["member", "orders", "spent", "since", "seen", "at"])
+def test_files_in_which_every_cell_is_quoted(run, shop, tmp_path, tested):
+    """Empty cells are missing values among numbers, dates and labels, with quotes or without."""
+    frame, groups = shop
+    some = pl.int_range(pl.len()) % 9
+    group = frame.select(y=groups[tested])["y"].cast(pl.Int8)
+    frame = frame.with_columns(pl.when(some > 0).then(tested), y=pl.when(some != 5).then(group))
+    texts = frame.with_columns(pl.all().cast(pl.String))
+    models = []
+    for quotes in ("necessary", "always"):
+        path, model = tmp_path / f"{quotes}.csv", tmp_path / f"{quotes}.json"
+        texts.write_csv(path, quote_style=quotes)
+        result = run(
+            "explain", path, "-l", "y", "-m", "cart", "--features", tested, "--json", model
+        )
+        assert result.exit_code == 0, result.stderr
+        models.append(model.read_text())
+    assert models[0] == models[1]
+    result = run("check", model, path, "-l", "y")
+    assert "no differences" in result.stdout
+
+
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow"])
 @pytest.mark.parametrize("tested", ["channel", "member", "orders", "spent", "since", "seen", "at"])
 def test_columns_of_every_kind(run, shop, tmp_path, format, tested):

@@ -318,6 +318,22 @@ def test_a_changed_tree_has_no_value_that_cannot_be_counted(goal):
         _ = CART().fit(X, labels).value_
 
 
+@pytest.mark.parametrize("factor", [0.001, 1, 1000.5])
+def test_weighted_rows_are_a_share(factor, capsys):
+    X, labels = blobs(n_rows=120, n_clusters=3, seed=3)
+    labels[:10] = 1 - labels[:10] % 2
+    weights = factor * (np.arange(120) % 3 + 1)
+    best = BestTree(3, verbose=1).fit(X, labels, sample_weight=weights)
+    share = f"{best.summary()['fidelity']:.1%} of the weighted rows right"
+    for model in (best, from_json(best.to_json())):
+        said = model.explanation_.goal.text(3)
+        assert said == f"{share}; no tree of 3 leaves is better"
+    assert best.certificate().size_bound == (
+        f"No tree of 3 leaves puts more than {share}; so this one is the best."
+    )
+    assert share in capsys.readouterr().err
+
+
 def test_the_bound_in_words():
     X, labels = blobs(n_rows=120, n_clusters=3)
     best = BestTree(max_depth=2).fit(X, labels)

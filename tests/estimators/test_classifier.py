@@ -189,6 +189,8 @@ def test_refusals():
     for missing in (None, np.nan):
         y = np.array(["a", "b", missing], dtype=object)
         refused(lambda y=y: ClusterClassifier().fit(X, y), words=["y contains NaN", "leave out"])
+    hidden = np.ma.MaskedArray([0, 1, 1], [False, False, True])
+    refused(lambda: ClusterClassifier().fit(X, hidden), words=["y contains NaN", "leave out"])
     with pytest.raises(ValueError, match="Unknown label type"):
         ClusterClassifier().fit(X, [0.5, 0.25, 0.125])
 

@@ -426,6 +426,40 @@ def test_clusters_that_leaves_stand_for_stay_where_rows_stay():
         assert split.node_codes[node] == codes[node]
 
 
+def test_names_stay_apart_as_texts():
+    X = np.array([[0.0], [1.0], [10.0], [11.0], [20.0], [21.0]])
+    first = CART(n_leaves=3).fit(X, [1, 1, 2, 2, 3, 3]).explanation_
+    with pytest.raises(ValueError, match=r"^There is a cluster '2' already; merge_clusters joins"):
+        first.rename(1, "2")
+    with pytest.raises(ValueError, match=r"^There is a cluster '3' already\.$"):
+        first.merge_clusters(1, 2, "3")
+    assert first.merge_clusters(1, 2, "2").classes.tolist() == ["2", "3"]
+    assert first.rename(1, "1").classes.tolist() == ["1", "2", "3"]
+    for name in (None, float("nan"), "", " "):
+        with pytest.raises(ValueError, match=r"^name=.* must be a number, or a text that is"):
+            first.rename(1, name)
+    for noise in (-1, "-1", -1.0):
+        with pytest.raises(ValueError, match=r"^name=.* means rows of no cluster; take another"):
+            first.rename(1, noise)
+        with pytest.raises(ValueError, match=r"^segment_names\[1\]=.* means rows of no cluster"):
+            first.with_segment_names({1: noise})
+    with pytest.raises(ValueError, match=r"^segment_names\[1\]='' must be a number, or a text"):
+        first.with_segment_names({1: ""})
+
+
+def test_other_leaves_count_the_cluster_they_stand_for():
+    X = np.array([[3.0], [4.0], [6.0], [7.0], [0.0], [1.0], [6.0], [7.0], [1.0], [2.0]])
+    y = np.array([2, 1, 0, 2, 0, 1, 1, 1, 0, 0])
+    first = IMM().fit(X, y).explanation_
+    assert first.node_codes[4] != first.node_counts[4].argmax()  # served by its centre
+    leaf, node = 0, int(first.tree.leaves[0])
+    found = first.sweep(node, 0)
+    rights = [first.split(leaf, f"x0 ≤ {each}").rows_right for each in found.thresholds.tolist()]
+    np.testing.assert_array_equal(found.rows_right, rights)
+    (best,) = first.alternatives(node)
+    assert first.split(leaf, best.test).rows_right == best.rows_right == max(rights)
+
+
 def test_a_forest_of_refusals():
     first = penguins()
     refused(lambda: first.with_test(3, "body_mass_g > 4000"), words=["leaf 0"])

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -183,6 +184,28 @@ def test_fidelity(model):
     assert "Labels that the model does not know: Emperor (152)." in texts(check)
 
 
+@pytest.mark.parametrize("fitted", [int, float, str, object])
+def test_numbers_of_clusters_are_found_in_any_type(fitted):
+    rows, numbers = load_wine(return_X_y=True)
+    model = CART(n_leaves=3).fit(rows, numbers.astype(fitted))
+    lacking = pd.Series(numbers, dtype="Int64").mask(np.arange(len(rows)) % 10 == 0)
+    same = [numbers.astype(each) for each in (int, float, str, object)]
+    for labels in (*same, lacking, np.ma.MaskedArray(numbers, lacking.isna())):
+        assert model.check(rows, labels).passed
+    others = numbers.astype(float) + 1
+    found = spexplain.from_json(model.to_json()).check(rows, others)
+    assert "Labels that the model does not know: 3 (48)." in texts(found)
+    assert found.facts["fidelity_now"] < 0.2
+
+
+def test_masked_values_are_missing():
+    rows, numbers = load_wine(return_X_y=True)
+    hidden = np.random.default_rng(0).random(rows.shape) < 0.2
+    masked = np.ma.MaskedArray(np.where(hidden, 1e6, rows), hidden)
+    for model in (CART(n_leaves=4), ClusterRules(2)):
+        assert model.fit(masked, numbers).check(masked, numbers).findings == []
+
+
 def test_values_out_of_range(model):
     check = model.check(X.assign(bill_length_mm=X["bill_length_mm"].where(X.index > 0, 300.0)))
     assert check.passed
@@ -212,6 +235,10 @@ def test_wrong_arguments(model):
         model.check(X[:5], y[:3])
     with pytest.raises(ValueError, match=r"^X has no rows; pass at least one new row"):
         model.check(X[:0])
+    with pytest.raises(
+        TypeError, match=r"^X is a LazyFrame, whose rows are not computed yet; pass"
+    ):
+        model.check(pl.from_pandas(X).lazy())
     with pytest.raises(ValueError, match="X has 2 columns without names"):
         model.check(np.zeros((5, 2)))
 

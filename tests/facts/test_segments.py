@@ -110,17 +110,22 @@ def test_models_that_were_read_say_the_same(explainer, penguins):
     json.dumps(known, allow_nan=False)
 
 
-def test_values_that_few_rows_have_are_not_remembered():
+@pytest.mark.parametrize("weight", [None, 0.01, 1000.0])
+def test_values_that_few_rows_have_are_not_remembered(weight):
     """A value of a column that no test reads could name somebody."""
     table = pd.DataFrame(
         {"age": [*range(20), *range(60, 80)], "friend": ["Ann"] * 3 + ["none"] * 36 + ["Bob"]}
     )
-    explainer = CART(features=["age"]).fit(table, ["young"] * 20 + ["old"] * 20)
+    table["town"] = ["Ems"] * 8 + ["Bonn"] * 32  # enough rows of both
+    weights = None if weight is None else np.full(40, weight)
+    labels = ["young"] * 20 + ["old"] * 20
+    explainer = CART(features=["age"]).fit(table, labels, sample_weight=weights)
     told = [each["text"] for each in explainer.segment("young")["telling"]]
     assert any("Ann" in text for text in told)
     text = explainer.to_json()
     assert "Ann" not in text
-    assert [each["name"] for each in from_json(text).segment("young")["telling"]] == ["age"]
+    known = [each["name"] for each in from_json(text).segment("young")["telling"]]
+    assert known == ["age", "town"]
 
 
 @pytest.mark.parametrize(

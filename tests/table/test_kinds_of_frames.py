@@ -216,6 +216,10 @@ REFUSED = {
         pd.DataFrame([["x", "y"]] * 8, columns=["a", "a"]),
         "X has more than one column 'a'; give every column a name of its own.",
     ),
+    "two names of Arrow": (
+        pa.Table.from_arrays([pa.array(WHOLE)] * 2, names=["a", "a"]),
+        "X has more than one column 'a'; give every column a name of its own.",
+    ),
     "names and numbers": (pd.DataFrame({"a": WHOLE, 0: WHOLE}), "X has some column names that are"),
     "infinity": (
         pd.DataFrame({"a": [np.inf, *WHOLE[1:]], "b": LETTERS}),

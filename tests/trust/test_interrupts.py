@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from trust.programs import TIMEOUT, environment, run, succeed, wait_for
+from trust.programs import TIMEOUT, UNTRACED, environment, run, succeed, wait_for
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
@@ -187,7 +187,7 @@ def started(program: str, *arguments: object, **options: Any) -> Iterator[subpro
     """Run a program beside the test; whatever happens, it is gone at the end."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, **{"env": environment(), **options}) as child:
+    with subprocess.Popen(command, **pipes, **{"env": environment(**UNTRACED), **options}) as child:
         try:
             yield child
         finally:
@@ -254,7 +254,7 @@ def test_fits(name):
 @pytest.mark.parametrize("moment", ["compiling", "threads", "clustering"])
 def test_nobody_waits_for_the_compiler_or_foreign_code(moment, tmp_path):
     """Afterwards the same process fits: what was being compiled has been compiled to its end."""
-    done = run(BESIDE, moment, NUMBA_CACHE_DIR=str(tmp_path))
+    done = run(BESIDE, moment, NUMBA_CACHE_DIR=str(tmp_path), **UNTRACED)
     assert done.returncode == 0, done.stderr
     fitted = [] if moment == "clustering" else ["6"]
     assert done.stdout.splitlines() == ["goes on", *fitted], done.stderr
@@ -322,7 +322,7 @@ def test_commands(folder, moment):
     place, arguments = MOMENTS[moment]
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     marker = folder / "tmp" / "marker"
-    variables = environment(TMPDIR=str(folder / "tmp"))
+    variables = environment(TMPDIR=str(folder / "tmp"), **UNTRACED)
     with started(COMMAND, place, marker, *arguments, cwd=folder, env=variables) as child:
         wait_for(marker.exists, child)
         sent = time.monotonic()

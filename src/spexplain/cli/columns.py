@@ -272,7 +272,8 @@ def _plain_labels(series: "pl.Series") -> "pl.Series":
         return series.cast(pl.Int64)
     if series.dtype == pl.Boolean and not series.null_count():
         return series
-    return series.cast(pl.String)
+    texts = series.cast(pl.String)
+    return _without_empty(texts)
 
 
 def _label_array(series: "pl.Series") -> Array:
@@ -340,7 +341,8 @@ def _usable(frame: "pl.DataFrame", file: TableFile, terminal: Terminal) -> "pl.D
             left_out["nested"].append(name)
             continue
         if dtype == pl.String:
-            dates = iso_dates(column) if file.is_text or file.format == "jsonl" else None
+            known = _without_empty(column) if file.is_text else column
+            dates = iso_dates(known) if file.is_text or file.format == "jsonl" else None
             if dates is None:
                 _hint_at_numbers(column, name, file, terminal)
             column = column if dates is None else dates
@@ -354,6 +356,11 @@ def _usable(frame: "pl.DataFrame", file: TableFile, terminal: Terminal) -> "pl.D
         raise UserError(f"{file.name} has no column to explain clusters with.")
     _note_huge(huge, terminal)
     return pl.DataFrame(made)
+
+
+def _without_empty(texts: "pl.Series") -> "pl.Series":
+    """Return texts with nothing in place of empty ones, which some files write as quotes around nothing."""
+    return texts.set((texts == "").fill_null(False), None)
 
 
 def _is_huge(column: "pl.Series") -> bool:

@@ -74,8 +74,24 @@ class TableFile:
             default = ";"
         return {"\\t": "\t", "tab": "\t", None: default}.get(given, given or default)
 
-    def scan(self, *, as_text: bool = False, guessed: int | None = _N_GUESSED) -> "pl.LazyFrame":
-        """Return the table, not yet read; cells of a CSV file on request as they are written."""
+    def scan(
+        self,
+        *,
+        as_text: bool = False,
+        guessed: int | None = _N_GUESSED,
+        quoted_empty: bool = False,
+    ) -> "pl.LazyFrame":
+        """Return the table, not yet read.
+
+        Parameters
+        ----------
+        as_text : bool, default=False
+            Whether the cells of a CSV file stay as they are written.
+        guessed : int, optional
+            Rows from which types are guessed; None means all.
+        quoted_empty : bool, default=False
+            Whether cells of quotes with nothing between them are missing values, too.
+        """
         import polars as pl
 
         if self.format == "parquet":
@@ -91,7 +107,7 @@ class TableFile:
             self.path,
             separator=self.separator,
             has_header=not self.reading.no_header,
-            null_values=self._null_words,
+            null_values=[*self._null_words, ""] if quoted_empty else self._null_words,
             decimal_comma=has_decimal_comma(self.reading),
             glob=False,
             **options,
@@ -114,7 +130,16 @@ class TableFile:
         def collected(guessed: int | None) -> pl.DataFrame:
             frame = self.scan(guessed=guessed)
             _check_size(self, frame, columns)
-            return (frame if columns is None else frame.select(cs.by_name(*columns))).collect()
+            found = (frame if columns is None else frame.select(cs.by_name(*columns))).collect()
+            if not self.is_text:
+                return found
+            # Some programs quote every cell, empty ones too; among numbers these are missing values.
+            texts = found.select(cs.string())
+            odd = [name for name in texts.columns if (texts.get_column(name) == "").any()]
+            if not odd:
+                return found
+            again = self.scan(guessed=guessed, quoted_empty=True).select(cs.by_name(*odd)).collect()
+            return found.with_columns(again.select(~cs.string()))
 
         with user_errors(self):
             try:
@@ -417,7 +442,9 @@ def user_errors(source: TableFile) -> Iterator[None]:
         if "utf-8" in message or "utf8" in message:
             why = "it is not UTF-8 text; --encoding names another encoding, such as latin-1"
         elif "more fields than" in message:
-            why = "some rows have more cells than the first line"
+            with source.path.open("rb") as file:
+                is_blank = not file.readline().strip()
+            why = f"some rows have more cells than the first line{', which is empty' * is_blank}"
         elif source.is_text and ("CSV malformed" in message or "as dtype `str`" in message):
             why = 'a quote (") is not closed, or stands in the middle of a cell'
         else:

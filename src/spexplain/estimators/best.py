@@ -689,7 +689,8 @@ class BestTree(Explainer):
         """Return the value of the goal, and the clusters without a leaf if they count, for progress output."""
         text, lost = self._goal_text(improver, value), 0
         if self.goal == "fidelity":
-            text += f" of {round(float(improver.score.totals.sum())):,} rows right"
+            rows = f"{round(float(improver.score.totals.sum())):,}"
+            text += f" of {rows if improver.amounts is None else 'the weighted'} rows right"
         if self.keep_clusters and isinstance(value, tuple):
             lost = improver.n_present - value[0]
         return f"{text}, {lost} cluster{'s' * (lost > 1)} lost" if lost else text
@@ -704,7 +705,8 @@ class BestTree(Explainer):
         own = float(value[1] if isinstance(value, tuple) else value)
         total = float(improver.score.totals.sum())
         if self.goal == "fidelity":
-            return f"{round(min(own, total)):,}"
+            own = min(own, total)
+            return f"{round(own):,}" if improver.amounts is None else f"{own / total:.1%}"
         if self.goal == "balanced":
             own = min(own / total, 1.0)
         return f"{abs(own) if self.goal in LOW_GOALS else own:.4f}"
@@ -745,8 +747,9 @@ class BestTree(Explainer):
                 rows, leaves if kept is None else leaves[kept], explanation.tree.n_leaves
             )
         del self._given_rows
-        # Clusters of other weights have no number of rows.
-        total = float(explanation.node_counts[0].sum()) if self.cluster_weight is None else 0.0
+        # Weighted rows, and clusters of other weights, have no number of rows.
+        is_counted = explanation.node_weights is None and self.cluster_weight is None
+        total = float(explanation.node_counts[0].sum()) if is_counted else 0.0
         goal = GoalRecord(
             self.goal,
             *self._reached,

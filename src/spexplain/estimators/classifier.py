@@ -14,7 +14,7 @@ from spexplain.arguments import check_weights
 from spexplain.estimators.base import Explainer
 from spexplain.estimators.best import BestTree
 from spexplain.explanation import Explanation
-from spexplain.table.columns import is_missing
+from spexplain.table.columns import is_missing, unmasked
 from spexplain.table.storage import look_up
 
 
@@ -284,7 +284,7 @@ class ClusterClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 def _checked_labels(y: Any, sample_weight: Any) -> Array:
     """Return labels that scikit-learn accepts as classes."""
-    labels: Array = column_or_1d(y, warn=True)
+    labels: Array = column_or_1d(unmasked(y), warn=True)
     has_gaps = labels.dtype == object and any(map(is_missing, labels))
     if has_gaps or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
         raise ValueError(

@@ -302,9 +302,13 @@ def branches_of(
 def _found(explanation: Explanation, node: int, table: Table, reference: Reference) -> Branches:
     tree, rows = explanation.tree, explanation.rows_of(node)
     assert explanation.training is not None
-    all_right = explanation.node_counts[tree.leaves].max(axis=1, initial=0)
     own = leaves_below(tree, node)
-    elsewhere = float(all_right.sum() - all_right[own].sum())
+    others = np.delete(tree.leaves, own)
+    elsewhere = 0.0
+    # A leaf may stand for another cluster than its commonest.
+    if explanation.node_codes is not None:
+        codes = explanation.node_codes[others]
+        elsewhere = float(explanation.node_counts[others, codes][codes >= 0].sum())
     total = float(explanation.node_counts[0].sum())
     about = reference, explanation.training.weights, elsewhere, total
     left: Array

@@ -25,7 +25,15 @@ from spexplain.facts.drift import (
 from spexplain.facts.profiles import MAX_PSI, ColumnProfile
 from spexplain.facts.tally import ColumnTally, Tally, Watched, merged
 from spexplain.messages import closest
-from spexplain.table.columns import Cells, cells_of, column_names, is_frame, is_missing
+from spexplain.table.columns import (
+    Cells,
+    cells_of,
+    column_names,
+    is_frame,
+    is_missing,
+    unmasked,
+)
+from spexplain.table.read import checked_type
 from spexplain.table.storage import is_collection, is_on_device, is_sparse, on_host
 from spexplain.tree import Column, Tree
 
@@ -225,6 +233,7 @@ def check_rows(
     """Return how new rows differ from those that a model was fitted to; see `FittedModel.check`."""
     limits = checked_limits(max_psi, fail_on)
     check_profile(explanation)
+    X = checked_type(X)
     plan = Plan.of(explanation, with_labels=y is not None)
     if y is not None and plan.classes is None:
         raise ValueError(
@@ -342,9 +351,10 @@ def tally_of(X: Any, y: Any, plan: Plan) -> Tally:
             )
         cells[number] = _cells(X, name if by_name else number, each.column)
     extra = [name for name in names if name not in known]
-    tally = count_cells(cells, _codes_of(y, plan), plan, X.shape[0], extra)
-    if y is not None:
-        _count_other_labels(tally, y, plan)
+    codes = _codes_of(y, plan)
+    tally = count_cells(cells, codes, plan, X.shape[0], extra)
+    if codes is not None:
+        _count_other_labels(tally, y, codes)
     for number in plan.tested if not tally.has_leaves else ():
         watched = dict(plan.watched)[number]
         if number in cells:
@@ -423,25 +433,37 @@ def _as_array(X: Any, n_columns: int | None) -> Any:
 
 
 def _codes_of(y: Any, plan: Plan) -> Ints | None:
-    """Return the number of the cluster of every label, -1 for other labels."""
+    """Return the number of the cluster of every label, -1 for other labels.
+
+    A label may be a number where the cluster is a text, and the other way round, and 1.0 is 1: labels become floats
+    where one of them is missing.
+    """
     if y is None or plan.classes is None:
         return None
     number: dict[Any, int] = {}
     for code, label in enumerate(plan.classes):
-        number.setdefault(label, code)
-        number.setdefault(str(label), code)
-    return np.array([number.get(label, -1) for label in _plain_labels(y)], dtype=np.int64)
+        for key in (label, _label_text(label), str(label)):
+            number.setdefault(key, code)
+    codes = [
+        number[label] if label in number else number.get(_label_text(label), -1)
+        for label in _plain_labels(y)
+    ]
+    return np.array(codes, dtype=np.int64)
 
 
-def _count_other_labels(tally: Tally, y: Any, plan: Plan) -> None:
-    known = {str(label) for label in plan.classes or ()}
-    for label in _plain_labels(y):
-        if not is_missing(label) and str(label) not in known and str(label) not in ("-1", "-1.0"):
-            tally.other_labels[str(label)] += 1
+def _label_text(label: Any) -> str:
+    """Return a label as text, whole numbers without a point."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _count_other_labels(tally: Tally, y: Any, codes: Ints) -> None:
+    for label, code in zip(_plain_labels(y), codes.tolist(), strict=True):
+        if code < 0 and not is_missing(label) and _label_text(label) not in ("-1", "-1.0"):
+            tally.other_labels[_label_text(label)] += 1
 
 
 def _plain_labels(y: Any) -> list[Any]:
-    return list(np.asarray(on_host(y) if is_on_device(y) else y).ravel().tolist())
+    return list(np.asarray(on_host(y) if is_on_device(y) else unmasked(y)).ravel().tolist())
 
 
 def _tally_of_collection(X: Any, y: Any, plan: Plan) -> Tally:

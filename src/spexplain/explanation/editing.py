@@ -16,6 +16,7 @@ from spexplain.explanation.explanation import (
     Edit,
     Explanation,
     Training,
+    check_cluster_name,
     majority_codes,
     noise_of,
 )
@@ -576,6 +577,8 @@ def forbid(explanation: Explanation, column: int | str, under: int = 0) -> Expla
 def merge_clusters(explanation: Explanation, one: Any, other: Any, name: Any = None) -> Explanation:
     """Return the explanation of a clustering in which two clusters are one."""
     merged = one if name is None else name
+    if name is not None:
+        check_cluster_name(name)
     labels, place = _with_merged(_classes(explanation), one, other, merged)
     after = _relabelled(explanation, labels, place)
     arguments = {
@@ -592,7 +595,7 @@ def _with_merged(classes: Array, one: Any, other: Any, name: Any) -> tuple[list[
     if first == second:
         raise ValueError(f"{one!r} is one cluster already.")
     known = list(classes.tolist())
-    if name not in (one, other) and name in known:
+    if _is_taken(name, [label for label in known if label not in (known[first], known[second])]):
         raise ValueError(f"There is a cluster {name!r} already.")
     kept = [code for code in range(len(known)) if code != second]
     place = np.zeros(len(known) + 1, dtype=np.int64)
@@ -603,6 +606,7 @@ def _with_merged(classes: Array, one: Any, other: Any, name: Any) -> tuple[list[
 
 def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
     """Return the explanation with another name of a cluster."""
+    check_cluster_name(name)
     labels, place = _with_name(_classes(explanation), cluster, name)
     after = _relabelled(explanation, labels, place)
     return _committed(
@@ -613,10 +617,15 @@ def rename(explanation: Explanation, cluster: Any, name: Any) -> Explanation:
 def _with_name(classes: Array, cluster: Any, name: Any) -> tuple[list[Any], Ints]:
     """Return the labels after a cluster was renamed, and the code of every cluster; -1 is the last."""
     code, labels = _code(classes, cluster), list(classes.tolist())
-    if name in labels and name != cluster:
+    if _is_taken(name, [label for label in labels if label != labels[code]]):
         raise ValueError(f"There is a cluster {name!r} already; merge_clusters joins them.")
     labels[code] = name
     return labels, np.append(np.arange(len(labels)), -1)
+
+
+def _is_taken(name: Any, others: list[Any]) -> bool:
+    """Whether a name is that of another cluster, or would be once a text among numbers makes texts of all."""
+    return name in others or str(name) in map(str, others)
 
 
 def _classes(explanation: Explanation) -> Array:

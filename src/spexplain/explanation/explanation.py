@@ -19,6 +19,7 @@ from spexplain.facts.path import PathStep, mean_recall, path_of
 from spexplain.facts.profiles import Profile, profile_of
 from spexplain.messages import one_line
 from spexplain.table.base import GroupSums, Margins, Table
+from spexplain.table.columns import is_missing
 from spexplain.table.host import HostTable
 from spexplain.table.reference import NOISE, Reference, labels_of_codes
 from spexplain.table.sparse import SparseTable, leaves_of
@@ -640,6 +641,8 @@ class Explanation:
             raise ValueError(
                 f"segment_names has {quoted(unknown[0])}, but the clusters are {quoted_list(old)}."
             )
+        for key, name in names.items():
+            check_cluster_name(name, f"segment_names[{key!r}]")
         new = [given.get(str(label), str(label)) for label in old]
         if len(set(new)) < len(new):
             twice = next(name for name in new if new.count(name) > 1)
@@ -1182,6 +1185,14 @@ def _check_columns(columns: tuple[str | int, ...], n_features: int) -> None:
         raise ValueError(
             f"feature_names has {len(columns)} entries, but the table has {n_features} columns."
         )
+
+
+def check_cluster_name(name: Any, argument: str = "name") -> None:
+    """Refuse names that nobody could read, and those that mean rows of no cluster."""
+    if is_missing(name) or not str(name).strip():
+        raise ValueError(f"{argument}={name!r} must be a number, or a text that is not empty.")
+    if str(name).strip() in ("-1", "-1.0"):
+        raise ValueError(f"{argument}={name!r} means rows of no cluster; take another name.")
 
 
 def majority_codes(counts: Array) -> Ints:

@@ -44,7 +44,6 @@ MAX_DEPTH = 20_000
 # Rows of every leaf by cluster, and the path of growth, are stored up to these sizes.
 MAX_COUNTS = 500_000
 MAX_STEPS = 1_000
-_FEWEST_ROWS = 5  # with a value in an untested column, for that value to be stored
 MAX_EDITS = 200  # that a file can undo
 # Settings that affect the speed only; without them, the same model gives the same file.
 _NOT_STORED = ("engine", "n_jobs", "verbose")
@@ -241,18 +240,9 @@ def _typed_list(values: Array | None) -> dict[str, Any] | None:
 def _telling_records(
     explanation: "Explanation", told: tuple[tuple[Telling, ...], ...]
 ) -> list[list[list[Any]]]:
-    """Return the most telling columns of every cluster as stored in JSON.
-
-    Values that few rows have are left out, as they could identify a person.
-    """
-    tested, sizes = set(explanation.tested), explanation.node_totals[0]
+    """Return the most telling columns of every cluster as stored in JSON."""
     found = []
     for own in told:
-        kept = [
-            each
-            for each in own
-            if each.value is None or each.feature in tested or each.overall * sizes >= _FEWEST_ROWS
-        ]
         found.append(
             [
                 [
@@ -264,7 +254,7 @@ def _telling_records(
                     if each.value is None
                     else _category(each.value, explanation.fields[each.feature]),
                 ]
-                for each in kept
+                for each in own
             ]
         )
     return found

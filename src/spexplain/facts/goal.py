@@ -57,7 +57,7 @@ class GoalRecord:
     optimal : bool
         Whether no tree of this size is better.
     total : float
-        Rows of clusters, or their weight; 0 where the search gave clusters other weights.
+        Rows of clusters; 0 where rows have weights or the search gave clusters other weights.
     max_depth : int, optional
         Most tests on a path, where that was limited.
     curve : tuple of SizeStep

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 NO_RULE = "no rule"
 _N_TELLING = 5
+_FEWEST_ROWS = 5  # with a value in an untested column, for that value to be kept in a file
 _CLEAR = 0.05  # standard deviations that a telling column must differ by
 _CLEAR_RATIO = 1.5  # from which on means are said as a multiple of the average
 _MOST_TESTS = 3  # of a contrast
@@ -598,15 +599,29 @@ def telling_columns_of(
     columns: Sequence[Column],
     telling_columns: Ints | None = None,
 ) -> tuple[tuple[Telling, ...], ...] | None:
-    """Return the most telling columns of every cluster in numbers; None where no row is known to belong to one."""
+    """Return the most telling columns of every cluster in numbers; None where no row is known to belong to one.
+
+    They are meant for files: values that few rows have are left out, as they could identify a person, unless tests
+    hold them anyway.
+    """
     clusters = Clusters.of(explanation)
     if clusters.codes is None or not clusters.is_reference:
         return None
     allowed = np.arange(len(columns)) if telling_columns is None else telling_columns
+    tested = set(explanation.tested)
+
+    def is_common(told: Telling) -> bool:
+        if told.value is None or told.feature in tested:
+            return True
+        has_value = column_values(X, told.feature) == told.code  # rows, whatever their weight
+        return int(np.count_nonzero(has_value)) >= _FEWEST_ROWS
+
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         groups = _groups(clusters, X, columns)
         return tuple(
-            tuple(_most_telling(groups, group, allowed)) if len(groups.rows[group]) else ()
+            tuple(filter(is_common, _most_telling(groups, group, allowed)))
+            if len(groups.rows[group])
+            else ()
             for group in range(len(clusters.labels))
         )
 

@@ -69,7 +69,7 @@ def read_table(X: Any, estimator: Any) -> Table:
     estimator : Explainer
         The estimator; it decides whether values can stay on a device.
     """
-    X = _checked_type(X)
+    X = checked_type(X)
     estimator.__dict__.pop("_column_order", None)
     if isinstance(X, Table):
         _remember_width(estimator, X.shape[1])
@@ -121,7 +121,7 @@ def read_table(X: Any, estimator: Any) -> Table:
     return table.kept(seen.checksum) if is_shared else table
 
 
-def _checked_type(X: Any) -> Any:
+def checked_type(X: Any) -> Any:
     """Return X, masked values as missing; refuse what NumPy would misread, or refuse in words hard to read."""
     X = unmasked(X)
     if isinstance(X, Mapping) and not is_sparse(X):  # sparse tables of keys are mappings
@@ -136,6 +136,8 @@ def _checked_type(X: Any) -> Any:
         raise TypeError(
             "X is a text or a path; read the file and pass its table, such as pandas.read_csv(X)."
         )
+    if nw.dependencies.is_pyarrow_table(X):
+        _check_unique(X.column_names)  # narwhals reads no table of Arrow that has a name twice
     return X
 
 
@@ -149,11 +151,16 @@ def _check_frame(X: Any) -> None:
             "X has some column names that are texts and some that are not; make all of them texts, for example by "
             "X.columns = X.columns.astype(str)."
         )
-    ((name, count),) = Counter(names).most_common(1)
-    if count > 1:
-        raise ValueError(
-            f"X has more than one column {name!r}; give every column a name of its own."
-        )
+    _check_unique(names)
+
+
+def _check_unique(names: list[Any]) -> None:
+    """Refuse columns of the same name."""
+    for name, count in Counter(names).most_common(1):
+        if count > 1:
+            raise ValueError(
+                f"X has more than one column {name!r}; give every column a name of its own."
+            )
 
 
 def _warn_of_merged_numbers(X: Any) -> None:
@@ -233,7 +240,7 @@ def read_rows(X: Any, model: Any, *, whole: bool = False) -> Rows:
     whole : bool, default=False
         Whether to take columns of a data frame that no test uses, too, if it has them.
     """
-    X = _checked_type(X)
+    X = checked_type(X)
     if is_collection(X):
         return _lazy_rows(X, model)
     if is_on_device(X):
