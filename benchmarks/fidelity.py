@@ -44,7 +44,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from machine import RESULTS, describe, save, table
-from peers import GIVEN_UP, LIMIT, ROOM, THRESHOLDS, NoTreeError, SklearnTree, installed
+from peers import APART, GIVEN_UP, LIMIT, ROOM, THRESHOLDS, NoTreeError, SklearnTree, installed
 from spexplain import (
     CART,
     EMN,
@@ -535,7 +535,7 @@ def _means(pairs: list[dict[str, Any]], names: list[str]) -> str:
                 *(f"{np.mean([each[key] for each in ours]):.3f}" for key in MEASURES),
                 f"{np.mean([each['leaves'] for each in ours]):.1f}",
                 str(sum(each["lost"] == 0 for each in ours)),
-                f"{np.median([each['seconds'] for each in ours]):.2f}",
+                f"{np.median([each['seconds'] for each in ours]):.3f}",
                 " / ".join(str(signs.count(way)) for way in (1, 0, -1)),
             ]
         )
@@ -774,10 +774,15 @@ def main() -> None:
 
     def keep() -> None:
         # After every dataset, so that a long run loses little if it is cut short.
+        peers = [THEIRS, *APART, *OURS]
         for key in ("rows", "peers"):
             seen = list(dict.fromkeys(each["reference"] for each in found[key]))
             found[key].sort(
-                key=lambda each: (order[each["dataset"]], seen.index(each["reference"]))
+                key=lambda each: (
+                    order[each["dataset"]],
+                    seen.index(each["reference"]),
+                    peers.index(each["method"]) if key == "peers" else 0,
+                )
             )
         save(options.name, found, to_markdown(found))
 

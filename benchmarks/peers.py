@@ -27,7 +27,7 @@ import numpy as np
 
 LIMIT = 60.0  # seconds of the solvers of optimal trees
 THRESHOLDS = 20  # of each column, for STreeD; its default of five misses much
-GIVEN_UP = 90  # seconds of processors after which a peer is stopped; not all keep to their own limit
+GIVEN_UP = 90  # seconds of processors after which a peer is stopped
 ROOM = 16 << 30  # bytes that a peer may take
 
 
@@ -83,8 +83,8 @@ class Apart:
             if child.returncode:
                 raise RuntimeError(f"{self.name} failed: {words}")
             with np.load(found) as result:
-                self.labels_, self.seconds_ = result["leaves"], float(result["seconds"])
-        self.n_leaves_ = len(np.unique(self.labels_))
+                self.labels_, self.n_leaves_ = result["leaves"], int(result["n_leaves"])
+                self.seconds_ = float(result["seconds"])
         return self
 
 
@@ -102,7 +102,8 @@ def _contree(n_leaves):
 
     def fit(X, labels):
         tree.fit(X, labels)
-        return tree.predict_proba(X)  # it does not say which leaf a row is in, but the leaf's shares
+        # It says the shares of the clusters in a row's leaf, not which leaf it is.
+        return _numbered(tree.predict_proba(X)), None
 
     return fit
 
@@ -119,7 +120,7 @@ def _streed(n_leaves):
 
     def fit(X, labels):
         tree.fit(X, labels)
-        return tree.predict_proba(X)
+        return _numbered(tree.predict_proba(X)), tree.get_n_leaves()
 
     return fit
 
@@ -129,7 +130,7 @@ def _kauri(n_leaves):
     from gemclus.tree import Kauri
 
     tree = Kauri(max_clusters=n_leaves, max_leaves=n_leaves, random_state=0)
-    return lambda X, labels: tree.fit(X).labels_
+    return lambda X, labels: (tree.fit(X).labels_, None)
 
 
 def _exkmc(n_leaves):
@@ -150,7 +151,7 @@ def _exkmc(n_leaves):
         clusters = Clusters(X, labels)
         tree = Tree(clusters.n_clusters, max_leaves=max(n_leaves, clusters.n_clusters))
         tree.fit(X, clusters)
-        return _leaves(tree.tree, X)
+        return _leaves(tree.tree, X), None
 
     return fit
 
@@ -169,6 +170,8 @@ def _leaves(root, X):
     return leaves
 
 
+# Each makes a function that fits a tree to a table and clusters, and returns the leaf of every row and the number of
+# leaves, None if the tree does not say.
 APART = {"ConTree": _contree, "STreeD": _streed, "ExKMC": _exkmc, "Kauri": _kauri}
 _MODULES = {"ConTree": "pycontree", "STreeD": "pystreed", "Kauri": "gemclus"}
 
@@ -201,10 +204,10 @@ def _run(name, given, found):
     with np.load(given) as data:
         X, labels, n_leaves = data["X"].astype(float), data["labels"], int(data["n_leaves"])
     begin = time.process_time()
-    leaves = fit(n_leaves)(X, labels)
+    leaves, n_leaves = fit(n_leaves)(X, labels)
     seconds = time.process_time() - begin
-    leaves = leaves if leaves.ndim == 1 else _numbered(leaves)
-    np.savez(found, leaves=leaves.astype(int), seconds=seconds)
+    n_leaves = n_leaves or len(np.unique(leaves))
+    np.savez(found, leaves=leaves.astype(int), n_leaves=n_leaves, seconds=seconds)
 
 
 if __name__ == "__main__":

@@ -266,13 +266,32 @@ def test_the_readme_counts_pairs_as_measured() -> None:
         r"and \*\*fewer in (\w+)",
         text,
     )
-    words = ("none", "one", "two", "three")
+    words = ("none", "one", "two", "three", "four", "five")
     assert said is not None
     assert [int(said[1]), int(said[3]), words.index(said[4])] == shown["as it comes"]
     assert int(said[2]) == len(pairs) == len(peers())
     said = re.search(r"it is above in (\d+), equal in (\d+) and below in (\w+)\.", text)
     assert said is not None
     assert [int(said[1]), int(said[2]), words.index(said[3])] == shown["best"]
+
+
+def test_the_readme_says_where_other_packages_are_above() -> None:
+    text = " ".join((ROOT / "README.md").read_text().split())
+    said = re.search(
+        r"ExKMC puts more rows right than `BestTree` in (\w+) pairs? and has the higher balanced recall in "
+        r"(\w+) .*? ConTree, STreeD and Kauri are above it in none, by either measure\.",
+        text,
+    )
+    assert said is not None
+    words = ("none", "one", "two", "three", "four", "five")
+    for place, measure in enumerate(("rows_right", "balanced"), 1):
+        for method in ("ExKMC", "ConTree", "STreeD", "Kauri"):
+            above, _, _ = compared(
+                (round(known[method][measure], 3), round(known["BestTree"][measure], 3))
+                for known in peers().values()
+                if method in known and known[method]["leaves"] <= known["scikit-learn"]["leaves"]
+            )
+            assert above == (words.index(said[place]) if method == "ExKMC" else 0)
 
 
 def compared(pairs: Iterable[tuple[float, float]]) -> list[int]:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
@@ -497,7 +498,7 @@ def table_of_means(pairs: Pairs, methods: Collection[str], title: str) -> str:
             for key in ("leaves", "rows_right", "balanced", "leaf_ari")
         )
         kept = sum(each["lost"] == 0 for each in found)
-        seconds = sorted(each["seconds"] for each in found)[len(found) // 2]
+        seconds = median(each["seconds"] for each in found)
         figures = " | ".join(_share(value) for value in (right, balanced, ari))
         lines.append(f"| {name} | {leaves:.1f} | {figures} | {kept} | {short(seconds)} |")
     return "\n".join(lines)
